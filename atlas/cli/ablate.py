@@ -46,10 +46,10 @@ def add_commands(commands: Any) -> None:
         type=count,
         default=BUDGET_TOKENS,
         metavar="TOKENS",
-        help=f"most tokens of the prompt's memory block (default: {BUDGET_TOKENS})",
+        help=f"maximum tokens of the context block (default: {BUDGET_TOKENS})",
     )
     command.add_argument("--model", default="", metavar="NAME", help="embedding model (default: that of a new store)")
-    command.add_argument("--seed", type=count, default=0, help="seed of the intervals (default: 0)")
+    command.add_argument("--seed", type=count, default=0, help="random seed of the intervals (default: 0)")
     add_report_options(command)
 
 

@@ -47,7 +47,7 @@ def add_commands(commands: Any) -> None:
         help="half of the tasks: dev to choose settings on, test to report on (default: test for PATH, else both)",
     )
     command.add_argument("--model", default="", metavar="NAME", help="embedding model for PATH")
-    command.add_argument("--seed", type=count, default=0, help="seed of the intervals and draws (default: 0)")
+    command.add_argument("--seed", type=count, default=0, help="random seed of the intervals and draws (default: 0)")
     add_report_options(command)
 
 

@@ -35,7 +35,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("id", help="its id, or the beginning of it")
     _add_tag(commands)
     _add_prune(commands)
-    command = add_command(commands, "merge", _merge, "merge several experiences that say the same into one")
+    command = add_command(commands, "merge", _merge, "merge several duplicate experiences into one")
     command.add_argument("ids", nargs="+", metavar="ID", help="two or more ids, or beginnings of ids")
     command.add_argument("--dry-run", action="store_true", help="print the merged experience, and change nothing")
 
@@ -54,7 +54,7 @@ def _add_search(commands: Any) -> None:
         type=float,
         default=0.0,
         metavar="X",
-        help="prefer hits that differ: from 0, not at all, to below 1",
+        help="prefer hits that differ from each other, from 0 (off) to below 1",
     )
 
 
@@ -64,8 +64,8 @@ def _add_tag(commands: Any) -> None:
     command.add_argument("--add", action="append", default=[], metavar="TAG", help="tag to add; may be repeated")
     command.add_argument("--remove", action="append", default=[], metavar="TAG", help="tag to remove; may be repeated")
     truth = argparse.BooleanOptionalAction
-    command.add_argument("--pin", dest="pinned", action=truth, help="keep from pruning, or no longer")
-    command.add_argument("--bury", dest="buried", action=truth, help="hide from searches, or no longer")
+    command.add_argument("--pin", dest="pinned", action=truth, help="protect from pruning, or stop protecting")
+    command.add_argument("--bury", dest="buried", action=truth, help="hide from searches, or show again")
     command.add_argument("--note", help="new text of the note; an empty one removes the note")
 
 
@@ -77,14 +77,14 @@ def _add_prune(commands: Any) -> None:
         "--never-retrieved-days",
         type=float,
         metavar="DAYS",
-        help="delete experiences stored this long and never retrieved",
+        help="delete experiences that no search has returned for this long",
     )
-    command.add_argument("--max-count", type=count, metavar="N", help="most experiences to keep")
+    command.add_argument("--max-count", type=count, metavar="N", help="maximum number of experiences to keep")
     command.add_argument(
         "--keep-diverse", action="store_true", help="keep the best of each group of similar experiences"
     )
     command.add_argument("--dry-run", action="store_true", help="print what would be deleted, and change nothing")
-    command.add_argument("--all", action="store_true", help="print every deleted experience, not the first ten")
+    command.add_argument("--all", action="store_true", help="print every deleted experience, not only the first ten")
 
 
 def _search(options: argparse.Namespace, settings: Settings) -> int:

@@ -62,7 +62,7 @@ def _add_reading(parts: Any) -> None:
     command.add_argument("--all", action="store_true", help="include archived entries")
     command = add_command(parts, "show", _show, "print an entry and the entries it is linked to")
     command.add_argument("id", help="its id, or the beginning of it")
-    command.add_argument("--depth", type=count, default=1, help="longest chain of links to follow (default: 1)")
+    command.add_argument("--depth", type=count, default=1, help="how many links away an entry may be (default: 1)")
     command = add_command(parts, "rejected", _rejected, "list what the gates kept out and why, or accept an entry")
     command.add_argument("-n", type=count, default=20, help="number of entries (default: 20)")
     command.add_argument("--accept", metavar="ID", help="write this one after all, by its id or the beginning of it")
@@ -76,7 +76,7 @@ def _add_writing(parts: Any) -> None:
         "--generation", type=int, metavar="N", help="generation of the agent (default: that of the latest entry)"
     )
     command.add_argument(
-        "--importance", type=float, metavar="X", help="from 0 to 1 (default: judged by its type and text)"
+        "--importance", type=float, metavar="X", help="from 0 to 1 (default: estimated from its type and text)"
     )
     command.add_argument("--metadata", default="", metavar="JSON", help='for example {"file": "a.py"}')
     command.add_argument(
@@ -87,12 +87,16 @@ def _add_writing(parts: Any) -> None:
         metavar=("TYPE", "ID"),
         help=f"link it; TYPE is {', '.join(LINK_TYPES[:-1])} or {LINK_TYPES[-1]}",
     )
-    command.add_argument("--keep-noise", action="store_true", help="write it even if it says nothing")
-    command.add_argument("--keep-repetitions", action="store_true", help="write it even if it repeats a recent entry")
-    command = add_command(parts, "gates", _gates, "print which gates are on, or switch them")
+    command.add_argument(
+        "--keep-noise", action="store_true", help="write it even if the gate for noise would refuse it"
+    )
+    command.add_argument(
+        "--keep-repetitions", action="store_true", help="write it even if the gate for repetitions would refuse it"
+    )
+    command = add_command(parts, "gates", _gates, "print which gates are on, or switch them on or off")
     for flag, what, pronoun in (("--noise", "noise", "it"), ("--repetitions", "repetitions", "them")):
         command.add_argument(
-            flag, choices=SWITCHED, help=f"keep {what} out, or let {pronoun} in, for all who write into the store"
+            flag, choices=SWITCHED, help=f"on keeps {what} out, off lets {pronoun} in, for all who write to the store"
         )
 
 
@@ -118,10 +122,10 @@ def _add_changing(parts: Any) -> None:
         default=[],
         type=_kept,
         metavar="TYPE=N",
-        help="keep the latest N entries of a type too",
+        help="also keep the latest N entries of a type",
     )
     command.add_argument("--apply", action="store_true", help="apply the plan; `atlas undo` takes it back")
-    command.add_argument("--all", action="store_true", help="print every entry that moves, not the first ten")
+    command.add_argument("--all", action="store_true", help="print every entry that would move, not only the first ten")
     command.add_argument(
         "--with-model", action="store_true", help="let a language model write the summaries; needs ANTHROPIC_API_KEY"
     )

@@ -20,13 +20,13 @@ def add_commands(commands: Any) -> None:
     command.add_argument(
         "--out", type=Path, default=Path("map.html"), metavar="FILE", help="file to write (default: map.html)"
     )
-    command.add_argument("--engine", choices=ENGINES, default="umap", help="method that lays it out (default: umap)")
+    command.add_argument("--engine", choices=ENGINES, default="umap", help="layout method (default: umap)")
     command.add_argument(
         "--min-domain-size",
         type=count,
         default=0,
         metavar="N",
-        help="fewest experiences of a domain (default: by the number of experiences)",
+        help="minimum experiences in a domain (default: depends on the size of the store)",
     )
 
 

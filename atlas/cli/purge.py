@@ -18,13 +18,16 @@ def add_commands(commands: Any) -> None:
     summary = "erase records for good, such as a leaked key or a person's data; `atlas undo` cannot bring them back"
     command = add_command(commands, "purge", _purge, summary)
     command.add_argument(
-        "ids", nargs="+", metavar="ID", help="ids, or beginnings of ids, of any memory; also of deleted records"
+        "ids",
+        nargs="+",
+        metavar="ID",
+        help="ids, or beginnings of ids, of records in any memory, deleted ones included",
     )
     command.add_argument("--reason", default="", metavar="TEXT", help="reason, which the history keeps")
     command.add_argument("--dry-run", action="store_true", help="print what would be erased, and change nothing")
     command.add_argument("--yes", action="store_true", help="do not ask for confirmation; needed without a terminal")
     command.add_argument(
-        "--all", action="store_true", help="print every record that stays though it holds the same, not the first ten"
+        "--all", action="store_true", help="print every other record with the same content, not only the first ten"
     )
 
 

@@ -39,7 +39,9 @@ def add_commands(commands: Any) -> None:
     command.add_argument(
         "--no-model", action="store_true", help="judge by rules, even if ANTHROPIC_API_KEY gives a language model"
     )
-    command.add_argument("--all", action="store_true", help="print every experience that goes, not the first ten")
+    command.add_argument(
+        "--all", action="store_true", help="print every experience that would be removed, not only the first ten"
+    )
 
 
 def _refine(options: argparse.Namespace, settings: Settings) -> int:

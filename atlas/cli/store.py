@@ -27,7 +27,7 @@ def add_commands(commands: Any) -> None:
     command = add_command(commands, "doctor", _doctor, "check the store against its ledger")
     command.add_argument("--fix", action="store_true", help="repair what differs")
     command = add_command(commands, "reembed", _reembed, "embed all texts again, with another model")
-    command.add_argument("--model", required=True, help="for example BAAI/bge-base-en-v1.5")
+    command.add_argument("--model", required=True, help="name of the model, for example BAAI/bge-base-en-v1.5")
 
 
 def _init(options: argparse.Namespace, settings: Settings) -> int:

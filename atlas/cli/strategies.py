@@ -25,7 +25,7 @@ from atlas.views.strategies.writing import propose_writing
 def add_commands(commands: Any) -> None:
     """Declare it."""
     command = add_command(commands, "strategies", _strategies, "list, search, print or write strategies")
-    command.add_argument("query", nargs="?", default="", help="the task at hand (default: list the newest)")
+    command.add_argument("query", nargs="?", default="", help="task to find strategies for (default: list the newest)")
     command.add_argument("-n", type=count, default=20, help="number of strategies (default: 20)")
     command.add_argument("--show", metavar="ID", help="print one with its attempts, by its id or the beginning of it")
     command.add_argument(

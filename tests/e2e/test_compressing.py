@@ -45,7 +45,7 @@ def test_compress_preview_add_and_take_back(page: Page, serve: Serve, store: Pat
     add = page.get_by_role("button", name=f"Add {N_PLANTED} concepts")
     expect(add).to_be_visible(timeout=PATIENCE_MILLISECONDS)
     expect(
-        page.get_by_text("12 programs rewritten: 12 of the 12 whose own tests run what was put in did the same")
+        page.get_by_text("12 programs rewritten. Tests run the new code in 12 of them, and 12 of those did the same")
     ).to_be_visible()
     expect(page.get_by_text("Found by Stitch")).to_be_visible()
     with tall(page, 1800):

@@ -57,7 +57,7 @@ def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, sto
     expect(page.get_by_text("Saved the concept")).to_be_visible()
     assert "Turn a grid to the right." in contents(store).values()
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Took back: saved the concept")).to_be_visible()
+    expect(page.get_by_text("Undone: saved the concept")).to_be_visible()
     assert contents(store) == before
     assert [url for url in asked if not url.startswith((address, "data:", "blob:", "ws:"))] == []
 
@@ -71,11 +71,11 @@ def test_two_are_merged_as_previewed_and_parted_again(page: Page, serve: Serve, 
     expect(page.get_by_text("2 selected from rows on Concepts")).to_be_visible()
     page.get_by_role("button", name="Merge …").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text(f"2 concepts would become 1: 1 of {N_CONCEPTS} would go (3.3%).")).to_be_visible()
+    expect(dialog.get_by_text(f"2 concepts would become 1: 1 of {N_CONCEPTS} would be removed (3.3%).")).to_be_visible()
     shoot(page, "concepts-merge")
     dialog.get_by_role("button", name="Merge 2 concepts into 1").click()
     expect(page.get_by_text("Merged 2 concepts into 1")).to_be_visible()
     assert len(contents(store)) == N_CONCEPTS - 1
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Took back: merged 2 concepts into 1")).to_be_visible()
+    expect(page.get_by_text("Undone: merged 2 concepts into 1")).to_be_visible()
     assert contents(store) == before

@@ -45,14 +45,14 @@ def test_rows_are_selected_pruned_as_previewed_and_brought_back(page: Page, open
     shoot(page, "tray", themes=True)
     page.get_by_role("button", name="Prune …").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("2 of 40 experiences would go (5.0%), 0 are saved.")).to_be_visible()
+    expect(dialog.get_by_text("2 of 40 experiences would be removed (5.0%), 0 are saved.")).to_be_visible()
     shoot(page, "prune", themes=True)
     dialog.get_by_role("button", name="Prune 2 experiences").click()
     expect(page.get_by_text("Pruned 2 experiences")).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert set(before) - set(contents(store)) == ids_of(before, first, second)
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Took back: pruned 2 experiences")).to_be_visible()
+    expect(page.get_by_text("Undone: pruned 2 experiences")).to_be_visible()
     assert contents(store) == before
 
 
@@ -82,7 +82,7 @@ def test_near_duplicates_are_merged_and_parted_again(page: Page, opened):
     shoot(page, "curate-duplicates")
     page.get_by_role("button", name="Merge all 1 group …").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("4 experiences would become 1: 3 of 40 would go (7.5%).")).to_be_visible()
+    expect(dialog.get_by_text("4 experiences would become 1: 3 of 40 would be removed (7.5%).")).to_be_visible()
     apply = dialog.get_by_role("button", name="Merge 4 experiences into 1")
     expect(apply).to_be_disabled()
     dialog.get_by_role("textbox").fill("3")
@@ -94,7 +94,7 @@ def test_near_duplicates_are_merged_and_parted_again(page: Page, opened):
     assert len(ids_of(after, "Water the garden")) == 1
     assert len(after) == 37
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Took back: merged 4 experiences into 1")).to_be_visible()
+    expect(page.get_by_text("Undone: merged 4 experiences into 1")).to_be_visible()
     assert contents(store) == before
 
 
@@ -132,7 +132,7 @@ def test_the_sample_data_go_with_one_click_and_nothing_else(page: Page, serve: S
 def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     address, _ = opened
     page.goto(address)
-    expect(page.get_by_text("Those that surely do badly first.")).to_be_visible()
+    expect(page.get_by_text("Those that clearly do badly first.")).to_be_visible()
     settle(page)
     table = page.get_by_test_id("stDataFrame").first
     table.click(position={"x": 60, "y": ROW_PIXELS * 1.5})

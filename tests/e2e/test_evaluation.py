@@ -51,7 +51,7 @@ def test_the_store_is_measured_while_the_page_is_left(page: Page, serve: Serve, 
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name="Evaluation").click()
     expect(page.get_by_text("Measured 20")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
-    expect(page.get_by_text("As searches are now (default)")).to_be_visible()
+    expect(page.get_by_text("Current search (default)")).to_be_visible()
     shoot(page, "evaluation-measured")
 
 
@@ -61,7 +61,7 @@ def test_weights_are_tried_saved_used_by_all_and_taken_back(page: Page, serve: S
     query = page.get_by_role("searchbox", name="Query")
     query.fill("the list of orders is slow to load")
     query.press("Enter")
-    expect(page.get_by_text(re.compile("on both sides|Both rank alike")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("on both sides|Both rankings are the same")).first).to_be_visible()
     page.get_by_text("Weights", exact=True).last.click()
     turn(page, "Words", times=11)
     expect(page.get_by_text("on both sides").first).to_be_visible()
@@ -77,7 +77,7 @@ def test_weights_are_tried_saved_used_by_all_and_taken_back(page: Page, serve: S
     with tall(page, 2200):
         shoot(page, "evaluation-compared")
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Took back: all searches use the profile")).to_be_visible()
+    expect(page.get_by_text("Undone: all searches use the profile")).to_be_visible()
     assert in_use(store) == atlas.RankingWeights()
 
 

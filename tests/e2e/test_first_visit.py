@@ -42,7 +42,7 @@ def test_a_clump_is_found_lassoed_pruned_as_previewed_and_brought_back(page: Pag
         writer.write("add", "meanwhile")
         page.get_by_role("button", name="Prune …").click()
         dialog = page.get_by_role("dialog")
-        expect(dialog.get_by_text("experiences would go")).to_be_visible()
+        expect(dialog.get_by_text("experiences would be removed")).to_be_visible()
         shoot(page, "first-visit-prune", themes=True)
         writer.write("add", "late")
         dialog.get_by_role("button", name=f"Prune {N_ALIKE} experiences").click()
@@ -51,7 +51,7 @@ def test_a_clump_is_found_lassoed_pruned_as_previewed_and_brought_back(page: Pag
         assert n_attempts(store) == 0
         writer.write("add", "afterwards")
         page.get_by_role("button", name="Undo").click()
-        expect(page.get_by_text(f"Took back: pruned {N_ALIKE} experiences")).to_be_visible()
+        expect(page.get_by_text(f"Undone: pruned {N_ALIKE} experiences")).to_be_visible()
         assert n_attempts(store) == N_ALIKE
     shoot(page, "first-visit-undone", themes=True)
 

@@ -86,6 +86,6 @@ def test_the_journal_is_brushed_opened_compacted_and_taken_back(page: Page, serv
     expect(page.get_by_text("Moved", exact=False).first).to_be_visible()
     assert tiers(store) != before
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Took back: moved")).to_be_visible()
+    expect(page.get_by_text("Undone: moved")).to_be_visible()
     assert tiers(store) == before
     assert [url for url in asked if not url.startswith((address, "data:", "blob:", "ws:"))] == []

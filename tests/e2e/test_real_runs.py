@@ -42,7 +42,7 @@ def test_a_reservation_bought_with_a_certificate_is_found_and_read_step_by_step(
     shoot(page, "experiences-sample", themes=True)
     page.get_by_role("searchbox").fill("cancel a reservation bought with a certificate")
     page.get_by_role("searchbox").press("Enter")
-    expect(page.get_by_text(f" of {n} experiences have to do with it")).to_be_visible()
+    expect(page.get_by_text(f" of {n} experiences are relevant")).to_be_visible()
     shoot(page, "experiences-search", themes=True)
     click_row(page, "cancel")
     expect(page.get_by_text("Step 1 of")).to_be_visible()

@@ -46,7 +46,7 @@ def run(capsys, *arguments: str, status: int = 0) -> str:
 
 def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
     said = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
-    assert "2 of 4 experiences would go (50.0%)" in said
+    assert "2 of 4 experiences would be removed (50.0%)" in said
     assert "sort a list  (success rate 0% (n = 1) is under 50%)" in said
     assert "Nothing was touched" in said
     assert "experiences      4" in run(capsys, "status")
@@ -331,7 +331,7 @@ def test_merge_shows_what_it_would_do_does_it_and_can_be_undone(store, capsys):
     ids = ids_of(store)
     chosen = [ids["sort a list"][:12], ids["draw a chart"]]
     said = run(capsys, "merge", *chosen, "--dry-run")
-    assert "2 experiences would become 1: 1 of 4 would go (25.0%)." in said
+    assert "2 experiences would become 1: 1 of 4 would be removed (25.0%)." in said
     assert f"+ {ids['draw a chart'][:8]}  draw a chart  (stays: it succeeded; stands for 1 succeeded, 1 failed)" in said
     assert f"- {ids['sort a list'][:8]}  sort a list  (failed; into {ids['draw a chart'][:8]})" in said
     assert "experiences      4" in run(capsys, "status")
@@ -379,7 +379,7 @@ def test_purge_shows_what_would_go_and_asks_before_it_does_it(store, tmp_path, c
     run(capsys, "export", str(tmp_path / "all.jsonl"))
     run(capsys, "backup", str(tmp_path / "all.zip"))
     said = run(capsys, "purge", leaked[:8], "--dry-run")
-    assert "1 experience would be gone for good.\n" in said
+    assert "1 experience would be erased for good.\n" in said
     assert f"  - {leaked[:8]}  sort a list  (experience)" in said
     assert f"  + {tmp_path / 'all.zip'} (backup of " in said
     assert "This cannot be undone" in said
@@ -555,7 +555,7 @@ def test_the_gates_are_told_of_and_switched(journal, capsys, monkeypatch):
     assert "Noise        off" in run(capsys, "journal", "gates", "--noise", "off")
     assert "Written as" in run(capsys, "journal", "add", "observation", "ok")
     monkeypatch.setenv("ATLAS_KEEP_NOISE", "0")
-    assert "ATLAS_KEEP_NOISE says so here" in run(capsys, "journal", "gates")
+    assert "ATLAS_KEEP_NOISE is set here" in run(capsys, "journal", "gates")
     assert "add --keep-noise" in said_beside(capsys, "journal", "add", "observation", "so")
     assert "Written as" in run(capsys, "journal", "add", "observation", "so", "--keep-noise")
 

@@ -67,7 +67,7 @@ def run_python(page: Path, directory: Path) -> str:
 def test_the_example_of_the_readme_stores_finds_prunes_and_undoes(tmp_path):
     printed = run_python(README, tmp_path)
     assert "succeeded Sum the invoices of March by customer" in printed
-    assert "would go: [('Sum the invoices of March by customer'" in printed
+    assert "would be removed: [('Sum the invoices of March by customer'" in printed
     with atlas.open_memory(tmp_path / "my-agent", read_only=True) as memory:
         assert len(memory.experience) == 1
         assert [operation.kind for operation in memory.history()] == ["undo", "prune", "store"]
@@ -76,7 +76,7 @@ def test_the_example_of_the_readme_stores_finds_prunes_and_undoes(tmp_path):
 def test_the_examples_for_agents_do_what_their_page_says(tmp_path):
     printed = run_python(PYTHON, tmp_path)
     assert "succeeded Sum the invoices of March by customer" in printed
-    assert "would go: Sum the invoices of March by customer" in printed
+    assert "would be removed: Sum the invoices of March by customer" in printed
     with atlas.open_memory(tmp_path / "my-agent", read_only=True) as memory:
         assert len(memory.experience) == 1
         assert [operation.kind for operation in memory.history()] == ["undo", "prune", "store"]

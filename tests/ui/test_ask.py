@@ -73,7 +73,7 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
         "Nothing above the threshold of 0.25, the nearest 1 hidden",
         "Nothing above the threshold of 0.25, the nearest 1 hidden",
     ]
-    assert infos(app) == ["The block is empty: nothing here has to do with the task, so an agent is told nothing."]
+    assert infos(app) == ["The block is empty: no memory is relevant to the task, so an agent is told nothing."]
     assert blocks(app) == []
     assert_no_problem(app)
 
@@ -155,7 +155,7 @@ def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, g
 def test_a_store_of_experiences_alone_is_asked_and_says_what_the_others_lack(dashboard: Dashboard, only_experiences):
     app = dashboard(only_experiences, "ask", ask_text=RED)
     strategies, experiences, concepts, journal = lines(app)[:4]
-    assert strategies.startswith("This store has no strategies: storing an agent's success writes one")
+    assert strategies.startswith("This store has no strategies. Storing a successful attempt writes one.")
     assert experiences == "1 found"
     assert concepts.startswith("This store has no concepts")
     assert journal.startswith("This store has no journal")

@@ -98,7 +98,7 @@ def test_one_per_task_tells_how_all_of_its_attempts_went(dashboard: Dashboard, k
     app = dashboard(kitchen, "experiences", scope_text="boil an egg for breakfast")
     assert len(tasks(app)) == 5
     app.toggle(key="experiences_distinct").set_value(True).run()
-    assert caption(app) == "5 of 5 experiences have to do with it, shown as 2, best first"
+    assert caption(app) == "5 of 5 experiences are relevant, shown as 2, best first"
     assert list(table(app)["attempts"]) == ["×4: 3 succeeded, 1 failed", ""]
     assert list(table(app)["outcome"]) == ["✓ succeeded", "✓ succeeded"]
     assert app.button(key="experiences_all").label == "Select all 2"

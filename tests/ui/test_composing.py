@@ -64,7 +64,7 @@ def test_two_concepts_that_fit_are_composed_previewed_added_and_taken_back(dashb
 @pytest.mark.parametrize(
     ("chosen", "why"),
     [
-        (("total", "greet"), "In no order does each take what the one before it returns"),
+        (("total", "greet"), "No order lets each take what the one before it returns"),
         (("total", "guess"), "Nothing says what guess returns."),
     ],
 )

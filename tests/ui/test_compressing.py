@@ -38,7 +38,7 @@ def shown_code(app: AppTest) -> str:
 
 def test_it_says_how_many_programs_are_in_scope(dashboard: Dashboard, store):
     app = dashboard(store, "curate", **COMPRESS)
-    assert "4 Python programs in 4 successful attempts in scope, 4 with tests that can prove a rewriting." in said(app)
+    assert "4 Python programs in 4 successful attempts in scope, 4 with tests that can prove a rewrite." in said(app)
     assert not app.button(key="compress_run").disabled
     assert_no_problem(app)
 
@@ -63,13 +63,13 @@ def test_what_was_found_is_shown_with_its_proof_and_both_versions(dashboard: Das
     app = dashboard(store, "curate", **COMPRESS)
     after = found.tokens_after + found.tokens_library
     assert f"**1 function in 4 programs: {found.tokens_before} tokens become {after}, the library's" in said(app)
-    assert "4 programs rewritten: 4 of the 4 whose own tests run what was put in did the same" in said(app)
+    assert "4 programs rewritten. Tests run the new code in 4 of them, and 4 of those did the same" in said(app)
     row = app.dataframe[0].value.iloc[0]
     assert (row["n_programs"], row["n_tasks"], row["verified"]) == (4, 4, "4 of 4")
     assert found.learned[0].concept.code in shown_code(app)
     assert found.rewritings[0].before in shown_code(app)
     assert found.rewritings[0].after in shown_code(app)
-    assert "Program 1 of 4, which with it does the same" in said(app)
+    assert "Program 1 of 4: with the function, it does the same" in said(app)
     assert app.button(key="compress_run").label == "Compress again"
     assert_no_problem(app)
 
@@ -97,14 +97,14 @@ def test_what_could_not_be_run_is_not_chosen_at_first(dashboard: Dashboard, tmp_
     (choice,) = (box for box in app.multiselect if str(box.key).startswith("compress_chosen"))
     assert choice.value == []
     assert app.button(key="compress_apply").disabled
-    assert "no test of it shows whether it does" in said(app)
+    assert "is not checked by any test" in said(app)
 
 
 def test_a_store_that_changed_since_says_so(dashboard: Dashboard, store):
     compress_store(store)
     make_store(store, [attempt("Water the garden")])
     app = dashboard(store, "curate", **COMPRESS)
-    assert "The store has changed since: 1 experience came or changed." in said(app)
+    assert "The store has changed since: 1 experience added or changed." in said(app)
     app = dashboard(store, "curate", scope_outcomes="succeeded", **COMPRESS)
     assert "The store has changed since" in said(app)
 

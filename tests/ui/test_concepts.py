@@ -146,7 +146,9 @@ def test_two_are_merged_as_previewed_and_parted_again(dashboard: Dashboard, tmp_
     memory.concepts.update_stats(second, success=True)
     app = selecting("concepts", dashboard(tmp_path, "concepts"), first, second)
     app.button(key="tray_merge").click().run()
-    assert "**2 concepts would become 1: 1 of 25 would go (4.0%).**" in [element.value for element in app.markdown]
+    assert "**2 concepts would become 1: 1 of 25 would be removed (4.0%).**" in [
+        element.value for element in app.markdown
+    ]
     app.button(key="plan_apply").click().run()
     assert first not in memory.concepts.ids()
     assert "Merged 2 concepts into 1" in texts(app)
@@ -160,7 +162,9 @@ def test_deleting_says_first_who_would_lack_it(dashboard: Dashboard, tmp_path, m
     memory.concepts.add_many([concept(number) for number in range(30)])
     app = dashboard(tmp_path, "concepts", id=crop)
     app.button(key="concept_delete").click().run()
-    assert "1 concept calls what would go, and would not run without it." in [e.value for e in app.caption]
+    assert "1 concept calls a concept that would be removed, and would not run without it." in [
+        e.value for e in app.caption
+    ]
     assert any("its code calls crop" in frame.value.to_csv() for frame in app.dataframe)
     app.button(key="plan_apply").click().run()
     assert "id" not in app.query_params
@@ -247,7 +251,7 @@ def test_the_history_names_concepts_opens_them_and_brings_them_back(dashboard: D
     assert memory.concepts.ids() == [added]
     operation = memory.history(1)[0]
     app = dashboard(tmp_path, "history", operation=operation.id)
-    assert "Concepts were taken back from the trash" in [element.value for element in app.subheader]
+    assert "Concepts were restored from the trash" in [element.value for element in app.subheader]
     assert [link.proto.page for link in of_type(app, "page_link")][-1] == "concepts"
     app.button(key="history_undo").click().run()
     assert memory.concepts.ids() == []

@@ -65,7 +65,7 @@ def test_a_group_of_near_duplicates_is_merged_as_previewed_and_parted_again(dash
     before = memory.experience.ids()
     app = dashboard(tmp_path, "curate", curate_queue="duplicates")
     app.button(key="curate_merge_0").click().run()
-    assert any("4 experiences would become 1: 3 of 16 would go (18.8%)." in text for text in said(app))
+    assert any("4 experiences would become 1: 3 of 16 would be removed (18.8%)." in text for text in said(app))
     assert app.button(key="plan_apply").disabled
     app.text_input(key="plan_count").set_value("3").run()
     app.button(key="plan_apply").click().run()
@@ -84,7 +84,7 @@ def test_attempts_that_ended_differently_are_not_offered_as_one_group(dashboard:
     assert tabs(app)[0] == "Near-duplicates 2"
     groups = [set(frame.value["outcome"]) for frame in app.dataframe]
     assert sorted(groups, key=str) == [{"✓ succeeded"}, {"✗ failed"}]
-    assert any(text.startswith("Groups that say nearly the same and ended alike.") for text in said(app))
+    assert any(text.startswith("Groups of near-duplicates with the same outcome.") for text in said(app))
 
 
 def test_a_merge_says_what_is_gone_since_the_group_was_shown(dashboard: Dashboard, tmp_path, memory):
@@ -129,7 +129,7 @@ def test_a_rule_is_previewed_with_what_it_could_not_judge(dashboard: Dashboard, 
     app.toggle(key="curate_diverse").set_value(False)
     app.button(key="FormSubmitter:curate_rule-Preview").click().run()
     assert not app.exception
-    assert any("4 of 16 experiences would go" in text for text in said(app))
+    assert any("4 of 16 experiences would be removed" in text for text in said(app))
     assert any("4 have no known outcome" in text for text in said(app))
     assert len(memory.experience) == 16
 

@@ -93,15 +93,15 @@ def test_without_a_repeated_task_only_outcomes_can_be_foretold(dashboard: Dashbo
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
     assert "No task was tried more than once (by its id)" in texts(app)
-    assert "only whether what is found foretells the 4 known outcomes" in texts(app)
-    assert list(app.dataframe[0].value.columns) == ["setting", "outcome foretold"]
+    assert "only whether the hits predict the 4 known outcomes" in texts(app)
+    assert list(app.dataframe[0].value.columns) == ["setting", "outcome predicted"]
     assert_no_problem(app)
 
 
 def test_with_nothing_to_compare_it_says_so_and_offers_nothing(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, [attempt(success=None)])
     app = dashboard(tmp_path, "evaluation")
-    assert "there is nothing to measure on yet" in texts(app)
+    assert "there is nothing to measure yet" in texts(app)
     assert not [button for button in app.button if button.key == "evaluation_run"]
     assert_no_problem(app)
 
@@ -115,13 +115,13 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     assert "On 12 attempts at 6 tasks, with 95 % intervals over tasks. Dotted: a random order (0.091)." in texts(app)
     left, right = chart_of(app)["data"]
     assert left["y"][:2] == [
-        "As searches are now (default)",
+        "Current search (default)",
         f"Profile {HOSTILE}".replace("<", "&lt;").replace(">", "&gt;"),
     ]
     assert left["x"][0] == 1.0
     assert len(right["x"]) == len(left["x"]) - 1
     table = app.dataframe[0].value.set_index("setting")
-    assert table.loc["As searches are now (default)", "hit@1"] == "1.000 (1.00–1.00)"
+    assert table.loc["Current search (default)", "hit@1"] == "1.000 (1.00–1.00)"
     assert table.loc["Chance", "hit@1"] == f"{1 / 11:.3f}"
     assert table.loc[f"Profile {HOSTILE}", "hit@1"] == "0.500 (0.50–0.50)"
     assert "since this was measured" not in texts(app)
@@ -132,7 +132,7 @@ def test_another_measure_is_drawn_when_it_is_asked_for(dashboard: Dashboard, tmp
     make_store(tmp_path, repeated(6))
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
-    app.session_state["evaluation_measure"] = "outcome foretold"
+    app.session_state["evaluation_measure"] = "outcome predicted"
     app.run()
     assert "How often an attempt ended as most of the first 4 hits" in texts(app)
     assert "Dotted: always the more frequent outcome (0.500)." in texts(app)
@@ -147,7 +147,7 @@ def test_what_changed_since_is_said(dashboard: Dashboard, tmp_path):
     assert "Profiles have changed since this was measured." in texts(app)
     make_store(tmp_path, attempts(2))
     app.run()
-    assert "2 experiences came or changed since this was measured." in texts(app)
+    assert "2 experiences added or changed since this was measured." in texts(app)
 
 
 def test_a_damaged_result_is_as_none(dashboard: Dashboard, tmp_path):
@@ -270,7 +270,7 @@ def test_a_profile_in_use_that_is_gone_is_said(dashboard: Dashboard, grids):
     with opened(grids) as memory, memory.storage.ledger.database.write() as connection:
         connection.execute("INSERT INTO meta VALUES ('profile_in_use', 'never saved')")
     app = dashboard(grids, "evaluation", **COMPARE)
-    assert [each.value for each in app.warning] == ["The profile that searches should use cannot be used."]
+    assert [each.value for each in app.warning] == ["The chosen profile cannot be used."]
     assert "'never saved', which cannot be read (it is not there any more)" in texts(app)
     assert_no_problem(app)
 

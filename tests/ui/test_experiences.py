@@ -63,7 +63,7 @@ def test_a_store_whose_records_were_all_deleted_finds_no_words(dashboard: Dashbo
 def test_what_a_search_finds_is_paged(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
     app = dashboard(tmp_path, "experiences", scope_by="Words", scope_text="report")
-    assert caption(app) == "60 that hold any of these words among 60 experiences, most telling first"
+    assert caption(app) == "60 that hold any of these words among 60 experiences, best match first"
     first = tasks(app)
     app.pagination(key="experiences_page").set_value(3).run()
     assert len(first) == 25

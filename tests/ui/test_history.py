@@ -48,7 +48,7 @@ def test_what_was_undone_can_be_done_again(dashboard: Dashboard, tmp_path, memor
     deletion = memory.history(1)[0]
     memory.undo(deletion.id)
     app = dashboard(tmp_path, "history", operation=deletion.id)
-    assert app.button(key="history_undo").label == "Do it again"
+    assert app.button(key="history_undo").label == "Redo"
     app.button(key="history_undo").click().run()
     assert len(memory.experience) == 1
 

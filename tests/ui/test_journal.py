@@ -221,7 +221,7 @@ def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_
     app.text_input(key="plan_count").set_value("15").run()
     app.button(key="plan_apply").click().run()
     assert memory.journal.values("tier") == {"hot": 16, "cold": 15}
-    assert warnings(app) == ["The entries are where it would move them; it may have been applied."]
+    assert warnings(app) == ["The entries are where it would move them. The plan may have been applied."]
     assert app.button(key="journal_preview").disabled
     app.button(key="act_undo").click().run()
     assert memory.journal.values("tier") == {"hot": 30}

@@ -84,7 +84,7 @@ def test_a_search_for_near_duplicates_that_failed_is_not_called_one_that_nobody_
         draw_health(nothing, FoundDuplicates(status=JobStatus(state="failed", message="it broke")))
 
     said = [caption.value for caption in AppTest.from_function(page).run().caption]
-    assert said == ["The search for near-duplicates did not end well. Curate says why."]
+    assert said == ["The search for near-duplicates failed. Curate says why."]
 
 
 def test_nothing_that_memories_hold_is_in_the_chart(dashboard: Dashboard, tmp_path):

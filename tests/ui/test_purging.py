@@ -37,7 +37,7 @@ def test_an_experience_is_purged_once_its_id_is_typed(dashboard: Dashboard, memo
     *_, leaked = memory.experience.ids()
     backup(memory.storage, tmp_path / "all.zip")
     app = opened_with_a_plan(dashboard, memory, leaked)
-    assert "1 experience would be gone for good." in said(app)
+    assert "1 experience would be erased for good." in said(app)
     assert "cannot be undone" in said(app)
     assert str(tmp_path / "all.zip") in app.code[-1].value
     assert app.button(key="purge_apply").disabled
@@ -96,9 +96,9 @@ def test_the_history_says_that_it_is_gone_and_offers_no_undo(dashboard: Dashboar
     stored = memory.history(1)[0]
     done = memory.apply_purge(memory.plan_purge([leaked]))
     app = dashboard(memory.storage.path, "history", operation=done.operation_id)
-    assert app.subheader[0].value == "Records were forgotten for good"
+    assert app.subheader[0].value == "Records were erased for good"
     assert app.button(key="history_undo").disabled
-    assert "What it said is gone for good" in texts(app)
+    assert "Its content was erased for good" in texts(app)
     app = dashboard(memory.storage.path, "history", operation=stored.id)
     assert SECRET not in said(app)
     app.button(key="history_undo").click().run()
@@ -117,7 +117,7 @@ def test_every_kind_offers_it(dashboard: Dashboard, memory, page, key):
     app = dashboard(memory.storage.path, page, id=str(ids[page]))
     app.button(key=f"{key}_purge").click().run()
     assert_no_problem(app)
-    assert "would be gone for good." in said(app)
+    assert "would be erased for good." in said(app)
     app.text_input(key="purge_typed").set_value("PURGE").run()
     app.button(key="purge_apply").click().run()
     assert_no_problem(app)

@@ -59,15 +59,16 @@ def test_with_a_model_it_judges_unless_rules_are_chosen(dashboard: Dashboard, tm
     monkeypatch.setenv("ATLAS_LLM_BASE_URL", "http://127.0.0.1:9")
     app = dashboard(tmp_path, "curate", **REFINE)
     assert app.selectbox(key="refine_judge").options == ["claude-haiku-5-5", "Rules"]
-    assert "claude-haiku-5-5 judges, unless you choose rules, and may take 200,000 tokens for a plan." in said(app)
+    assert "claude-haiku-5-5 judges, unless you choose rules, and may use 200,000 tokens for a plan." in said(app)
 
 
 def test_the_plan_is_applied_as_previewed_and_undone(dashboard: Dashboard, tmp_path, memory):
     plan(memory)
     before = memory.experience.ids()
     app = dashboard(tmp_path, "curate", **REFINE)
-    assert "**15 experiences judged: 13 stay, 2 would be merged into them, 0 dropped; 2 of 15 would go (13.3%).**" in (
-        said(app)
+    assert (
+        "**15 experiences judged: 13 stay, 2 would be merged into them, 0 dropped. 2 of 15 would be removed (13.3%).**"
+        in (said(app))
     )
     assert "Judged by rules, without a language model" in said(app)
     shown = app.dataframe[0].value

@@ -146,7 +146,9 @@ def test_two_are_merged_retired_tagged_and_deleted_in_the_tray(dashboard: Dashbo
     assert set(memory.strategies.retired()) == {first, second}
     app.button(key="act_undo").click().run()
     app.button(key="tray_merge").click().run()
-    assert "**2 strategies would become 1: 1 of 25 would go (4.0%).**" in [element.value for element in app.markdown]
+    assert "**2 strategies would become 1: 1 of 25 would be removed (4.0%).**" in [
+        element.value for element in app.markdown
+    ]
     app.button(key="plan_apply").click().run()
     assert first not in memory.strategies.ids()
     app.button(key="act_undo").click().run()
@@ -199,7 +201,7 @@ def test_the_history_and_the_trash_link_and_restore_strategies(dashboard: Dashbo
     app.button(key="history_restore").click().run()
     assert memory.strategies.ids() == [one]
     app = dashboard(tmp_path, "history", operation=memory.history(1)[0].id)
-    assert "Strategies were taken back from the trash" in [element.value for element in app.subheader]
+    assert "Strategies were restored from the trash" in [element.value for element in app.subheader]
     assert [link.proto.page for link in of_type(app, "page_link")][-1] == "strategies"
     assert_no_problem(app)
 

@@ -27,7 +27,7 @@ PAGES = {"strategies": "strategies", "experience": "experiences", "concepts": "c
 """The page that shows the records of each."""
 
 NONE_YET = {
-    "strategies": "This store has no strategies: storing an agent's success writes one, importing runs does not.",
+    "strategies": "This store has no strategies. Storing a successful attempt writes one. Importing runs does not.",
     "experience": "This store has no experiences: import runs, or let an agent store its attempts.",
     "concepts": "This store has no concepts: load primitives, import a skill library, or compress what agents wrote.",
     "journal": "This store has no journal: an agent writes it, or import one.",
@@ -226,7 +226,7 @@ def _block_sentence(block: ContextBlock) -> str:
     n = sum(map(len, block.shown.values()))
     if not block.text:
         if not block.n_left_out:
-            return "The block is empty: nothing here has to do with the task, so an agent is told nothing."
+            return "The block is empty: no memory is relevant to the task, so an agent is told nothing."
         return f"The block is empty: none of the {block.n_left_out:,} memories found fits into the budget."
     left = f", {block.n_left_out:,} left out" if block.n_left_out else ""
     return f"{_memories(n)} in {block.n_tokens:,} of {block.budget_tokens:,} tokens{left}"

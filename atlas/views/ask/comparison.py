@@ -28,7 +28,7 @@ LOOKED_FOR = 100
 UP, DOWN, SAME, NEW = "▲", "▼", "=", "new"
 
 _RELEVANCE = "of relevance, which decides first"
-_NUDGE = "a nudge: reorders what is about equally relevant"
+_NUDGE = "a nudge: reorders hits of about equal relevance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,20 @@ class Knob:
 KNOBS: Mapping[str, Knob] = {
     knob.name: knob
     for knob in (
-        Knob("meaning", "Meaning", 1.0, 0.05, f"How near the texts are: a part {_RELEVANCE}"),
-        Knob("words", "Words", 1.0, 0.05, f"The query's words that it holds: a part {_RELEVANCE}"),
+        Knob("meaning", "Meaning", 1.0, 0.05, f"Similarity of the texts: a part {_RELEVANCE}"),
+        Knob("words", "Words", 1.0, 0.05, f"How well its words match the query's: a part {_RELEVANCE}"),
         Knob("success", "Success", 0.2, 0.005, f"Added in full for a success, halved where unknown; {_NUDGE}"),
-        Knob("use", "Use", 0.2, 0.005, f"Times the share of tasks that it helped with; {_NUDGE}"),
-        Knob("recency", "Recency", 0.2, 0.005, f"Times a weight that halves with age; {_NUDGE}"),
+        Knob("use", "Use", 0.2, 0.005, f"Multiplied by the share of tasks that it helped with; {_NUDGE}"),
+        Knob("recency", "Recency", 0.2, 0.005, f"Multiplied by a weight that halves with age; {_NUDGE}"),
         Knob("recency_half_life_days", "Half-life of recency, in days", 365.0, 1.0, "How long until it halves"),
         Knob("pin", "Pin", 0.2, 0.005, f"Added for what a person has pinned; {_NUDGE}"),
-        Knob("importance", "Importance", 0.2, 0.005, f"Times that of a journal's entry, in place of success; {_NUDGE}"),
+        Knob(
+            "importance",
+            "Importance",
+            0.2,
+            0.005,
+            f"Multiplied by an entry's importance, in place of success; {_NUDGE}",
+        ),
         Knob("threshold", "Threshold", 1.0, 0.05, "The relevance below which a hit is hidden; 0 hides nothing"),
     )
 }
@@ -118,7 +124,7 @@ def compare(
     other = _side(memories[1], query, found[1], found[0])
     shown = [[hit.id for hit in side.hits] for side in (one, other)]
     n_both = len({*shown[0]} & {*shown[1]})
-    said = "Both rank alike." if shown[0] == shown[1] else f"{counted(n_both, 'hit')} on both sides."
+    said = "Both rankings are the same." if shown[0] == shown[1] else f"{counted(n_both, 'hit')} on both sides."
     return Comparison(left=one, right=other, caption=said)
 
 

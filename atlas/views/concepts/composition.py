@@ -85,7 +85,7 @@ def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
     untyped = [concept.name for concept in concepts if _returned(concept) is None]
     if untyped:
         return f"Nothing says what {', '.join(untyped)} returns. Give the signature a type for it, then try again."
-    return "In no order does each take what the one before it returns, or no example of the first runs through them."
+    return "No order lets each take what the one before it returns, or no example of the first runs through all."
 
 
 def _returned(concept: CodeConcept) -> ast.expr | None:

@@ -31,7 +31,7 @@ COUNTED_AT_ONCE = 400
 LITTLE = 0.02
 """Share of the tokens. Programs that repeat a function on purpose save several times that."""
 
-SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "no test of it shows whether it does"
+SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "is not checked by any test"
 VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
 
 
@@ -149,7 +149,7 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
         )
     if n > COUNTED_AT_ONCE:
         return Compressible(
-            sentence=f"{counted(n, 'successful attempt')} in scope; how many hold Python is found out on the way.",
+            sentence=f"{counted(n, 'successful attempt')} in scope. Compressing finds out how many hold Python.",
             can_run=True,
         )
     found = programs_of(read_attempts(memory, successful_ids(memory, where)))
@@ -157,7 +157,7 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
     if not found.programs:
         return Compressible(sentence=f"{sentence}: {reasons(found.dropped)}.", can_run=False)
     n_tested = sum(bool(program.tests) for program in found.programs)
-    return Compressible(sentence=f"{sentence}, {n_tested:,} with tests that can prove a rewriting.", can_run=True)
+    return Compressible(sentence=f"{sentence}, {n_tested:,} with tests that can prove a rewrite.", can_run=True)
 
 
 def headline(found: FoundCompression) -> str:
@@ -168,14 +168,14 @@ def headline(found: FoundCompression) -> str:
     if not found.learned:
         return (
             f"Nothing found: {programs} hold no function that at least {Limits().min_tasks} tasks need "
-            "and that makes programs and library together shorter. More attempts, or a wider scope, may."
+            "and that makes programs and library together shorter. More attempts or a wider scope may help."
         )
     after = found.tokens_after + found.tokens_library
     saved = 1 - after / found.tokens_before if found.tokens_before else 0.0
     little = " These programs have little in common." if saved < LITTLE else ""
     return (
         f"{counted(len(found.learned), 'function')} in {programs}: {found.tokens_before:,} tokens become {after:,}, "
-        f"the library's {found.tokens_library:,} counted ({saved:.1%} less).{little}"
+        f"counting the library's {found.tokens_library:,} ({saved:.1%} less).{little}"
     )
 
 
@@ -186,8 +186,8 @@ def notes(found: FoundCompression) -> list[str]:
     said = []
     if verdicts:
         said.append(
-            f"{counted(len(verdicts), 'program')} rewritten: {verdicts.count(True):,} of the {n_run:,} whose own tests "
-            "run what was put in did the same as before."
+            f"{counted(len(verdicts), 'program')} rewritten. Tests run the new code in {n_run:,} of them, and "
+            f"{verdicts.count(True):,} of those did the same as before."
         )
     said += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
     if found.dropped:
@@ -214,7 +214,7 @@ def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str,
     if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
         return "The store has changed since: it was restored, or embedded again."
     if n := n_changed(memory.storage, collection, found.revision):
-        return f"The store has changed since: {counted(n, 'experience')} came or changed."
+        return f"The store has changed since: {counted(n, 'experience')} added or changed."
     return "" if dict(found.where) == dict(where) else "This was found in another scope than the one that is set now."
 
 

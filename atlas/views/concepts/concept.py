@@ -119,7 +119,7 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         marks=memory.concepts.marks([concept_id]).get(concept_id, NO_MARKS),
         editable=EditableConcept.of(concept),
         facts=_facts(concept, usage),
-        background=Part("Said by the source", metadata) if metadata else None,
+        background=Part("From the source", metadata) if metadata else None,
         is_primitive=concept.source == "primitive",
         examples=tuple(example_view(concept, *example) for example in concept.examples[:EXAMPLES_SHOWN]),
         n_more_examples=max(0, len(concept.examples) - EXAMPLES_SHOWN),

@@ -77,7 +77,7 @@ def _caption(n_hidden: int) -> str:
 def _nothing(concept: CodeConcept) -> str:
     if concept.language == PYTHON:
         return "It calls no other concept, and none calls it."
-    return "What calls what is read from Python only, and nobody has said what this calls."
+    return "Calls are read from Python code only, and no calls are recorded for this concept."
 
 
 def _relation(how: str, other: CodeConcept) -> Relation:

@@ -64,8 +64,8 @@ def _merge_notes(plan: ConceptMergePlan) -> Iterator[str]:
     if plan.lacking:
         is_one = len(plan.lacking) == 1
         yield (
-            f"The code of {counted(len(plan.lacking), 'concept')} calls what goes by a name that the kept one does not "
-            f"have: {'it' if is_one else 'they'} would not run until somebody changes {'it' if is_one else 'them'}."
+            f"The code of {counted(len(plan.lacking), 'concept')} calls a merged concept by a name that the kept one "
+            f"lacks: {'it' if is_one else 'they'} would not run until somebody changes {'it' if is_one else 'them'}."
         )
     if n_left := sum(group.n_examples_left for group in plan.groups):
         yield f"{counted(n_left, 'example')} would be left out: they call a function of another name."
@@ -84,12 +84,12 @@ def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n
     notes = [*gone_notes(n_asked - len(going))]
     if calling:
         many = f"{counted(len(calling), 'concept')} {'calls' if len(calling) == 1 else 'call'}"
-        notes.append(f"{many} what would go, and would not run without it.")
+        notes.append(f"{many} a concept that would be removed, and would not run without it.")
     rows = [
         *(PlanRow(id=one.id, title=one.name, goes=True, why=_uses(one)) for one in going),
         *(PlanRow(id=one.id, title=one.name, goes=False, why=_lack(one, gone)) for one in lacking),
     ]
-    return deleting_view(rows, CONCEPT.noun, n_total, caption="What goes, and what would lack it", notes=notes)
+    return deleting_view(rows, CONCEPT.noun, n_total, caption="What is removed, and what depends on it", notes=notes)
 
 
 def _uses(concept: CodeConcept) -> str:

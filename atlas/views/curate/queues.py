@@ -53,22 +53,22 @@ TITLES = {
 
 MEANINGS = {
     DUPLICATES: (
-        "Groups that say nearly the same and ended alike. "
-        "Merging keeps the best attempt of each, which then stands for all."
+        "Groups of near-duplicates with the same outcome. "
+        "Merging keeps the best attempt of each group, which then represents all of it."
     ),
-    FAILING: "Domains of the map, those first that surely do badly.",
+    FAILING: "Domains of the map, those that clearly do badly first.",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
-    UNKNOWN: "Nobody said how these ended. They are in no success rate, and no rate prunes them.",
+    UNKNOWN: "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them.",
     BURIED: "Agents do not find these. They are kept, and can be unburied.",
-    RULE: "Prune by rule. Nothing goes before you have seen exactly what would.",
+    RULE: "Prune by rule. A preview shows exactly what would be removed before anything is.",
     REFINE: (
-        "Experiences that are alike are judged together: kept, merged or dropped, each with a reason. "
-        "You see it all before anything is done."
+        "Similar experiences are judged together: kept, merged or dropped, each with a reason. "
+        "You see every decision before anything is done."
     ),
     COMPRESS: (
         "Functions that successful programs have in common, proven by running the programs' own tests. "
-        "Those that you choose become concepts; no experience is changed."
+        "Those that you choose become concepts. No experience is changed."
     ),
 }
 
@@ -196,4 +196,4 @@ def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
 
 def staleness(found: FoundDuplicates) -> str:
     """Say how much has come since near-duplicates were looked for."""
-    return f"{counted(found.n_changed, 'experience')} came or changed since they were looked for."
+    return f"{counted(found.n_changed, 'experience')} added or changed since they were looked for."

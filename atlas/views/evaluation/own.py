@@ -19,9 +19,9 @@ from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE, Chart
 from atlas.views.shared.wording import counted, moment
 
-OUTCOME = "outcome foretold"
+OUTCOME = "outcome predicted"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
-"""Measures to look at: how well other attempts are found, and how well they foretell the outcome."""
+"""Measures to look at: how well other attempts are found, and how well they predict the outcome."""
 
 MEANINGS: Mapping[str, str] = {
     "hit@1": "How often the first hit is another attempt at the same task.",
@@ -36,7 +36,7 @@ SETTINGS: Mapping[str, str] = {
     "BM25": "Words alone (BM25)",
     "dense": "Meaning alone (dense)",
 }
-NOW = "As searches are now"
+NOW = "Current search"
 ROW_PIXELS, AXIS_PIXELS = 30, 70
 
 
@@ -70,12 +70,12 @@ class Measured:
     def caption(self) -> str:
         """On how much it was measured, and how to read the chart."""
         trivial = (
-            f" Of the attempts, {self.share_verbatim:.0%} read word for word as another at the same task: "
-            "finding those tests nothing."
+            f" {self.share_verbatim:.0%} of the attempts have exactly the text of another at the same task: "
+            "finding those proves nothing."
         )
         return (
             f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95 % intervals over tasks. "
-            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from searches as they are."
+            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from the current search."
             f"{trivial if self.share_verbatim >= 0.005 else ''}"
         )
 
@@ -96,13 +96,13 @@ def prospects(memory: MemorySystem) -> Prospects:
     n_known = outcomes.get("succeeded", 0) + outcomes.get("failed", 0)
     if not n_of and not n_known:
         return Prospects(
-            sentence="No task was tried more than once, and no outcome is known: there is nothing to measure on yet.",
+            sentence="No task was tried more than once, and no outcome is known: there is nothing to measure yet.",
             can_run=False,
         )
     if not n_of:
         return Prospects(
-            sentence="No task was tried more than once (by its id), so whether other attempts are found cannot be "
-            f"measured; only whether what is found foretells the {counted(n_known, 'known outcome')}."
+            sentence="No task was tried more than once (by its id), so it cannot be measured "
+            f"whether other attempts are found, only whether the hits predict the {counted(n_known, 'known outcome')}."
         )
     few = "" if len(n_of) >= MIN_GROUPS else f" These are too few tasks for intervals, which need {MIN_GROUPS}."
     return Prospects(
@@ -152,7 +152,7 @@ def measured_chart(of: Measured) -> Chart:
             ],
             "annotations": [
                 _title("x domain", "measured"),
-                _title("x2 domain", "against now"),
+                _title("x2 domain", "against current"),
             ],
         },
     }  # fmt: skip
@@ -186,7 +186,7 @@ def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
     if ledger.position(collection).ledger_id != found.ledger_id:
         return "The store was restored, or embedded again, since this was measured."
     if n := n_changed(memory.storage, collection, found.revision):
-        return f"{counted(n, 'experience')} came or changed since this was measured."
+        return f"{counted(n, 'experience')} added or changed since this was measured."
     if (usable_profiles(memory), memory.storage.profiles.in_use().name) != (found.profiles, found.in_use):
         return "Profiles have changed since this was measured."
     return "The store has changed since this was measured." if ledger.revision() != found.revision else ""

@@ -144,7 +144,7 @@ def experience_detail(
         background=_parts(
             ("Given with the task", as_json(experience.task.context)),
             ("Judged by", as_json(_verification(experience))),
-            ("Said by the source", as_json(experience.metadata)),
+            ("From the source", as_json(experience.metadata)),
         ),
         steps=experience.steps,
     )

@@ -147,7 +147,7 @@ def _words_caption(found: Found, among: str) -> str:
     if not n:
         return f"Nothing found among {among}"
     return (
-        f"{_the_best(n)}{n:,} that {'holds' if n == 1 else 'hold'} any of these words among {among}, most telling first"
+        f"{_the_best(n)}{n:,} that {'holds' if n == 1 else 'hold'} any of these words among {among}, best match first"
     )
 
 
@@ -159,8 +159,8 @@ def _best_match_caption(query: Query, found: Found, among: str) -> str:
     hidden = hidden_text(found.n_hidden, n_shown=n, most=SEARCH_ROWS)
     if not n:
         return ", ".join(filter(None, [f"Nothing relevant among {among}", hidden]))
-    has = "has" if n_attempts == 1 else "have"
-    said = f"{_the_best(n)}{n_attempts:,} of {among} {has} to do with it, {joined}best first"
+    are = "is" if n_attempts == 1 else "are"
+    said = f"{_the_best(n)}{n_attempts:,} of {among} {are} relevant, {joined}best first"
     return " · ".join(filter(None, [said, hidden]))
 
 

@@ -28,7 +28,7 @@ def prune_plan_view(plan: PrunePlan) -> PlanView:
     saved = f"{n_saved:,} {'is' if n_saved == 1 else 'are'} saved"
     return PlanView(
         title="Prune",
-        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would go ({plan.share:.1%}), {saved}.",
+        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%}), {saved}.",
         button=f"Prune {counted(n_going, 'experience')}" if n_going else "",
         notes=tuple(_prune_notes(plan)),
         rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
@@ -56,12 +56,12 @@ def refine_plan_view(plan: RefinePlan) -> PlanView:
         title="Refine",
         headline=(
             f"{merged:,} would be merged into others and {dropped:,} dropped: "
-            f"{len(plan.going):,} of {counted(plan.n_total, 'experience')} would go ({plan.share:.1%})."
+            f"{len(plan.going):,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%})."
         ),
         button=f"Refine: {refine_words(plan)}" if plan.going else "",
         rows=tuple(_refine_rows(plan)),
         subject=SUBJECT,
-        caption="What goes, and what it is merged into",
+        caption="What is removed, and what it is merged into",
         n_going=len(plan.going),
         share=plan.share,
     )

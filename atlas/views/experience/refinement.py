@@ -57,7 +57,7 @@ def judges(model: LanguageModel, budget_tokens: int) -> Judges:
     if model.client is None:
         return Judges(titles={RULES: "Rules"}, note=f"Rules judge, without a language model. {model.sentences[-1]}")
     name = model.client.model_name
-    note = f"{name} judges, unless you choose rules, and may take {budget_tokens:,} tokens for a plan."
+    note = f"{name} judges, unless you choose rules, and may use {budget_tokens:,} tokens for a plan."
     return Judges(titles={MODEL: name, RULES: "Rules"}, note=note)
 
 
@@ -68,15 +68,15 @@ def headline(plan: RefinePlan) -> str:
         return f"{judged}: all of them are worth keeping as they are."
     n_kept = len(plan.decisions) - len(plan.going)
     return (
-        f"{judged}: {n_kept:,} stay, {len(plan.merged):,} would be merged into them, {len(plan.dropped):,} dropped; "
-        f"{len(plan.going):,} of {plan.n_total:,} would go ({plan.share:.1%})."
+        f"{judged}: {n_kept:,} stay, {len(plan.merged):,} would be merged into them, {len(plan.dropped):,} dropped. "
+        f"{len(plan.going):,} of {plan.n_total:,} would be removed ({plan.share:.1%})."
     )
 
 
 def made_caption(plan: RefinePlan) -> str:
     """Return who judged, when, and what it cost. It may hold a model's name, so it is shown as text."""
     by = "by rules, without a language model" if plan.made_by == RULES else f"by {plan.made_by}"
-    sets = f"in {counted(plan.n_sets, 'set')} of experiences that are alike"
+    sets = f"in {counted(plan.n_sets, 'set')} of similar experiences"
     at = moment_of(plan.made_at)
     return f"Judged {by}{f' {at}' if at else ''}, {sets}{f'; {plan.spent}' if plan.spent else ''}."
 
@@ -87,14 +87,16 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
     n_judged = len(plan.decisions)
     if plan.failures:
         was = "was" if len(plan.failures) == 1 else "were"
-        said.append(f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged; all in them stays.")
+        said.append(
+            f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged, and keep all experiences."
+        )
     if plan.n_in_scope > n_judged:
         said.append(f"Only the newest {n_judged:,} of {plan.n_in_scope:,} in scope were judged.")
     if plan.n_moved:
         one = plan.n_moved == 1
         said.append(
             f"{counted(plan.n_moved, 'experience')} that {'stays' if one else 'stay'} would be read in another order. "
-            "That is shown, but not stored: every search orders by what it is asked."
+            "That order is shown but not stored, because every search ranks by its own query."
         )
     return tuple(said)
 
@@ -102,7 +104,7 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
 def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
     """Return why it cannot be applied any more or was made in another scope, or an empty text."""
     if plan.going and not memory.experience.titles(plan.going):
-        return "What it would remove is not in the store any more; it may have been applied."
+        return "What it would remove is not in the store any more. The plan may have been applied."
     try:
         memory.experience.check_refine(plan)
     except PlanOutdated:

@@ -27,14 +27,14 @@ MEANINGS = {
     "merge": "Near-identical experiences were merged",
     "refine": "Experiences were refined: some merged, some dropped",
     "mark": "Tags, pins, notes or burials were changed",
-    "restore": "Experiences were taken back from the trash",
-    "undo": "An operation was taken back",
-    "purge": "Records were forgotten for good",
+    "restore": "Experiences were restored from the trash",
+    "undo": "An operation was undone",
+    "purge": "Records were erased for good",
     "refuse": "A gate kept an entry out of the journal",
 }
 """Meanings of the kinds of operations."""
 
-GONE = "What it said is gone for good"
+GONE = "Its content was erased for good"
 """In place of the title of what was purged."""
 
 KIND_MEANINGS = {
@@ -45,11 +45,11 @@ KIND_MEANINGS = {
     "merge": "{Nouns} were merged",
     "compress": "Functions that programs have in common were added",
     "compose": "A concept that was composed of others was added",
-    "restore": "{Nouns} were taken back from the trash",
+    "restore": "{Nouns} were restored from the trash",
     "link": "Journal entries were linked",
-    "unlink": "A link between journal entries was taken away",
+    "unlink": "A link between journal entries was removed",
     "refuse a link": "A suggested link was refused",
-    "compact": "Journal entries moved to farther tiers",
+    "compact": "Journal entries moved to colder tiers",
 }
 """The same, of operations on one kind of memory alone that is not experiences."""
 
@@ -128,7 +128,7 @@ class OperationDetail:
     """Name and value. The values may be untrusted text."""
 
     undo_label: str
-    """Label of the button that takes it back: `Undo`, or `Do it again` for one that was undone."""
+    """Label of the button that takes it back: `Undo`, or `Redo` for one that was undone."""
 
     undo_id: str
     """The operation to undo for that."""
@@ -197,7 +197,7 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
         row=_row(memory, operation, first),
         meaning=_meaning(operation, _kind_alone(memory, operation, first)),
         facts=_facts(operation),
-        undo_label="Do it again" if operation.undone_by else "Undo",
+        undo_label="Redo" if operation.undone_by else "Undo",
         undo_id=operation.undone_by or operation.id,
         is_final=_is_purge(operation, first),
         n_pages=_pages(n_changes, PAGE_CHANGES),
@@ -308,8 +308,8 @@ def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
         "Who": operation.actor,
         "Why": operation.reason,
         "Records": _counts(operation),
-        "Takes back": (operation.undoes or "")[:8],
-        "Taken back by": (operation.undone_by or "")[:8],
+        "Undoes": (operation.undoes or "")[:8],
+        "Undone by": (operation.undone_by or "")[:8],
     }
     return tuple((name, value) for name, value in named.items() if value)
 

@@ -33,7 +33,7 @@ def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
         memory.journal.check_compact(plan)
     except PlanOutdated:
         if _is_applied(memory, plan):
-            return "The entries are where it would move them; it may have been applied."
+            return "The entries are where it would move them. The plan may have been applied."
         return "An entry that it touches has changed since, so it cannot be applied. Plan again."
     return ""
 

@@ -300,7 +300,7 @@ def _search_caption(memory: MemorySystem, query: JournalQuery, n: int, n_hidden:
     among = counted(memory.journal.count(query.where()), "entry")
     if query.is_by_words:
         holds = "holds" if n == 1 else "hold"
-        return f"{n:,} of {among} {holds} any of these words, most telling first" if n else f"None of {among}"
+        return f"{n:,} of {among} {holds} any of these words, best match first" if n else f"None of {among}"
     caption = found_caption(n, among, with_irrelevant=query.with_irrelevant)
     hidden = hidden_text(n_hidden, n_shown=n, most=SEARCH_ROWS)
     return f"{caption} · {hidden}" if hidden else caption

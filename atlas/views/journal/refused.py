@@ -87,8 +87,8 @@ def gate_views(memory: MemorySystem) -> tuple[GateView, ...]:
 
 def _gate_view(gate: Gate) -> GateView:
     said = {
-        "caller": f"{VARIABLES[gate.name]} says so here, whatever the store says.",
-        "store": f"Switched {'on' if gate.is_on else 'off'} for everyone who writes here.",
+        "caller": f"{VARIABLES[gate.name]} is set here and overrides the store's setting.",
+        "store": f"Switched {'on' if gate.is_on else 'off'} for everyone who writes to this store.",
         "default": "This is the default.",
         "no store": "Nothing would keep what it refuses.",
     }

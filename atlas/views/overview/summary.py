@@ -138,4 +138,4 @@ def _index_state(memory: MemorySystem) -> str:
     if seal.ledger_id != position.ledger_id:
         return "not built: every vector is compared"
     n_behind = max(0, position.revision - seal.revision)
-    return "up to date" if not n_behind else f"{counted(n_behind, 'change')} behind, which searches add themselves"
+    return "up to date" if not n_behind else f"{counted(n_behind, 'change')} behind, but searches include them"

@@ -11,7 +11,7 @@ from atlas.llm.anthropic import KEY, AnthropicLLM
 NONE = "No language model"
 
 WITHOUT = (
-    "Everything works without one, by rules: strategies are written by pattern, concepts are composed by their types, "
+    "Everything works without one, by rules. Strategies are written by pattern, concepts are composed by their types, "
     "what compression finds is named after its code, experiences are refined by how alike they are and how they went, "
     "and the journal sums up in sentences of its own. Searching, Ask and the map never need one."
 )
@@ -46,7 +46,7 @@ def language_model(settings: Settings) -> LanguageModel:
     except AtlasError as error:
         return LanguageModel(client=None, badge=NONE, sentences=(WITHOUT, str(error)))
     server = f" at {settings.llm_base_url}" if settings.llm_base_url else ""
-    budget = f"It may take {settings.llm_budget_tokens:,} tokens for each thing that you ask for."
+    budget = f"It may use {settings.llm_budget_tokens:,} tokens for each operation."
     return LanguageModel(
         client=client, badge=settings.llm_model, sentences=(f"{settings.llm_model}{server}.", WITH, budget)
     )

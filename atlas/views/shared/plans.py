@@ -111,7 +111,7 @@ class PlanView:
 
     figures: tuple[Figure, ...] = ()
     choice: Choice | None = None
-    nothing: str = "Nothing would go."
+    nothing: str = "Nothing would be removed."
     """The sentence for a plan that would do nothing."""
 
     n_going: int = 0
@@ -146,7 +146,7 @@ def merging_view(
     becoming = f"{counted(n_merged, noun)} would become {n_kept:,}"
     return PlanView(
         title="Merge",
-        headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would go ({plan.share:.1%}).",
+        headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would be removed ({plan.share:.1%}).",
         button=merge_words(noun, n_merged, n_kept),
         notes=tuple(notes),
         rows=tuple(rows),
@@ -172,7 +172,7 @@ def deleting_view(
     share = n_going / n_total if n_total else 0.0
     return PlanView(
         title="Delete",
-        headline=f"{n_going:,} of {counted(n_total, noun)} would go ({share:.1%}).",
+        headline=f"{n_going:,} of {counted(n_total, noun)} would be removed ({share:.1%}).",
         button=f"Delete {counted(n_going, noun)}" if n_going else "",
         notes=tuple(notes),
         rows=rows,

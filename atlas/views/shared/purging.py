@@ -21,8 +21,8 @@ FINAL = "This cannot be undone, by any command or by anybody."
 
 COPIES_ELSEWHERE = (
     "Backups, exports, the files that it was imported from, marks files under version control, and what other programs "
-    "have read of it are yours to remove. Importing such a file again brings it back as a new record, unless it gives "
-    "it the same id."
+    "have read of it are yours to remove. Importing such a file again brings it back as a new record, unless the file "
+    "gives it the same id."
 )
 
 NOUNS = {CONVERSATIONS: "turn of a conversation", REFUSED_COLLECTION: "refused entry"}
@@ -96,7 +96,7 @@ def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
     nouns = Counter(_noun(memory, record.collection) for record in plan.records)
     beginnings = {record.id[:8] for record in plan.records}
     return PurgeView(
-        headline=f"{in_words([counted(n, noun) for noun, n in nouns.items()])} would be gone for good.",
+        headline=f"{in_words([counted(n, noun) for noun, n in nouns.items()])} would be erased for good.",
         going=tuple(_going(memory, record) for record in plan.records),
         staying=tuple(_staying(memory, quote) for quote in plan.quotes),
         notes=tuple(_notes(plan)),
@@ -113,10 +113,10 @@ def done_sentence(done: Purged) -> str:
 
 def _notes(plan: PurgePlan) -> Iterator[str]:
     yield (
-        "It goes from its memory, the trash, the history, the marks, keyword search, the index, the cache and the free "
-        "pages of the store's file. The history keeps that it was purged, by whom, when and why, and the ids."
+        "It is erased from its memory, the trash, the history, the marks, keyword search, the index, the cache and "
+        "free pages of the store's file. The history keeps that it was purged, by whom, when and why, and the ids."
     )
-    yield "The index, the map, near-duplicates, plans and measurements are made again when they are next asked for."
+    yield "The index, the map, near-duplicates, plans and measurements are made again when they are next needed."
     if plan.n_reasons:
         yield f"The reason of {counted(plan.n_reasons, 'operation')} in the history quotes it, and is emptied."
     yield COPIES_ELSEWHERE
@@ -126,7 +126,7 @@ def _notes(plan: PurgePlan) -> Iterator[str]:
 def _files(plan: PurgePlan) -> Iterator[str]:
     for backup in plan.backups:
         yield f"{backup.path} (backup of {moment_of(backup.made_at)})"
-    yield from (f"{path} (in the store's directory, but not of ATLAS)" for path in plan.strangers)
+    yield from (f"{path} (in the store's directory, but not written by ATLAS)" for path in plan.strangers)
 
 
 def _going(memory: MemorySystem, record: Doomed) -> PurgeRow:

@@ -17,7 +17,7 @@ BEST_MATCH, WORDS = "Best match", "Words"
 BY = (BEST_MATCH, WORDS)
 
 AWAITED = (
-    "The scope asks for a domain, and the map that tells what it holds is not made yet. Until then nothing can be done "
+    "The scope names a domain, but there is no map yet that says what it holds. Until then nothing can be done "
     "with all that is in scope."
 )
 

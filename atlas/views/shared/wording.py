@@ -55,7 +55,7 @@ def found_caption(n_found: int, among: str, *, with_irrelevant: bool) -> str:
         return f"The {n_found:,} nearest among {among}, relevant or not, best first"
     if not n_found:
         return f"Nothing relevant among {among}"
-    return f"{n_found:,} of {among} {'has' if n_found == 1 else 'have'} to do with it, best first"
+    return f"{n_found:,} of {among} {'is' if n_found == 1 else 'are'} relevant, best first"
 
 
 def signed(outcome: str) -> str:

@@ -41,7 +41,7 @@ class StrategyDeleteRequest:
         n_total = memory.strategies.count()
         rows = [PlanRow(id=one.id, title=one.title, goes=True, why=_tries(one)) for one in going]
         notes = [*gone_notes(len(self.ids) - len(going)), "To keep them without agents being given them: retire."]
-        view = deleting_view(rows, STRATEGY.noun, n_total, caption="What goes", notes=notes)
+        view = deleting_view(rows, STRATEGY.noun, n_total, caption="What is removed", notes=notes)
         return propose_deletion(self, STRATEGY, [one.id for one in going], view, n_total)
 
 

@@ -152,7 +152,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         suggestion=Text(strategy.suggestion),
         parameters=strategy.parameters,
         rationale=text_of(strategy.rationale),
-        background=Part("Said by what wrote it", metadata) if metadata else None,
+        background=Part("From its writer", metadata) if metadata else None,
         marks=memory.strategies.marks([strategy_id]).get(strategy_id, NO_MARKS),
         editable=EditableStrategy.of(strategy),
         rate=rate,
@@ -221,9 +221,9 @@ def _verdict(found: StrategyEffect) -> str:
         return f"{names} no attempt and no task, and may be in both rows, so nothing says whether it helps."
     points = f"{abs(found.difference) * 100:.0f} points {'more' if found.difference >= 0 else 'less'} often"
     surely = {
-        "helps": "It helps: the intervals do not meet.",
-        "hurts": "It hurts: the intervals do not meet.",
-        "unclear": "That may be chance: the intervals meet.",
+        "helps": "It helps: the intervals do not overlap.",
+        "hurts": "It hurts: the intervals do not overlap.",
+        "unclear": "That may be chance: the intervals overlap.",
     }[found.verdict]
     return f"Attempts with it succeeded {points}. {surely}"
 

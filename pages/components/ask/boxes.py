@@ -131,7 +131,7 @@ def _draw_configuration(side: Name, profiles: tuple[Profile, ...], in_use: str) 
 
 def _draw_invitation() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.text("Looking counts as no retrieval. What does an agent get for a task that nobody here knows?")
+        st.text("Searching here does not count as a retrieval. What would an agent get for an unknown task?")
         st.button("Ask nonsense", key="ask_nonsense", icon=":material/shuffle:", on_click=_ask_nonsense)
 
 

@@ -36,7 +36,7 @@ def draw_comparison(memory: MemorySystem) -> None:
     """Draw a query, and on either side a profile, its weights and what it finds."""
     profiles, in_use = memory.storage.profiles.every(), memory.storage.profiles.in_use()
     for problem in profile_problems(memory):
-        st.warning("The profile that searches should use cannot be used.", icon=":material/error:")
+        st.warning("The chosen profile cannot be used.", icon=":material/error:")
         st.text(problem)
     warn_of_problems(profiles)
     query = st.text_input(

@@ -40,13 +40,13 @@ from pages.components.shared.texts import draw_code, draw_prose
 COLUMNS = {
     "name": st.column_config.TextColumn("Function", width=220),
     "saving": st.column_config.NumberColumn(
-        "Saving", format="localized", width=80, help="Tokens by which programs and library are shorter for it"
+        "Saving", format="localized", width=80, help="Tokens that it saves in programs and library together"
     ),
-    "n_programs": st.column_config.NumberColumn("Programs", format="localized", width=85, help="That use it"),
+    "n_programs": st.column_config.NumberColumn("Programs", format="localized", width=85, help="Programs that use it"),
     "n_tasks": st.column_config.NumberColumn("Tasks", format="localized", width=65),
     "arity": st.column_config.NumberColumn("Arity", width=60, help="How many parameters it has"),
     "verified": st.column_config.TextColumn(
-        "Verified", width=125, help="Of its programs whose own tests run it: those that did the same"
+        "Verified", width=125, help="How many of its programs whose tests run it did the same as before"
     ),
     "state": st.column_config.TextColumn("", width=120),
 }
@@ -68,12 +68,12 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
     is_first = live.current() is None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         most = st.selectbox("Programs, at most", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
-                            help="Of more, a sample of different ones is taken.")  # fmt: skip
+                            help="If there are more, a sample of different ones is taken.")  # fmt: skip
         with_model = ask_model(
             "Functions proposed by",
             searches(Settings.from_environment()),
             key="compress_by",
-            help="The model is shown the programs in scope. What it proposes is proven as what Stitch finds is.",
+            help="The model is shown the programs in scope. Its proposals are proven in the same way as Stitch's.",
         )
         st.button(
             "Compress" if is_first else "Compress again",
@@ -84,7 +84,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
             on_click=live.ask,
             args=(scope, most),
             kwargs={"with_model": with_model},
-            help="Takes up to some minutes, in a process of its own. It adds nothing: you see first what it finds.",
+            help="Takes up to a few minutes, in a process of its own. It adds nothing: you see first what it finds.",
         )
 
 
@@ -135,7 +135,7 @@ def _draw_choice(memory: MemorySystem, found: FoundCompression, rows: Sequence[F
         placeholder="Nothing is chosen",
     )
     if along := added_with(found, chosen):
-        st.caption(f"{counted(len(along), 'function')} more will come along, because what is chosen calls them:")
+        st.caption(f"{counted(len(along), 'function')} more would be added too, because the chosen ones call them:")
         st.text(", ".join(along))
     is_off = memory.storage.read_only
     st.button(
@@ -166,7 +166,7 @@ def _draw_function(function: FoundFunction, row: FoundRow) -> None:
 
 def _draw_before_after(program: BeforeAfter, position: str, *, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{position}, which with it {program.verdict}")
+        st.caption(f"{position}: with the function, it {program.verdict}")
         if program.is_there:
             st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
                          query_params={"id": program.experience_id})  # fmt: skip

@@ -53,7 +53,7 @@ def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[t
     _draw_search(memory, found)
     if not groups:
         if found.is_known:
-            st.info("No two experiences here say nearly the same and ended alike.", icon=":material/check:")
+            st.info("No two experiences here are near-duplicates with the same outcome.", icon=":material/check:")
         return
     n_ids = sum(map(len, groups))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -85,9 +85,7 @@ def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
     if found.is_running:
         _draw_progress(memory)
     if found.problem:
-        st.warning(
-            "The search for near-duplicates did not end well. Nothing in the memory changed.", icon=":material/error:"
-        )
+        st.warning("The search for near-duplicates failed. Nothing in the memory changed.", icon=":material/error:")
         st.text(found.problem)
     if found.is_known and found.n_changed and not found.is_running:
         st.caption(staleness(found))
@@ -270,7 +268,7 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> 
             disabled=is_off,
             on_click=propose,
             args=(memory, PruneRequest(among=ids)),
-            help=why or "You see first what would go.",
+            help=why or "A preview shows first what would be removed.",
         )
 
 

@@ -29,8 +29,8 @@ COLUMNS = {
     **{name: st.column_config.TextColumn(name, width=150, help=MEANINGS[name]) for name in MEASURES},
 }
 ABOUT = (
-    "Nobody has to judge anything: each attempt at a task that was tried more than once is taken out and asked for, and"
-    " the others should be found. And for each attempt, what is found is asked how it would have ended."
+    "No labels are needed. Each attempt at a task that was tried more than once is held out, and a search for its task"
+    " should find the others. The outcomes of the hits are then used to predict the outcome of that attempt."
 )
 
 
@@ -62,7 +62,7 @@ def draw_run(memory: MemorySystem) -> None:
         icon=":material/play_arrow:",
         type="primary" if live.current() is None else "secondary",
         on_click=live.ask,
-        help="Takes from seconds to minutes, in a process of its own. Nothing counts as retrieved.",
+        help="Takes seconds to minutes, in a process of its own. It counts as no retrieval.",
     )
 
 

@@ -73,7 +73,7 @@ def _ask(memory: MemorySystem) -> Query:
     is_ranked = scope.is_search and scope.by == BEST_MATCH
     with_irrelevant = is_ranked and draw_irrelevant("experiences")
     distinct = is_ranked and st.toggle(
-        "One per task", key="experiences_distinct", help="Show attempts at one task that are alike as one, the best",
+        "One per task", key="experiences_distinct", help="Show similar attempts at the same task as one row, the best",
         bind=URL,
     )  # fmt: skip
     turn_to_first_page((scope, order, with_irrelevant, distinct), "experiences")

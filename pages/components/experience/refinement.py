@@ -98,7 +98,7 @@ def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any])
             on_click=propose,
             args=(memory, RefineRequest(plan=plan)),
             kwargs={"is_repeatable": False},
-            help=READ_ONLY if memory.storage.read_only else "You see once more what goes. It can be undone.",
+            help=READ_ONLY if memory.storage.read_only else "A last preview comes first. It can be undone.",
         )
     _draw_decisions(plan)
 

@@ -34,9 +34,9 @@ LIST_COLUMNS = {
 
 def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
     draw_merging(memory, MergeRequest(groups=(now.ids,)), now.ids,
-                 "Into the best attempt, which then stands for all. You see first what it would do.")  # fmt: skip
+                 "Into the best attempt, which then represents all. A preview shows what it would do.")  # fmt: skip
     draw_proposing(memory, "Prune …", PruneRequest(among=now.ids), key="tray_prune", icon=":material/delete_sweep:",
-                   help_text="You see first what would go.", is_possible=bool(now.ids))  # fmt: skip
+                   help_text="A preview shows first what would be removed.", is_possible=bool(now.ids))  # fmt: skip
     st.download_button(
         "Export",
         partial(exported_lines, memory, now.ids),

@@ -43,7 +43,7 @@ def draw_forgetting(memory: MemorySystem) -> None:
         column.metric(tier.capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True)
     st.subheader("Compact", anchor=False)
     st.text(
-        "An entry is worth its importance × recency × use × links; what is worth little moves to a farther tier. Old "
+        "An entry is worth its importance × recency × use × links. What is worth little moves to a colder tier. Old "
         "entries of one type and period are summarised, and the summary names them. Pinned entries and directives stay."
     )
     keep_recent = st.number_input("Keep the latest entries, whatever they are worth", 0, None, KEEP_RECENT, 50,
@@ -80,7 +80,7 @@ def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, i
             writers(settings),
             key="journal_writer",
             help="The model is shown the entries that would be summarised, "
-            f"and may take {settings.llm_budget_tokens:,} tokens for a plan.",
+            f"and may use {settings.llm_budget_tokens:,} tokens for a plan.",
         )
         st.button(
             "Plan" if is_first else "Plan again",

@@ -39,7 +39,7 @@ def draw_links(memory: MemorySystem, entry_id: str) -> None:
     else:
         st.caption("It is linked with no other entry.")
     if links.direct:
-        with st.expander("Take a link away", icon=":material/link_off:", key="entry_unlinking"):
+        with st.expander("Remove a link", icon=":material/link_off:", key="entry_unlinking"):
             for number, link in enumerate(links.direct):
                 _draw_direct(memory, link, number)
     with st.expander("Link it with another entry", icon=":material/add_link:", key="entry_linking"):
@@ -51,11 +51,11 @@ def draw_suggestions(memory: MemorySystem) -> None:
     with st.spinner("Comparing crashes with later reflections …"):
         suggested = _suggested(store_state(memory), _memory=memory)
     st.caption(
-        "A later reflection that is about the same as a crash may tell how it was solved. Accepting links the crash to "
-        "it; a refused one is not suggested again."
+        "A later reflection on the same problem as a crash may say how it was fixed. Accepting links the crash to "
+        "it. A refused one is not suggested again."
     )
     if not suggested:
-        st.info("No link is suggested: no crash without a fix has a later reflection about the same.",
+        st.info("No link is suggested: no crash without a fix has a later reflection on the same problem.",
                 icon=":material/check:")  # fmt: skip
         return
     st.markdown(f"**{counted(len(suggested), 'suggestion')}**, the most alike first")
@@ -134,7 +134,7 @@ def _link(memory: MemorySystem, entry_id: str, phrase: str, other_id: str) -> No
 
 def _unlink(memory: MemorySystem, link: DirectLink) -> None:
     scoped = memory.journal.within("unlink")
-    act(lambda: scoped.unlink(link.source_id, link.target_id, link.type), scoped, "Took 1 link away")
+    act(lambda: scoped.unlink(link.source_id, link.target_id, link.type), scoped, "Removed 1 link")
 
 
 def _accept(memory: MemorySystem, one: SuggestedLink) -> None:

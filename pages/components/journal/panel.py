@@ -21,7 +21,7 @@ from pages.components.lists.record_table import experience_table
 from pages.components.shared.plans import draw_deleting, draw_proposing
 from pages.components.shared.texts import draw_code
 
-PROMOTING = "Make it a memory that agents are reminded of. You see it first."
+PROMOTING = "Make it a memory that agents are given. A preview comes first."
 
 
 def entry_panel(memory: MemorySystem, entry_id: str) -> None:
@@ -35,7 +35,7 @@ def _draw_acts(memory: MemorySystem, detail: EntryDetail) -> None:
                    help_text=detail.why_not_promoted or PROMOTING, is_possible=not detail.why_not_promoted,
                    draw_extra=draw_becoming)  # fmt: skip
     draw_deleting(memory, EntryDeleteRequest(ids=(detail.id,)), key="entry_delete",
-                  help_text="You see first what links to it.")  # fmt: skip
+                  help_text="A preview shows first what links to it.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: EntryDetail) -> None:

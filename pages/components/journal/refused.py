@@ -17,8 +17,8 @@ from pages.components.shared.undo_toast import Act, announce_act, announcing_pro
 def draw_refused(memory: MemorySystem) -> None:
     """Draw the gates, how much each kept out, and the latest refused entries."""
     st.caption(
-        "Two gates stand before agents' observations, crashes and reflections. What they keep out is kept here whole; "
-        "what people said, directives and tasks, always passes."
+        "Two gates check observations, crashes and reflections of agents. What they keep out is kept here whole. "
+        "What people say, as directives and tasks, always passes."
     )
     for gate in gate_views(memory):
         _draw_gate(memory, gate)
@@ -47,7 +47,7 @@ def _draw_gate(memory: MemorySystem, gate: GateView) -> None:
                  icon=":material/filter_alt:" if gate.is_on else ":material/filter_alt_off:")  # fmt: skip
         st.button(verb, key=f"journal_gate_{gate.name}", disabled=is_off, on_click=_switch,
                   args=(memory, gate.name, not gate.is_on, sentence),
-                  help=READ_ONLY if memory.storage.read_only else why or "For everyone who writes into this store.",
+                  help=READ_ONLY if memory.storage.read_only else why or "For everyone who writes to this store.",
                   )  # fmt: skip
         st.text(f"{gate.what}. {gate.why}")
 

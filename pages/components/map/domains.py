@@ -78,7 +78,7 @@ def _draw_domain(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
         with st.container(horizontal=True):
             select_all, show = partial(_select_all, memory, sheet, domain), partial(focus_on, domain.number)
             st.button("Select all of it", key="map_domain_select", icon=":material/select_all:", on_click=select_all)
-            st.button("Show it large", key="map_domain_focus", icon=":material/zoom_in:", on_click=show)
+            st.button("Zoom to it", key="map_domain_focus", icon=":material/zoom_in:", on_click=show)
         _draw_typical(memory, sheet, domain)
         _draw_name(memory, sheet, domain)
 
@@ -109,7 +109,7 @@ def _draw_name(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
 
     is_fixed = memory.storage.read_only
     st.text_input(
-        "Name", domain.name, key=key, on_change=rename, disabled=is_fixed, help="Empty gives its own words back."
+        "Name", domain.name, key=key, on_change=rename, disabled=is_fixed, help="Leave empty for the generated name."
     )
 
 

@@ -73,7 +73,7 @@ def draw_strategies(view: StrategyOverview) -> None:
         return
     st.subheader("Strategies", anchor=False)
     st.page_link("pages/strategies.py", label=view.sentence, icon=":material/lightbulb:")
-    sides = {"Surely best": view.best, "Surely worst": view.worst}
+    sides = {"Clearly best": view.best, "Clearly worst": view.worst}
     for column, (name, rows) in zip(st.columns(2, gap="medium"), sides.items(), strict=True):
         if rows:
             with column:
@@ -108,7 +108,7 @@ def draw_growth(days: Sequence[Day]) -> None:
     if days:
         st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
     else:
-        st.caption("Nobody knows when any of these were attempted.")
+        st.caption("The time of these attempts is not known.")
 
 
 def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
@@ -125,7 +125,7 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
     if duplicates.is_running:
         st.caption("Looking for near-duplicates …")
     elif duplicates.problem:
-        st.caption("The search for near-duplicates did not end well. Curate says why.")
+        st.caption("The search for near-duplicates failed. Curate says why.")
     elif not duplicates.is_known:
         st.caption("Nobody has looked for near-duplicates yet.")
     if not lines and duplicates.is_known and not duplicates.problem:
@@ -139,7 +139,7 @@ def draw_domains(found: Health) -> None:
         st.caption("Domains emerge on the map. There is none yet.")
         st.page_link("pages/map.py", label="Open the map", icon=":material/scatter_plot:")
         return
-    st.caption("Those that surely do badly first. Click one to see it on the map.")
+    st.caption("Those that clearly do badly first. Click one to see it on the map.")
     shown = found.domains[:DOMAINS_SHOWN]
     numbers = tuple(row.number for row in shown)
     key = f"overview_domains_{hash(numbers)}_{st.session_state.get(_OPENED, 0)}"

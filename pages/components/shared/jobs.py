@@ -34,7 +34,7 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
         _draw_progress(memory, kind, doing, key)
         return True
     if status is not None and status.state == "failed":
-        st.warning(f"{doing} did not end well. Nothing in the memory changed.", icon=":material/error:")
+        st.warning(f"{doing} failed. Nothing in the memory changed.", icon=":material/error:")
         st.text(status.message)
     return False
 

@@ -12,7 +12,7 @@ from pages.components.lists.selection import current_selection
 from pages.components.shared.memory_map import live_map
 from pages.components.shared.snapshot import store_state
 
-MAPPED = "The map took up what is new"
+MAPPED = "New experiences were added to the map"
 QUIET = "Up to date"
 HEIGHT = 56
 """The notice's height in pixels, two lines: the same with news and without, as the boxes below it must not move."""

@@ -15,7 +15,7 @@ def show_problem(error: AtlasError) -> None:
     """Draw a problem that a person can act on: what happened, and what to do, as the error says it."""
     st.error("This memory cannot be shown.", icon=":material/error:")
     st.code(str(error), language=None, wrap_lines=True)
-    st.caption("Nothing was changed by looking. When it is mended, reload this page.")
+    st.caption("Opening it changed nothing. Once it is repaired, reload this page.")
 
 
 def show_failure(error: Exception) -> None:

@@ -150,9 +150,11 @@ def _draw_rows(view: PlanView) -> None:
     going = [row for row in view.rows if row.goes]
     saved = [row for row in view.rows if not row.goes]
     if going:
-        _draw_table(going, f"{len(going):,} would go", view.subject)
+        _draw_table(going, f"{len(going):,} would be removed", view.subject)
     if saved:
-        _draw_table(saved, f"{len(saved):,} would go but {'is' if len(saved) == 1 else 'are'} saved", view.subject)
+        _draw_table(
+            saved, f"{len(saved):,} would be removed but {'is' if len(saved) == 1 else 'are'} saved", view.subject
+        )
 
 
 def _draw_table(rows: Sequence[PlanRow], caption: str, subject: str) -> None:

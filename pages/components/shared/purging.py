@@ -32,7 +32,7 @@ def draw_purging(memory: MemorySystem, kind: Kind, ids: Sequence[str], *, key: s
     is_off = memory.storage.read_only
     st.button("Purge …", key=key, icon=":material/delete_forever:", disabled=is_off or not ids, on_click=_propose,
               args=(memory, tuple(ids), kind),
-              help=READ_ONLY if is_off else "For good, as with a leaked key. You see first what would go.",
+              help=READ_ONLY if is_off else "Erases for good, for example a leaked key. A preview comes first.",
               )  # fmt: skip
 
 
@@ -63,11 +63,11 @@ def _draw(memory: MemorySystem) -> None:
     proposal, ids, kind = held
     view = proposal.view
     st.markdown(f"**{view.headline}**")
-    _draw_rows(view.going, "What goes")
+    _draw_rows(view.going, "What is erased")
     if view.staying:
-        _draw_rows(view.staying, "Others that hold the same or name it, and stay: purge them too where they should not")
+        _draw_rows(view.staying, "Records that hold the same text or name it, and stay unless purged too")
     if view.removed:
-        st.caption("Older copies of the ledger and of marks, with what was marked by hand, that go too")
+        st.caption("Older copies of the ledger and of marks, with what was marked by hand, that are erased too")
         st.code("\n".join(view.removed), language=None)
     if view.files:
         st.caption("Files that may hold it, and stay")
@@ -92,7 +92,7 @@ def _draw_rows(rows: Sequence[PurgeRow], caption: str) -> None:
 
 def _draw_confirmation(memory: MemorySystem, proposal: PurgeProposal) -> None:
     words = proposal.view.words
-    st.text_input("Why, for the history, which keeps it. Do not repeat what should go", key=_REASON)
+    st.text_input("Reason, which the history keeps. Do not repeat what should be erased", key=_REASON)
     st.text_input(f"Type {' or '.join(words)} to confirm", key=_TYPED, live=True, placeholder=words[-1])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Purge for good", key="purge_apply", type="primary", icon=":material/delete_forever:",

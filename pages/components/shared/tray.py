@@ -101,7 +101,7 @@ def _draw_tags(memory: MemorySystem, now: Chosen, many: str, kind: Kind) -> None
     with st.container(horizontal=True):
         given = (memory, now.ids, many, kind)
         st.button("Add", key="tray_tag_add", type="primary", on_click=_retag, args=(*given, True))
-        st.button("Take away", key="tray_tag_remove", on_click=_retag, args=(*given, False))
+        st.button("Remove", key="tray_tag_remove", on_click=_retag, args=(*given, False))
 
 
 def _retag(memory: MemorySystem, ids: Sequence[str], many: str, kind: Kind, is_added: bool) -> None:
@@ -112,4 +112,4 @@ def _retag(memory: MemorySystem, ids: Sequence[str], many: str, kind: Kind, is_a
     if is_added:
         change_marks(memory, ids, f"Tagged {many}", kind, add_tags=tags)
     else:
-        change_marks(memory, ids, f"Took {counted(len(tags), 'tag')} from {many}", kind, remove_tags=tags)
+        change_marks(memory, ids, f"Removed {counted(len(tags), 'tag')} from {many}", kind, remove_tags=tags)

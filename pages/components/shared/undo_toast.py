@@ -44,8 +44,8 @@ def announce_final(sentence: str, problem: str) -> None:
 
 
 def taken_back(sentence: str) -> str:
-    """Return `Took back: removed 9 experiences`."""
-    return f"Took back: {sentence[:1].lower()}{sentence[1:]}"
+    """Return `Undone: removed 9 experiences`."""
+    return f"Undone: {sentence[:1].lower()}{sentence[1:]}"
 
 
 def announce_problem(error: AtlasError) -> None:

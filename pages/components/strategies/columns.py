@@ -17,7 +17,7 @@ BAR = Column(
     st.column_config.ImageColumn(
         "0 – 50 – 100 %",
         width=140,
-        help="The success rate of its tries, with its 95 % interval. In grey: that of attempts without it, "
+        help="The success rate of its tries, with its 95 % interval. In grey: the rate of attempts without it, "
         "as nobody has tried it yet",
     ),
     is_optional=True,
@@ -25,7 +25,7 @@ BAR = Column(
 TREND = Column(
     "trend",
     st.column_config.TextColumn(
-        "Trend", width=105, help="Earlier tries against the latest. An arrow up or down means that it is hardly chance"
+        "Trend", width=105, help="Earlier tries against the latest. An arrow up or down is unlikely to be chance"
     ),
     is_optional=True,
 )

@@ -67,7 +67,7 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_pin(memory, [detail.id], STRATEGY, key="strategy_pin", is_pinned=detail.marks.pinned)
     draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
     draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
-                  help_text="You see first what would go.")  # fmt: skip
+                  help_text="A preview shows first what would be removed.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
@@ -134,12 +134,12 @@ def _draw_effect(memory: MemorySystem, detail: StrategyDetail, is_open: bool) ->
 
 def _draw_updaters(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
     if not detail.attempts:
-        st.caption("With the first tries, this shows what each way of counting makes of them.")
+        st.caption("Once it has tries, this compares the rates that different ways of estimating give.")
         return
     estimates = updater_estimates(detail.attempts)
     said = ", ".join(f"{name}: {rate:.0%}" for name, rate in estimates)
     st.plotly_chart(updaters_chart(detail.attempts), key=f"strategy_updaters_{detail.id}", config=CHART, alt=said)
-    st.dataframe([{"Way of counting": name, "Rate": f"{rate * 100:.1f} %"} for name, rate in estimates],
+    st.dataframe([{"Way of estimating": name, "Rate": f"{rate * 100:.1f} %"} for name, rate in estimates],
                  hide_index=True, alt=said)  # fmt: skip
     st.caption("The same tries, replayed. Agents are given strategies by the lower end of the 95 % interval, whichever "
                "way is chosen.")  # fmt: skip
@@ -163,7 +163,7 @@ PANEL = Panel(
         "What to do": _draw_says,
         "Tries": _draw_tries,
         "Does it help": _draw_effect,
-        "Ways of counting": _draw_updaters,
+        "Ways of estimating": _draw_updaters,
         "Sources": _draw_sources,
     },
     tabs_after=versions_tab(STRATEGY, lambda detail: detail.versions, strategy_changes),

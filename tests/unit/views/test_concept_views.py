@@ -108,7 +108,7 @@ def test_a_search_says_why_and_that_nothing_was_found(memory):
     query = ConceptQuery(text="cut a box out of a grid")
     listing = found_concepts(memory, query, search_concepts(memory, query))
     assert listing.rows[0].why.startswith("Its text")
-    assert listing.caption == "1 of 1 concept has to do with it, best first"
+    assert listing.caption == "1 of 1 concept is relevant, best first"
     nothing = ConceptQuery(text="qqzz xxyy")
     listing = found_concepts(memory, nothing, search_concepts(memory, nothing))
     assert listing.caption == "Nothing relevant among 1 concept"
@@ -120,7 +120,7 @@ def test_a_merge_names_callers_by_another_name(memory):
     memory.concepts.add(calling("cut_twice", "cut"))
     memory.concepts.update_stats(crop, success=True)
     view = ConceptMergeRequest(ids=(crop, cut, "gone")).propose(memory).view
-    assert view.headline == "2 concepts would become 1: 1 of 3 would go (33.3%)."
+    assert view.headline == "2 concepts would become 1: 1 of 3 would be removed (33.3%)."
     assert [(row.title, row.goes) for row in view.rows] == [("crop", False), ("cut", True), ("cut_twice", False)]
     assert view.rows[2].why == "its code calls cut; change it"
     assert view.notes[0] == "1 of those chosen is not there any more."

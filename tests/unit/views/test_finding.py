@@ -24,7 +24,7 @@ def memory(tmp_path):
 def test_a_search_says_how_relevant_each_is_and_why_it_stands_where_it_does(memory):
     memory.experience.store_many([attempt("boil an egg"), attempt("boil an egg", success=False, agent="b")])
     found = search(memory, query("boil an egg"))
-    assert caption(memory, query("boil an egg")) == "2 of 2 experiences have to do with it, best first"
+    assert caption(memory, query("boil an egg")) == "2 of 2 experiences are relevant, best first"
     assert [row.sign for row in found.rows] == ["✓", "✗"]
     assert all((row.relevance or 0) > 0.5 for row in found.rows)
     assert "moved up" in found.rows[0].why
@@ -38,7 +38,7 @@ def test_what_has_nothing_to_do_with_the_question_is_listed_only_when_asked_for(
     every = replace(query("qqq zzz"), with_irrelevant=True)
     assert caption(memory, every) == "The 2 nearest among 2 experiences, relevant or not, best first"
     assert len(search(memory, every).rows) == 2
-    assert caption(memory, query("egg")) == "1 of 2 experiences has to do with it, best first · 1 less relevant hidden"
+    assert caption(memory, query("egg")) == "1 of 2 experiences is relevant, best first · 1 less relevant hidden"
 
 
 def test_of_more_than_are_ever_listed_only_the_nearest_are_counted_as_hidden(memory):
@@ -73,7 +73,7 @@ def test_attempts_at_one_task_that_are_alike_are_one_row_that_tells_all_outcomes
     assert found.rows[0].id in found
     assert ids[2] not in found
     assert ids_found(memory, asked, found) == [row.id for row in found.rows]
-    assert caption(memory, asked) == "5 of 5 experiences have to do with it, shown as 2, best first"
+    assert caption(memory, asked) == "5 of 5 experiences are relevant, shown as 2, best first"
     assert caption(memory, replace(asked, with_irrelevant=True)).startswith("The 5 nearest among 5 experiences")
 
 

@@ -74,7 +74,7 @@ def test_a_search_says_why_and_finds_what_is_archived(memory):
     words = JournalQuery(text="lock", by="Words")
     listing = found_page(memory, words, search_entries(memory, words))
     assert ([one.generation for one in listing.rows], listing.rows[0].relevance) == ([9], None)
-    assert listing.caption == "1 of 5 entries holds any of these words, most telling first"
+    assert listing.caption == "1 of 5 entries holds any of these words, best match first"
 
 
 def test_the_timeline_counts_every_entry_once_crashes_first(memory):
@@ -204,7 +204,7 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     assert {tier.capitalize(): f"{n:,}" for tier, n in tier_sizes(memory).items()} == {
         figure.name: figure.value for figure in proposal.view.figures
     }
-    assert operation_detail(memory, operation_id).meaning == "Journal entries moved to farther tiers"
+    assert operation_detail(memory, operation_id).meaning == "Journal entries moved to colder tiers"
     memory.undo(operation_id)
     assert tier_sizes(memory) == before
 
@@ -283,9 +283,9 @@ def test_each_gate_says_whether_it_is_on_and_who_says_so(memory):
     noise, repetitions = gate_views(memory)
     assert (noise.is_on, noise.is_overridden) == (False, False)
     assert noise.what == "Entries of fewer than 3 different words are let in"
-    assert noise.why == "Switched off for everyone who writes here."
+    assert noise.why == "Switched off for everyone who writes to this store."
     assert (repetitions.is_on, repetitions.is_overridden) == (False, True)
-    assert repetitions.why == "ATLAS_KEEP_REPETITIONS says so here, whatever the store says."
+    assert repetitions.why == "ATLAS_KEEP_REPETITIONS is set here and overrides the store's setting."
 
 
 def test_the_history_tells_of_entries(memory):

@@ -133,7 +133,7 @@ def test_a_search_ranks_as_agents_are_given_them_retired_ones_too(memory):
     found = found_strategies(memory, query, search_strategies(memory, query))
     assert {row.title: row.retired for row in found.rows} == {"refund": "", "retired": "by hand"}
     assert all(row.relevance is not None and row.why for row in found.rows)
-    assert found.caption == "2 of 2 strategies have to do with it, best first"
+    assert found.caption == "2 of 2 strategies are relevant, best first"
 
 
 def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
@@ -168,7 +168,7 @@ def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory)
     memory.experience.store_many([at(f"t{n}", False) for n in range(20)])
     tried(memory, one, 20, 20)
     view = effect_view(memory, one)
-    assert view.verdict == "Attempts with it succeeded 100 points more often. It helps: the intervals do not meet."
+    assert view.verdict == "Attempts with it succeeded 100 points more often. It helps: the intervals do not overlap."
     assert [(row.what, row.n) for row in view.rows] == [("With it", 20), ("Similar tasks without it", 20)]
     memory.strategies.update_stats(one, True)
     assert effect_view(memory, one).verdict.startswith("1 try names no attempt and no task, and may be in both rows")
@@ -245,7 +245,7 @@ def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
 def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
     one, other = memory.strategies.add(strategy(title="one")), memory.strategies.add(strategy("b"))
     proposal = StrategyDeleteRequest(ids=(one,)).propose(memory)
-    assert proposal.view.headline == "1 of 2 strategies would go (50.0%)."
+    assert proposal.view.headline == "1 of 2 strategies would be removed (50.0%)."
     tried(memory, one, 1, 1)
     with pytest.raises(PlanOutdated):
         proposal.apply(memory)
