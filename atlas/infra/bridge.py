@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar, cast
@@ -32,7 +32,34 @@ ENDING = (KeyboardInterrupt, SystemExit, asyncio.CancelledError, StopIteration, 
 CHECK_SECONDS = 1.0
 """Time between two looks whether the loop that should answer a waiting call was closed."""
 
-_callers: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("atlas_callers_loop", default=None)
+
+class _Twin:
+    """One call of a twin under way: the loop that awaits it, and the coroutine that its thread waits for."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._lock = threading.Lock()
+        self._is_cancelled = False
+        self._running: Future[Any] | None = None
+
+    def start(self, coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> Future[T]:
+        """Start the coroutine that the thread waits for now, unless nobody awaits the twin any more."""
+        with self._lock:
+            if self._is_cancelled:
+                coroutine.close()
+                raise asyncio.CancelledError
+            self._running = future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+            return future
+
+    def cancel(self) -> None:
+        """Stop the coroutine under way, and let none follow: nobody awaits the twin any more."""
+        with self._lock:
+            self._is_cancelled, running = True, self._running
+        if running is not None and not self.loop.is_closed():
+            running.cancel()
+
+
+_twin: ContextVar[_Twin | None] = ContextVar("atlas_twin", default=None)
 
 
 def call(method: Callable[..., Awaitable[T]], *given: Any) -> T:
@@ -45,16 +72,28 @@ def call(method: Callable[..., Awaitable[T]], *given: Any) -> T:
     try:
         result: Any = method(*given)
     except ENDING as error:
-        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        if _is_a_persons(error):
             raise
         raise RuntimeError(f"it raised {error!r}") from error
-    return run(_contained(result)) if inspect.isawaitable(result) else cast("T", result)
+    if not inspect.isawaitable(result):
+        return cast("T", result)
+    try:
+        answer: T = run(_contained(result))
+        return answer
+    finally:
+        if inspect.iscoroutine(result) and inspect.getcoroutinestate(result) == inspect.CORO_CREATED:
+            result.close()  # it was refused before it began
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
+def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
     """Return the result of a coroutine.
 
+    Args:
+        to_its_end: Whether it goes on if the twin that it runs for is cancelled, as a write to a store does. Else it is
+            cancelled too.
+
     Raises:
+        asyncio.CancelledError: The twin that it ran for was cancelled.
         BlockingCall: Called from inside the background loop, which would wait for itself.
         RuntimeError: The loop of the caller was closed before the coroutine came to its end.
     """
@@ -62,9 +101,12 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     if loop is None:
         coroutine.close()
         raise BlockingCall("a sync method was called from ATLAS's own event loop; await its async twin (`a…`) there")
-    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    twin = None if to_its_end else _twin.get()
+    future = twin.start(coroutine, loop) if twin else asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return _result(future, loop)
+    except CancelledError as error:  # a future's own is an ordinary exception, which would pass for a failure
+        raise asyncio.CancelledError from error
     except BaseException:  # an interrupt of this thread, for one, ends the coroutine too
         if not loop.is_closed():
             future.cancel()
@@ -74,18 +116,20 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what a sync function gives, from a thread. Coroutines that it runs by `run` run on the awaiting loop.
 
-    If this is cancelled, the thread goes on to its end, and what it raises then is logged.
+    If this is cancelled, so is the coroutine that the thread waits for, and each that it would run then. The thread
+    itself goes on to its end, and what it raises then is logged.
 
     Raises:
         RuntimeError: The function raised `StopIteration`, which no coroutine can raise.
     """
-    loop = asyncio.get_running_loop()
     context = contextvars.copy_context()
-    context.run(_callers.set, loop)
+    call_of_twin = _Twin(asyncio.get_running_loop())
+    context.run(_twin.set, call_of_twin)
     future = _threads().submit(context.run, _called, lambda: function(*args, **kwargs))
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
+        call_of_twin.cancel()
         future.add_done_callback(_log_failure)
         raise
 
@@ -98,7 +142,8 @@ def _called(function: Callable[[], T]) -> T:
 
 
 def _log_failure(future: Future[Any]) -> None:
-    if not future.cancelled() and (error := future.exception()) is not None:
+    error = None if future.cancelled() else future.exception()
+    if error is not None and not isinstance(error, asyncio.CancelledError):
         logger.error("a call that was cancelled went on, and failed: %s", error, exc_info=error)
 
 
@@ -113,9 +158,14 @@ async def _contained(awaitable: Awaitable[T]) -> T:
     except ENDING as error:
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             raise
-        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        if _is_a_persons(error):
             raise
         raise RuntimeError(f"it raised {error!r}") from error
+
+
+def _is_a_persons(error: BaseException) -> bool:
+    """Return whether a person pressed Ctrl-C, which the main thread is told, or a method raised it by itself."""
+    return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 
 def _is_cancelled() -> bool:
@@ -151,9 +201,9 @@ def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
     A thread that runs a loop of its own is no twin's: the caller's loop may be waiting for what it does.
     """
     running = _running_loop()
-    callers = _callers.get()
-    if running is None and callers is not None and callers.is_running():
-        return callers
+    twin = _twin.get()
+    if running is None and twin is not None and twin.loop.is_running():
+        return twin.loop
     ours = _own.loop()
     return None if running is ours else ours
 
@@ -203,9 +253,9 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def _after_fork() -> None:
-    global _own, _callers
+    global _own, _twin
     _own = _Own()  # a child has the parent's objects, but none of its threads
-    _callers = ContextVar("atlas_callers_loop", default=None)  # nor do its loops run, though they say so
+    _twin = ContextVar("atlas_twin", default=None)  # nor do its loops run, though they say so
 
 
 if hasattr(os, "register_at_fork"):

@@ -17,7 +17,8 @@ def twin(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
     """Return a coroutine method that does in a thread what a sync method does.
 
     The method is looked up by its name at each call, so a subclass that overrides it overrides both. A twin that is
-    cancelled stops waiting, but the thread goes on, so what it writes may still be committed.
+    cancelled stops waiting and stops the coroutine of others that it runs, such as a language model's. Its thread goes
+    on, so what it writes may still be committed.
     """
     name = method.__name__
 

@@ -93,7 +93,7 @@ class PlainCollection(Collection):
         documents: list[str],
     ) -> None:
         """Hold new records, as plain lists of numbers. A store with the four methods alone gets one list a record."""
-        run(self._store.add(ids, [self._held(one) for one in embeddings], metadatas, documents))
+        run(self._store.add(ids, [self._held(one) for one in embeddings], metadatas, documents), to_its_end=True)
 
     def add_unknown(
         self,
@@ -141,7 +141,7 @@ class PlainCollection(Collection):
         with self._lock:  # not while one of them is being replaced, which would bring it back
             n_present = len(self.get(distinct))
             if n_present:
-                run(self._store.delete(distinct))
+                run(self._store.delete(distinct), to_its_end=True)
         return n_present
 
     def query(
@@ -331,7 +331,7 @@ class PlainCollection(Collection):
         if before:
             self._replace_rows(before, embeddings, metadatas, documents)
         if dropped:
-            run(self._store.delete(list(dropped)))
+            run(self._store.delete(list(dropped)), to_its_end=True)
 
     def _replace_rows(
         self,
@@ -342,11 +342,11 @@ class PlainCollection(Collection):
     ) -> None:
         ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
         if may_be_awaited(self._store, "update"):
-            run(self._store.update(ids, held, metadatas, documents))
+            run(self._store.update(ids, held, metadatas, documents), to_its_end=True)
             return
         columns = zip(ids, held, metadatas, documents, strict=True)
         after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
-        run(replace_records(self._store, before, after))
+        run(replace_records(self._store, before, after), to_its_end=True)
 
     def _held(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding as the store takes it: with its windows only where it knows of them."""

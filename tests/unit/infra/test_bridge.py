@@ -178,6 +178,80 @@ def test_a_call_whose_loop_is_closed_is_not_waited_for_for_ever():
     assert "the event loop was closed before" in str(came[0])
 
 
+def cancelled_while(write, begun):
+    """What comes of a twin's call that is cancelled once something has begun on its loop."""
+
+    async def cancel():
+        task = asyncio.create_task(in_thread(write))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return task
+
+    return cancel()
+
+
+def test_a_cancelled_call_cancels_the_coroutine_that_it_waits_for_and_begins_no_other():
+    came = []
+
+    async def asking():
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        async def costly():
+            begun.set()
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                came.append("cancelled")
+                raise
+            finally:
+                ended.set()
+
+        async def next_one():
+            came.append("asked")
+
+        def both():
+            try:
+                call(costly)
+            except Exception:  # noqa: BLE001 - as whoever asks several parts does, each of which may fail
+                came.append("taken for a failure")
+            finally:
+                try:
+                    call(next_one)
+                finally:
+                    done.set()
+
+        done = threading.Event()
+        await cancelled_while(both, begun)
+        await ended.wait()
+        await asyncio.to_thread(done.wait, 60)
+        assert done.is_set()
+
+    asyncio.run(asking())
+    assert came == ["cancelled"]
+
+
+def test_a_write_goes_to_its_end_though_its_call_is_cancelled():
+    came = []
+
+    async def asking():
+        begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def write():
+            begun.set()
+            await may_end.wait()
+            came.append("written")
+            ended.set()
+
+        await cancelled_while(lambda: run(write(), to_its_end=True), begun)
+        may_end.set()
+        await ended.wait()
+
+    asyncio.run(asking())
+    assert came == ["written"]
+
+
 def test_what_a_cancelled_call_raises_later_is_logged(caplog):
     begun, may_fail, failed = (threading.Event() for _ in range(3))
 
