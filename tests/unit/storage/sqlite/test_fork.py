@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import traceback
 
 import pytest
 
@@ -14,25 +13,7 @@ from atlas.core.operations import Marks
 from atlas.storage.doctor import examine
 from atlas.storage.vectors.chroma import IndexUnusable
 from tests.unit.storage.conftest import THINGS, vector_of
-
-
-def fork(work):
-    """The id of a forked child that does some work."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            if code:
-                traceback.print_exc()
-            os._exit(code)
-    return pid
-
-
-def went_through(pid):
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+from tests.unit.storage.forking import fork, went_through
 
 
 def test_a_forked_child_reads_and_writes_with_the_parents_store(open_store):

@@ -17,7 +17,7 @@ from atlas.storage.doctor import examine
 from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.records import Merge
 from tests.unit.storage.conftest import THINGS, Opened, files_in, leave_pending, vector_of, without_privileges
-from tests.unit.storage.test_fork import fork
+from tests.unit.storage.forking import fork
 
 FILE = f"{THINGS}_meta.json"
 MARKED = {"marks": {"a": {"note": "first", "tags": ["red", "blue"]}, "b": {"pinned": True}, "c": {"tags": ["red"]}}}
