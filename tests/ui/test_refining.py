@@ -13,7 +13,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.refinement import planned_now
 from atlas.jobs.refinement_file import RefinementFile
 from atlas.memory.experience.memory import COLLECTION
-from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.protocols.infra import LLMClient
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.conftest import Dashboard

@@ -11,7 +11,7 @@ import atlas
 from atlas.embedding.chunking import encode_documents
 from atlas.maps.snapshot import read_embedded, reread
 from atlas.memory.experience.memory import COLLECTION
-from atlas.memory.experience.refinement import HeuristicRefineStrategy
+from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 from atlas.storage.reembed import reembed

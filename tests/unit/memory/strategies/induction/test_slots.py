@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.types import Step
-from atlas.memory.strategies.slots import QUANTITIES, Generaliser, parse_call
+from atlas.memory.strategies.induction.slots import QUANTITIES, Generaliser, parse_call
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 from atlas.core.types import Vectors
 from atlas.infra.bridge import run
 from atlas.memory.experience.merging import MergeSubject
-from atlas.memory.experience.refinement import KEPT_UNJUDGED, ExplainingStrategy, Refined, RefineDecision
+from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, ExplainingStrategy, Refined, RefineDecision
 from atlas.storage.records import NO_MOMENT, Moment
 
 KEEP, MERGE, DROP = "keep", "merge", "drop"

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from atlas.core.types import Step, Trajectory
-from atlas.memory.strategies.slots import TEXT_CHARACTERS, parse_call
+from atlas.memory.strategies.induction.slots import TEXT_CHARACTERS, parse_call
 
 MAX_LINES = 12
 MAX_READ = 200

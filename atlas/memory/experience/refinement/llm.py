@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput, LLMError
 from atlas.core.types import Experience, Task
 from atlas.llm.prompts import told_experience
 from atlas.llm.structured_output import as_data, ask, model_name
-from atlas.memory.experience.refinement import KEPT_UNJUDGED, Refined, RefineDecision, standing_for
+from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, Refined, RefineDecision, standing_for
 from atlas.protocols.infra import LLMClient
 
 logger = logging.getLogger(__name__)

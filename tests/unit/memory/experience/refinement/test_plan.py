@@ -16,8 +16,8 @@ from atlas.jobs.refinement_file import RefinementFile
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.llm.budget import Spent
 from atlas.memory.experience.memory import COLLECTION
-from atlas.memory.experience.model_refinement import LLMRefineStrategy
-from atlas.memory.experience.refinement_plan import RefinePlan, alike_sets
+from atlas.memory.experience.refinement.llm import LLMRefineStrategy
+from atlas.memory.experience.refinement.plan import RefinePlan, alike_sets
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.stores import DIMENSION, MODEL, attempt, make_store
 from tests.unit.llm.messages_server import call, message, serving

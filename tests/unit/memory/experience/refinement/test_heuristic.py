@@ -9,7 +9,7 @@ import pytest
 from atlas.core.types import Outcome, Step
 from atlas.infra.bridge import run
 from atlas.memory.experience.extraction import to_experience
-from atlas.memory.experience.refinement import HeuristicRefineStrategy, PassthroughRefineStrategy
+from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy, PassthroughRefineStrategy
 from atlas.testing import HashEmbedder
 from tests.unit.memory.conftest import NOW, attempt, memory_over, task
 

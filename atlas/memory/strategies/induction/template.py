@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from atlas.core.types import Strategy, Trajectory
 from atlas.core.words import STOP_WORDS
-from atlas.memory.strategies.program_summaries import is_program, program_gist
-from atlas.memory.strategies.slots import QUANTITIES, TEXT_CHARACTERS, Generaliser, parse_call
-from atlas.memory.strategies.summaries import (
+from atlas.memory.strategies.induction.program_summaries import is_program, program_gist
+from atlas.memory.strategies.induction.slots import QUANTITIES, TEXT_CHARACTERS, Generaliser, parse_call
+from atlas.memory.strategies.induction.summaries import (
     advice_of,
     faults_of,
     feedback_of,

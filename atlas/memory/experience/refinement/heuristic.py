@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -13,9 +11,8 @@ from atlas.core.types import Experience, Task, Vectors
 from atlas.embedding.chunking import encode_whole
 from atlas.embedding.plain import whole_embedder
 from atlas.memory.base.ranking import maximal_marginal_relevance
+from atlas.memory.experience.refinement.decisions import Refined, RefineDecision, standing_for
 from atlas.protocols.infra import Embedder
-
-KEPT_UNJUDGED = "it was not judged"
 
 
 class PassthroughRefineStrategy:
@@ -24,42 +21,6 @@ class PassthroughRefineStrategy:
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """Return the experiences as they came."""
         return experiences
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefineDecision:
-    """The fate of one experience in refining, and why."""
-
-    experience_id: str
-    action: str
-    """`keep`, `merge` (into `into`) or `drop`."""
-
-    reason: str
-    into: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refined:
-    """A refined set and a decision for each experience of the original one."""
-
-    experiences: list[Experience]
-    decisions: list[RefineDecision]
-    failure: str = ""
-    """Why the set is unrefined, where a language model gave no usable answer, else empty."""
-
-
-class ExplainingStrategy(Protocol):
-    """A refine strategy that says why: what a plan is made with."""
-
-    name: str
-    """The name of what made a decision: `rules`, or the name of a language model."""
-
-    set_size: int
-    """Experiences that it judges together, at most."""
-
-    async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
-        """Return the refined set, with the reason for each experience's fate."""
-        ...
 
 
 class HeuristicRefineStrategy:
@@ -161,12 +122,6 @@ def _groups(is_same: np.ndarray) -> list[list[int]]:
 def _merge(group: list[Experience]) -> Experience:
     best = max(group, key=lambda e: ({True: 2, None: 1, False: 0}[e.success], e.created_at))
     return standing_for(best, [experience for experience in group if experience.id != best.id])
-
-
-def standing_for(kept: Experience, others: Sequence[Experience]) -> Experience:
-    """Return the kept experience, whose metadata lists the others under `merged_from`."""
-    ids = [experience.id for experience in others]
-    return replace(kept, metadata={**kept.metadata, "merged_from": ids}) if ids else kept
 
 
 def _decision(experience: Experience, result: Experience, size: int) -> RefineDecision:
