@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from tests.support.repository import REPOSITORY
 
 
 @pytest.fixture(scope="session")

@@ -18,15 +18,7 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.storage.plain.collection import FIRST_ASKED
 from atlas.testing import HashEmbedder
-from tests.contract.plain import (
-    REFUND,
-    FiveMethods,
-    FourMethods,
-    PlainExperience,
-    SixMethods,
-    attempt,
-    concept,
-)
+from tests.support.contract.plain import REFUND, FiveMethods, FourMethods, PlainExperience, SixMethods, attempt, concept
 
 
 class ByDescription:

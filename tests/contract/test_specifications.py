@@ -29,7 +29,7 @@ from atlas.memory.storage import ChromaVectorStore
 from atlas.memory.strategies import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
 from atlas.memory.system import MemoryQueryResult, MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
-from tests.contract.told import (
+from tests.support.contract.plugged import (
     FLIGHT,
     GRID,
     HOTEL,
@@ -44,7 +44,7 @@ from tests.contract.told import (
     system_of,
     task,
 )
-from tests.unit.memory.conftest import DictVectorStore
+from tests.support.memories import DictVectorStore
 
 
 @pytest.fixture(params=["plain", "chromadb", "atlas"])

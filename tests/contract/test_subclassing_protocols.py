@@ -27,9 +27,9 @@ from atlas.memory.storage import QueryResult, VectorStore
 from atlas.memory.strategies import ChromaStrategyBank, StrategyAbstractor, SuccessRateUpdater
 from atlas.memory.system import MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
-from tests.contract.test_specified_names import NAMES
-from tests.contract.told import FLIGHT, GRID, HOTEL, Abstracting, WordEmbedder, attempt, concept, task
-from tests.unit.memory.conftest import DictVectorStore
+from tests.support.contract.plugged import FLIGHT, GRID, HOTEL, Abstracting, WordEmbedder, attempt, concept, task
+from tests.support.contract.specified_names import NAMES
+from tests.support.memories import DictVectorStore
 
 
 class OwnEmbedder(Embedder):

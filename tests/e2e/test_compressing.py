@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, settle, shoot, tall
-from tests.ui.library import opened_library
-from tests.ui.programs import dozen
-from tests.ui.stores import make_store
+from tests.support.browser.page import settle, shoot, tall
+from tests.support.browser.server import Serve
+from tests.support.programs import dozen
+from tests.support.stores import make_store, opened_library
 
 N_PLANTED = 3
 PATIENCE_MILLISECONDS = 180_000

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, settle, shoot
-from tests.e2e.tables import click_row, tick_row
-from tests.ui.library import concept, make_library, opened_library
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import click_row, tick_row
+from tests.support.records import concept
+from tests.support.stores import make_library, opened_library
 
 N_CONCEPTS = 30
 TURN = "def turn(grid):\n    return [list(row) for row in zip(*grid[::-1])]\n"

@@ -12,9 +12,11 @@ from playwright.sync_api import Page, expect
 
 import atlas
 from atlas.testing import HashEmbedder
-from tests.e2e.conftest import Serve, settle, shoot
-from tests.e2e.tables import ROW_PIXELS, rows, tick
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import ROW_PIXELS, rows, tick
+from tests.support.records import attempt, attempts
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 N_TASKS = 36
 

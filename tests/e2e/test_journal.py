@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, settle, shoot
-from tests.e2e.tables import click_row
-from tests.ui.journals import entry, make_journal
-from tests.ui.library import opened_library
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import click_row
+from tests.support.records import entry
+from tests.support.stores import make_journal, opened_library
 
 N_ENTRIES = 60
 LONG_AGO = datetime.now(UTC) - timedelta(days=300)

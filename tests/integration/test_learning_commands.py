@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from atlas.cli import main
-from tests.ui.library import opened_library
-from tests.ui.programs import make_programs
-from tests.ui.stores import attempt, make_store
+from tests.support.programs import make_programs
+from tests.support.records import attempt
+from tests.support.stores import make_store, opened_library
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from atlas.cli import main
-from tests.ui.library import opened_library
-from tests.ui.stores import attempt, attempts, make_store
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_library
 
 
 @pytest.fixture

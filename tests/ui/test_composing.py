@@ -12,11 +12,9 @@ from atlas.memory.concepts.primitives import shipped
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.primitives.swe.loader import SWEPrimitiveLoader
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.library import concept, make_library, opened_library
-from tests.ui.looking import assert_no_problem, said
-from tests.ui.stores import make_store
-from tests.ui.test_compressing import shown_code
+from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code
+from tests.support.records import concept
+from tests.support.stores import make_library, make_store, opened_library
 
 HALVE = "def halve(numbers: list[int]) -> list[int]:\n    return [number // 2 for number in numbers]\n"
 TOTAL = "def total(numbers: list[int]) -> int:\n    return sum(numbers)\n"

@@ -6,16 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.compression_file import CompressionFile, FoundCompression
 from atlas.memory.concepts.memory import COLLECTION
-from tests.ui.conftest import Dashboard
-from tests.ui.library import opened_library
-from tests.ui.looking import assert_no_problem, said
-from tests.ui.programs import compress_store, make_programs, programs
-from tests.ui.stores import attempt, attempts, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code
+from tests.support.programs import compress_store, make_programs, programs
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_library
 
 COMPRESS = {"curate_queue": "compress"}
 
@@ -30,10 +28,6 @@ def store(tmp_path) -> Path:
 def n_concepts(store: Path) -> int:
     with opened_library(store) as memory:
         return len(memory.concepts)
-
-
-def shown_code(app: AppTest) -> str:
-    return "\n".join(code.value for code in app.code)
 
 
 def test_it_says_how_many_programs_are_in_scope(dashboard: Dashboard, store):

@@ -6,10 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.library import concept, make_library, opened_library
-from tests.ui.looking import assert_no_problem, box, of_type, selecting, texts
-from tests.ui.stores import attempt, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, texts
+from tests.support.records import attempt, concept
+from tests.support.stores import make_library, make_store, opened_library
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
 TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\n"

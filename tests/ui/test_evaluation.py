@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +17,9 @@ from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
 from atlas.testing import HashEmbedder
-from tests.ui.conftest import RUN_SECONDS, Dashboard
-from tests.ui.looking import assert_no_problem
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
-from tests.ui.test_cards import cards, text_of
+from tests.support.dashboard import Dashboard, assert_no_problem, cards, run_until, text_of
+from tests.support.records import attempt, attempts
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 COMPARE = {"evaluation_tab": "Compare profiles"}
 RED = "Rotate the red grid by a quarter"
@@ -168,14 +165,6 @@ def test_the_button_measures_in_another_process_also_where_the_store_is_read_onl
     assert len(app.dataframe) == 1
     assert not (tmp_path / CACHE / "atlas_experiences.evaluation.npz").exists()
     assert_no_problem(app)
-
-
-def run_until(app: AppTest, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + RUN_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.3)
-        app.run()
 
 
 @pytest.fixture

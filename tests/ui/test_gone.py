@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 import atlas
-from tests.ui.conftest import Dashboard
-from tests.ui.journals import entry, make_journal
-from tests.ui.library import concept, make_library, opened_library
-from tests.ui.stores import attempts, make_store
-from tests.ui.test_pages import counted_on
+from tests.support.dashboard import Dashboard, counted_on
+from tests.support.records import attempts, concept, entry
+from tests.support.stores import make_journal, make_library, make_store, opened_library
 
 PAGES = [
     "overview",

@@ -9,8 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.testing import HashEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.dashboard import Dashboard
+from tests.support.records import attempt, attempts
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 
 @pytest.fixture

@@ -12,25 +12,11 @@ from streamlit.testing.v1.element_tree import Element
 import atlas
 from atlas.core.types import JournalEntry, Strategy
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.journals import entry
-from tests.ui.library import concept, opened_library
-from tests.ui.looking import selecting
-from tests.ui.stores import attempt, make_store
-from tests.ui.test_cards import cards
-from tests.ui.test_pages import PAGES
+from tests.support.dashboard import PAGES, Dashboard, cards, selecting
+from tests.support.hostile import HOSTILE, MARKER, everywhere
+from tests.support.records import attempt, concept, entry
+from tests.support.stores import make_store, opened_library
 
-MARKER = "hostile"
-HOSTILE = [
-    f"<script>window.{MARKER} = true</script><img src=x onerror='window.{MARKER} = true'>",
-    f"![{MARKER}](https://example.invalid/pixel.png) [{MARKER}](javascript:alert(1))",
-    f"$$\\frac{{{MARKER}}}{{0}}$$ and $x_{{{MARKER}}}$",
-    f":red[{MARKER}] :material/bolt: :{MARKER}: # {MARKER} **{MARKER}** `{MARKER}`",
-    f"{MARKER} \u202eright to left\u202c مرحبا שלום",
-    f"{MARKER} 👩‍👩‍👧‍👦 e\u0301 \u200b \ufeff \x1b[31m \x07",
-    f"=cmd|'/c calc'!A0 {MARKER}\r\n\t\x0b\x0c\u2028",
-    MARKER + "x" * 2**20,
-]
 SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe", "text_area", "bidi_component"}
 """Elements that show their content as it is: of a multiselect, that is its options and what is chosen; of a component
 of ours, what its script puts in as text, which the browser's tests hold."""
@@ -46,20 +32,6 @@ SAFE_OF_JOURNAL = SAFE | {"plotly_chart", "graphviz_chart", "selectbox"}
 @pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
 def hostile(request) -> str:
     return str(request.param)
-
-
-def everywhere(text: str) -> atlas.Trajectory:
-    """An attempt that says a text wherever it can."""
-    short = text[:150]
-    return atlas.Trajectory(
-        task=atlas.Task(
-            id=short, domain=short, description=text, context={short: text}, verification=atlas.VerificationSpec(short)
-        ),
-        steps=(atlas.Step(thought=text, action=text, observation=text, metadata={short: text}),),
-        outcome=atlas.Outcome(success=False, error_info=text, verification_details={short: text}),
-        agent_id=short,
-        metadata={"source": short, "solution": text, "feedback": f"{text} ", short: text},
-    )
 
 
 def test_it_is_shown_as_text_on_every_page(dashboard: Dashboard, tmp_path, hostile):

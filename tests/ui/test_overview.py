@@ -8,9 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.testing import HashEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
-from tests.ui.test_hostile_content import MARKER
+from tests.support.dashboard import Dashboard
+from tests.support.hostile import MARKER
+from tests.support.records import attempt, attempts
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 
 def opened(store) -> atlas.MemorySystem:

@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 import atlas
 from atlas.storage.backup import backup
 from atlas.testing import HashEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import assert_no_problem, said, texts
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, said, texts
+from tests.support.records import attempt, attempts
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 SECRET = "the key sk-7Qz9vXw3Lm of a customer"
 

@@ -16,9 +16,9 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.protocols.infra import LLMClient
 from atlas.testing import HashEmbedder, ScriptedLLM
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import assert_no_problem, said
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, said
+from tests.support.records import attempt, attempts
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 REFINE = {"curate_queue": "refine"}
 

@@ -7,11 +7,9 @@ import shutil
 import atlas
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import assert_no_problem
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
-from tests.ui.test_map import domain_numbers, kinds
-from tests.ui.test_pages import counted_on
+from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, domain_numbers
+from tests.support.records import attempt, attempts, kinds
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 
 def test_a_store_that_was_put_back_is_shown_as_it_is_at_the_same_revision(dashboard: Dashboard, tmp_path):

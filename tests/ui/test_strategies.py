@@ -6,10 +6,9 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.library import opened_library
-from tests.ui.looking import assert_no_problem, box, of_type, selecting, texts
-from tests.ui.stores import attempt, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, texts
+from tests.support.records import attempt
+from tests.support.stores import make_store, opened_library
 
 CALLS = tuple(atlas.Step(action=f"{call}(booking)") for call in ("look_up", "check_policy", "refund"))
 

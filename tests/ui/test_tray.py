@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 import atlas
 from atlas.testing import HashEmbedder
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import said
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.dashboard import Dashboard, said
+from tests.support.records import attempt, attempts
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 
 @pytest.fixture

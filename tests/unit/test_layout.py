@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 
 import atlas
+from tests.support.repository import REPOSITORY
 
 MOST = 3
 WIDEST = 16
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def test_no_class_is_more_than_three_classes_deep():

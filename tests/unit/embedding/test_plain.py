@@ -18,7 +18,7 @@ from atlas.memory.context import counter_of
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.protea import MemoryStore
 from atlas.testing import HashEmbedder
-from tests.unit.memory.conftest import attempt, task
+from tests.support.memories import attempt, task
 
 
 class Counting:

@@ -22,8 +22,8 @@ from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.learning.strategies import Learned, StitchCompressionStrategy
 from atlas.memory.concepts.memory import COLLECTION
 from atlas.testing import HashEmbedder, ScriptedLLM
-from tests.ui.library import opened_library
-from tests.ui.programs import compress, compress_store, make_programs
+from tests.support.programs import compress, compress_store, make_programs
+from tests.support.stores import opened_library
 
 GIVE_UP_SECONDS = 120
 

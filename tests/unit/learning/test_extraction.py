@@ -9,7 +9,7 @@ import pytest
 from atlas.core.types import Experience, Outcome, Step
 from atlas.learning import extraction as extracting
 from atlas.learning.extraction import programs_of
-from tests.unit.learning.making import attempt, task
+from tests.support.learning.builders import attempt, task
 
 SOLVE = "def solve(x):\n    return x + 1\n"
 

@@ -16,7 +16,7 @@ from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 from atlas.storage.reembed import reembed
 from atlas.testing import HashEmbedder
-from tests.unit.memory.conftest import attempt, memory_over, task
+from tests.support.memories import attempt, memory_over, task
 
 LONG = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu"
 OTHER = "nu xi omicron pi rho sigma tau upsilon phi chi psi omega"

@@ -11,7 +11,7 @@ from atlas.infra.bridge import run
 from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy, PassthroughRefineStrategy
 from atlas.testing import HashEmbedder
-from tests.unit.memory.conftest import NOW, attempt, memory_over, task
+from tests.support.memories import NOW, attempt, memory_over, task
 
 
 def experience(name, description, success=True, **details):

@@ -19,9 +19,10 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
 from atlas.memory.experience.refinement.plan import RefinePlan, alike_sets
 from atlas.testing import HashEmbedder, ScriptedLLM
-from tests.ui.stores import DIMENSION, MODEL, attempt, make_store
-from tests.unit.llm.messages_server import call, message, serving
-from tests.unit.memory.jobs import kill_when_opening
+from tests.support.messages_server import call, message, serving
+from tests.support.processes.jobs import kill_when_opening
+from tests.support.records import attempt
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
--- The ledger's tables as the first version made them; `tests.old_schemas` builds such a file.
+-- The ledger's tables as the first version made them; `old_schemas.py` builds such a file.
 
 PRAGMA application_id = 1096043603;
 PRAGMA user_version = 1;

@@ -1,18 +1,22 @@
-"""Stores to open the pages on: made quickly, of the embedding model that the dashboard opens them with."""
+"""Attempts, concepts and journal entries to fill stores with. Whatever is not given does not matter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import atlas
-from atlas.testing import HashEmbedder
+from atlas.core.types import JournalEntry
 
+KINDS = {
+    "report of the web page button and menu": True,
+    "database query with a join over index and table": False,
+    "shell script that greps a log for cron": True,
+}
+
+TYPES = ("observation", "crash_log", "reflection", "task")
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
-MODEL = "all-MiniLM-L6-v2"
-DIMENSION = 384
 
 
 def attempt(description: str = "Sort a list of numbers", **given: Any) -> atlas.Trajectory:
@@ -48,8 +52,28 @@ def attempts(n: int) -> Iterable[atlas.Trajectory]:
         )
 
 
-def make_store(path: Path, trajectories: Iterable[atlas.Trajectory] = ()) -> list[str]:
-    """A store at a path; the ids of its experiences."""
-    embedder = HashEmbedder(DIMENSION, MODEL)
-    with atlas.open_memory(path, embedder=embedder, settings=atlas.Settings()) as memory:
-        return memory.experience.store_many(trajectories)
+def concept(number: int = 0, **given: Any) -> atlas.CodeConcept:
+    """A concept whose code is its own; whatever is not given does not matter."""
+    name = given.pop("name", f"step_{number}")
+    code = given.pop("code", f"def {name}(grid):\n    return [row[{number}:] for row in grid]\n")
+    return atlas.CodeConcept(
+        name=name, description=given.pop("description", f"Cut the first {number} columns off."), code=code, **given
+    )
+
+
+def entry(number: int = 0, **given) -> JournalEntry:
+    """An entry of its own generation; whatever is not given does not matter."""
+    content = given.pop("content", f"The worker of customer {number} read page {number * 37 % 101} of the report")
+    return JournalEntry(
+        entry_type=given.pop("entry_type", TYPES[number % len(TYPES)]),
+        content=content,
+        generation=given.pop("generation", number),
+        created_at=given.pop("created_at", START + timedelta(hours=number)),
+        **given,
+    )
+
+
+def kinds(n: int) -> list[atlas.Trajectory]:
+    """Attempts of three kinds in turn; all of the second kind failed."""
+    texts = list(KINDS.items())
+    return [attempt(f"{texts[i % 3][0]} {i}", success=texts[i % 3][1], task_id=f"t{i}") for i in range(n)]

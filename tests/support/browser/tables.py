@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.conftest import settle
+from tests.support.browser.page import settle
 
 ROW_PIXELS = 35
 TICK_PIXELS = 16

@@ -12,8 +12,8 @@ from atlas.jobs.compression_file import CompressionFile, FoundCompression
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.strategies import StitchCompressionStrategy
 from atlas.memory.concepts.memory import COLLECTION
-from tests.ui.library import opened_library
-from tests.ui.stores import attempt, make_store
+from tests.support.records import attempt
+from tests.support.stores import make_store, opened_library
 
 PROGRAM = """def tidy_{what}(texts):
     found = {{}}
@@ -24,8 +24,6 @@ PROGRAM = """def tidy_{what}(texts):
 """
 RESULTS = ("found", "len(found)", "sorted(found)", "max(found.values())")
 CALLS = ("{'a': 2}", "1", "['a']", "2")
-
-
 SHARED = {
     "prime": """def is_prime({n}):
     if {n} < 2:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import settle
+from tests.support.browser.page import settle
 
 
 def expect_narrowed(page: Page, sentence: str, address: str) -> None:

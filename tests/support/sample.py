@@ -11,8 +11,8 @@ from typing import Any
 
 import atlas
 from atlas.testing import FixedClock, HashEmbedder
+from tests.support.repository import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 EMBEDDER = HashEmbedder(384, "all-MiniLM-L6-v2")
 """What pages open a store with by its name; they draw these without embedding anything."""

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.e2e.conftest import REPOSITORY
+from tests.support.repository import REPOSITORY
 
 WRITER = """
 import sys, atlas
 from atlas.testing import HashEmbedder
-from tests.ui.stores import DIMENSION, MODEL, attempt
+from tests.support.stores import DIMENSION
+from tests.support.stores import MODEL
+from tests.support.records import attempt
 embedder = HashEmbedder(DIMENSION, MODEL)
 with atlas.open_memory(sys.argv[1], embedder=embedder, settings=atlas.Settings()) as memory:
     print("ready", flush=True)

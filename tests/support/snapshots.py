@@ -6,11 +6,12 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import pytest
 
-EXPECTED = Path(__file__).parent / "expected"
+from tests.support.repository import REPOSITORY
+
+EXPECTED = REPOSITORY / "tests" / "snapshots" / "expected"
 RENEW = "ATLAS_RENEW_SNAPSHOTS"
 """The environment variable that writes the snapshots instead of comparing them."""
 

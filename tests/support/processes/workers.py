@@ -1,4 +1,4 @@
-"""The jobs of the integration tests: `workers.py JOB STORE …`, one line of output for each thing done."""
+"""Jobs for several processes on one store: `workers JOB STORE …`, one line of output for each thing done."""
 
 from __future__ import annotations
 
@@ -193,7 +193,6 @@ def purge_and_die(path: str, record_id: str, n_steps: str) -> None:
 
 
 STEPS = ("open", "os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "sqlite3.connect")
-
 JOBS = {
     job.__name__: job
     for job in (write, write_and_mark, mark, tag, ask, note, forget, create, read_on, search, purge_and_die)
