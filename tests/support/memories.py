@@ -10,10 +10,11 @@ from typing import Any
 
 from atlas.core.hits import QueryResult
 from atlas.core.operations import Operation
-from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.core.types import Step, Task, Trajectory
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
+from tests.support import records
 
 NOW = FixedClock().now()
 
@@ -85,13 +86,16 @@ def attempt(
     description: str, success: bool | None = True, *, age_days: float = 0, solution: str = "did it", **metadata: Any
 ) -> Trajectory:
     """An attempt that ended so long ago."""
-    return Trajectory(
-        task=Task(f"task of {description}", "field", description),
+    return records.attempt(
+        description,
+        success,
+        task_id=f"task of {description}",
+        domain="field",
         steps=(Step(action="act", observation="see"),),
-        outcome=Outcome(success),
-        agent_id="agent",
-        timestamp=ago(age_days),
-        metadata={"solution": solution, **metadata},
+        agent="agent",
+        at=ago(age_days),
+        solution=solution,
+        **metadata,
     )
 
 

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import atlas
 from atlas.core.types import JournalEntry
 
+START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+TYPES = ("observation", "crash_log", "reflection", "task")
 KINDS = {
     "report of the web page button and menu": True,
     "database query with a join over index and table": False,
     "shell script that greps a log for cron": True,
 }
 
-TYPES = ("observation", "crash_log", "reflection", "task")
-START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
-
-def attempt(description: str = "Sort a list of numbers", **given: Any) -> atlas.Trajectory:
-    """An attempt at a task; whatever is not given does not matter."""
-    metadata: dict[str, Any] = {name: given[name] for name in ("source", "solution", "feedback") if name in given}
+def attempt(
+    description: str = "Sort a list of numbers",
+    success: bool | None = True,
+    *,
+    task_id: str = "task-1",
+    domain: str = "",
+    context: Mapping[str, Any] | None = None,
+    steps: tuple[atlas.Step, ...] = (atlas.Step(action="print(sorted(numbers))"),),
+    error: str | None = None,
+    agent: str = "",
+    at: datetime = START,
+    **metadata: Any,
+) -> atlas.Trajectory:
+    """An attempt at a task. Its `source`, `solution` and `feedback` are metadata."""
     return atlas.Trajectory(
-        task=atlas.Task(
-            id=given.get("task_id", "task-1"),
-            domain=given.get("domain", ""),
-            description=description,
-            context=given.get("context", {}),
-        ),
-        steps=given.get("steps", (atlas.Step(action="print(sorted(numbers))"),)),
-        outcome=atlas.Outcome(success=given.get("success", True), error_info=given.get("error")),
-        agent_id=given.get("agent", ""),
-        timestamp=given.get("at", START),
+        task=atlas.Task(id=task_id, domain=domain, description=description, context=context or {}),
+        steps=steps,
+        outcome=atlas.Outcome(success=success, error_info=error),
+        agent_id=agent,
+        timestamp=at,
         metadata=metadata,
     )
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import atlas
 from atlas.testing import FixedClock, HashEmbedder
+from tests.support import records
+from tests.support.records import concept
 from tests.support.repository import REPOSITORY
+from tests.support.stores import DIMENSION, MODEL
 
-NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
-EMBEDDER = HashEmbedder(384, "all-MiniLM-L6-v2")
+NOW = records.START
+EMBEDDER = HashEmbedder(DIMENSION, MODEL)
 """What pages open a store with by its name; they draw these without embedding anything."""
 
 
@@ -64,27 +67,17 @@ def _trajectory(given: Mapping[str, Any]) -> atlas.Trajectory:
 
 def attempt(number: int, *, success: bool | None = True) -> atlas.Trajectory:
     """One of some attempts that are told apart by their number."""
-    description = f"Mend the report of customer {number}"
-    return atlas.Trajectory(
-        task=atlas.Task(id=f"task-{number}", domain="reports", description=description),
+    return records.attempt(
+        f"Mend the report of customer {number}",
+        success,
+        task_id=f"task-{number}",
+        domain="reports",
         steps=(atlas.Step(thought="Look first", action=f"open({number})", observation="a broken total"),),
-        outcome=atlas.Outcome(success=success),
-        agent_id="analyst",
-        timestamp=NOW - timedelta(hours=number),
+        agent="analyst",
+        at=NOW - timedelta(hours=number),
     )
-
-
-def concept(number: int) -> atlas.CodeConcept:
-    """One of some concepts that are told apart by their number."""
-    code = f"def step_{number}(grid):\n    return [row[{number}:] for row in grid]\n"
-    return atlas.CodeConcept(name=f"step_{number}", description=f"Cut the first {number} columns off.", code=code)
 
 
 def entry(number: int) -> atlas.JournalEntry:
-    """One of some entries of a journal that are told apart by their number."""
-    return atlas.JournalEntry(
-        entry_type=("observation", "crash_log", "reflection", "task")[number % 4],
-        content=f"The worker of customer {number} read page {number * 37 % 101} of the report",
-        generation=number,
-        created_at=NOW - timedelta(hours=number),
-    )
+    """One of some entries of a journal that are told apart by their number, the latest first."""
+    return records.entry(number, created_at=NOW - timedelta(hours=number))

@@ -56,10 +56,6 @@ def attempt(description: str = FLIGHT, success: bool | None = True, age_days: fl
     )
 
 
-def task(description: str = FLIGHT) -> Task:
-    return Task("t", "", description)
-
-
 def concept(name: str = "turn", description: str = GRID, **fields: Any) -> CodeConcept:
     code = f"def {name}(grid):\n    return ['{name}', grid]\n"
     return CodeConcept(name=name, description=description, code=code, **fields)
