@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.storage.under_test import STORES, StoreUnderTest, make_store
+from tests.support.storage.vector_stores import STORES, StoreUnderTest, make_store
 
 
 @pytest.fixture(params=STORES)

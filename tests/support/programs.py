@@ -13,7 +13,7 @@ from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.strategies import StitchCompressionStrategy
 from atlas.memory.concepts.memory import COLLECTION
 from tests.support.records import attempt
-from tests.support.stores import make_store, opened_library
+from tests.support.stores import make_store, opened_store
 
 PROGRAM = """def tidy_{what}(texts):
     found = {{}}
@@ -109,7 +109,7 @@ def compress(memory: atlas.MemorySystem, **where: Any) -> FoundCompression:
 
 def compress_store(path: Path, **where: Any) -> FoundCompression:
     """The same, kept beside the store."""
-    with opened_library(path) as memory:
+    with opened_store(path) as memory:
         found = compress(memory, **where)
         CompressionFile(path / CACHE, COLLECTION).save(found)
     return found

@@ -13,25 +13,24 @@ MODEL = "all-MiniLM-L6-v2"
 DIMENSION = 384
 
 
-def make_library(path: Path, *concepts: atlas.CodeConcept) -> list[str]:
-    """A store with these concepts at a path; their ids."""
-    with opened_library(path) as memory:
-        return [memory.concepts.add_many([one])[0] for one in concepts]
-
-
-def opened_library(path: Path) -> atlas.MemorySystem:
+def opened_store(path: Path) -> atlas.MemorySystem:
     """The store at a path, beside the dashboard's own view of it."""
     return atlas.open_memory(path, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings())
 
 
 def make_store(path: Path, trajectories: Iterable[atlas.Trajectory] = ()) -> list[str]:
     """A store at a path; the ids of its experiences."""
-    embedder = HashEmbedder(DIMENSION, MODEL)
-    with atlas.open_memory(path, embedder=embedder, settings=atlas.Settings()) as memory:
+    with opened_store(path) as memory:
         return memory.experience.store_many(trajectories)
+
+
+def make_library(path: Path, *concepts: atlas.CodeConcept) -> list[str]:
+    """A store with these concepts at a path; their ids."""
+    with opened_store(path) as memory:
+        return [memory.concepts.add_many([one])[0] for one in concepts]
 
 
 def make_journal(path: Path, *entries: JournalEntry) -> list[str]:
     """A store with these entries at a path; their ids."""
-    with opened_library(path) as memory:
+    with opened_store(path) as memory:
         return memory.journal.add_entries(entries)

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import atlas
 from tests.support.dashboard import RUN_SECONDS, Dashboard
 from tests.support.repository import REPOSITORY
-from tests.support.stores import opened_library
+from tests.support.stores import opened_store
 
 
 @pytest.fixture
@@ -37,5 +37,5 @@ def dashboard() -> Iterator[Dashboard]:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[atlas.MemorySystem]:
     """An empty memory, beside the dashboard's own view of it."""
-    with opened_library(tmp_path) as opened:
+    with opened_store(tmp_path) as opened:
         yield opened

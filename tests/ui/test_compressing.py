@@ -13,7 +13,7 @@ from atlas.memory.concepts.memory import COLLECTION
 from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code
 from tests.support.programs import compress_store, make_programs, programs
 from tests.support.records import attempt, attempts
-from tests.support.stores import make_store, opened_library
+from tests.support.stores import make_store, opened_store
 
 COMPRESS = {"curate_queue": "compress"}
 
@@ -26,7 +26,7 @@ def store(tmp_path) -> Path:
 
 
 def n_concepts(store: Path) -> int:
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         return len(memory.concepts)
 
 

@@ -13,7 +13,7 @@ import pytest
 import atlas
 from tests.support.dashboard import Dashboard, counted_on
 from tests.support.records import attempts, concept, entry
-from tests.support.stores import make_journal, make_library, make_store, opened_library
+from tests.support.stores import make_journal, make_library, make_store, opened_store
 
 PAGES = [
     "overview",
@@ -43,7 +43,7 @@ def store(tmp_path) -> Path:
     make_store(store, attempts(60))
     make_library(store, *map(concept, range(5)))
     make_journal(store, *map(entry, range(5)))
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         memory.strategies.add(atlas.Strategy(situation="a report", suggestion="mend it"))
     return store
 

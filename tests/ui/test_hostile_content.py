@@ -15,7 +15,7 @@ from pages.components.lists.selection import Selection
 from tests.support.dashboard import PAGES, Dashboard, cards, selecting
 from tests.support.hostile import HOSTILE, MARKER, everywhere
 from tests.support.records import attempt, concept, entry
-from tests.support.stores import make_store, opened_library
+from tests.support.stores import make_store, opened_store
 
 SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe", "text_area", "bidi_component"}
 """Elements that show their content as it is: of a multiselect, that is its options and what is chosen; of a component
@@ -55,7 +55,7 @@ def test_it_is_shown_as_text_in_what_a_search_finds(dashboard: Dashboard, tmp_pa
 def test_it_is_shown_as_text_in_what_ask_finds_and_in_the_block(dashboard: Dashboard, tmp_path, hostile):
     make_store(tmp_path, [everywhere(f"another {hostile}")])
     said = f"another {hostile}"
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         memory.strategies.add(Strategy(title=hostile[:150], situation=said, suggestion=hostile, rationale=hostile))
         memory.concepts.add(concept(name="another", description=said, guidance=hostile))
         memory.journal.add_entries([JournalEntry(entry_type=hostile[:50].strip(), content=said, generation=1)])
@@ -95,7 +95,7 @@ def test_it_is_shown_as_text_in_an_operation(dashboard: Dashboard, tmp_path, hos
 @pytest.mark.parametrize("tab", ["Code", "Uses"])
 def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_path, hostile, tab):
     short, whole = " ".join(hostile[:150].split()), hostile.replace("\x00", "")
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         found = memory.experience.store(everywhere(hostile))
         said = {"description": whole, "guidance": whole, "signature": whole, "language": short, "found_in": (found,)}
         said |= {"metadata": {short: whole}, "examples": ((whole, whole), (f"f([[1]], {whole})", "[[1]]"))}
@@ -112,7 +112,7 @@ def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_p
 @pytest.mark.parametrize("tab", ["Entries", "Refused", "Conversations"])
 def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tmp_path, hostile, tab):
     whole, short = hostile.replace("\x00", ""), " ".join(hostile[:60].split())
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         said = {"metadata": {short: whole}, "content": whole}
         crash, fix, _ = memory.journal.add_entries(
             [
@@ -133,7 +133,7 @@ def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tm
 @pytest.mark.parametrize("tab", ["Tries", "Sources"])
 def test_it_is_shown_as_text_on_the_page_of_strategies(dashboard: Dashboard, tmp_path, hostile, tab):
     short, whole = " ".join(hostile[:150].split()), hostile.replace("\x00", "")
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         found = everywhere(hostile)
         memory.experience.store(found)
         said = {"suggestion": whole, "rationale": whole, "parameters": ({"name": short, "type": short},)}

@@ -16,7 +16,7 @@ import atlas
 from tests.support.dashboard import PAGES, Dashboard, assert_no_problem, counted_on
 from tests.support.records import attempts, concept, entry
 from tests.support.repository import REPOSITORY
-from tests.support.stores import make_journal, make_library, make_store, opened_library
+from tests.support.stores import make_journal, make_library, make_store, opened_store
 
 SLOW = {"chromadb", "sentence_transformers", "torch", "umap"}
 
@@ -117,7 +117,7 @@ def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, query):
     (shown,) = make_store(tmp_path, attempts(1))
     (known,) = make_library(tmp_path, concept(1))
     (noted,) = make_journal(tmp_path, entry(1))
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         tried = memory.strategies.add(atlas.Strategy(situation="a report", suggestion="mend it"))
         memory.strategies.update_stats(tried, True)
     others = {"concepts": known, "strategies": tried, "journal": noted}

@@ -18,11 +18,11 @@ from atlas.llm.budget import Spent
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
 from atlas.memory.experience.refinement.plan import RefinePlan, alike_sets
-from atlas.testing import HashEmbedder, ScriptedLLM
+from atlas.testing import ScriptedLLM
 from tests.support.messages_server import call, message, serving
 from tests.support.processes.jobs import kill_when_opening
 from tests.support.records import attempt
-from tests.support.stores import DIMENSION, MODEL, make_store
+from tests.support.stores import make_store, opened_store
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
             attempt("Water the garden", success=False, agent="three"),
         ],
     )
-    with atlas.open_memory(tmp_path, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as opened:
+    with opened_store(tmp_path) as opened:
         yield opened
 
 
