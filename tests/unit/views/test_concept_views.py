@@ -79,7 +79,7 @@ def test_what_calls_what_is_denied_of_python_alone(memory):
     ours = memory.concepts.add(concept())
     other = memory.concepts.add(concept("mine", "function mine(bot) { dig(bot) }", "mine ore", language="javascript"))
     assert concept_detail(memory, ours).lineage.caption == "It calls no other concept, and none calls it."
-    assert "read from Python only" in concept_detail(memory, other).lineage.caption
+    assert "read from Python code only" in concept_detail(memory, other).lineage.caption
 
 
 def test_an_earlier_version_is_restored_whole(memory):
