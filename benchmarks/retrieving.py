@@ -20,9 +20,8 @@ from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEm
 from atlas.memory.experience.memory import COLLECTION
 from atlas.protocols.infra import Where
 from benchmarks.measuring import DIMENSION, WORDS, Figure, clustered_vectors, interleaved_seconds
-from benchmarks.memories import MODEL, START
+from benchmarks.memories import MODEL, START, Texts
 from benchmarks.stores import filled_chroma
-from benchmarks.vocabulary import Texts
 
 SIZES = (1_000, 10_000, 100_000)
 K = 10

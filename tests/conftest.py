@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+pytest.register_assert_rewrite("tests.support")  # a helper's failed assertion says as much as a test's
 
 
 @pytest.fixture(scope="session")
-def real_data() -> Path:
+def real_data(pytestconfig: pytest.Config) -> Path:
     """The directory of real agent runs; its tests are skipped where it is absent, but not in CI."""
-    directory = Path(os.environ.get("ATLAS_REAL_DATA") or REPOSITORY.parent / "shared" / "data")
+    directory = Path(os.environ.get("ATLAS_REAL_DATA") or pytestconfig.rootpath.parent / "shared" / "data")
     if directory.is_dir():
         return directory
     message = f"no real agent runs at {directory}; set ATLAS_REAL_DATA to their directory"

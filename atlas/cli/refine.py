@@ -13,7 +13,7 @@ from atlas.jobs.refinement import MAX_EXPERIENCES, planned_now
 from atlas.jobs.refinement_file import RefinementFile
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.experience.memory import COLLECTION
-from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.plan_views import refine_plan_view
 from atlas.views.experience.refinement import headline, made_caption, notes

@@ -14,9 +14,10 @@ from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
 from atlas.jobs.refinement_file import RefinementFile
 from atlas.maps.map import OnProgress
 from atlas.memory.experience.memory import COLLECTION
-from atlas.memory.experience.model_refinement import LLMRefineStrategy
-from atlas.memory.experience.refinement import ExplainingStrategy, HeuristicRefineStrategy
-from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.memory.experience.refinement.decisions import ExplainingStrategy
+from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
+from atlas.memory.experience.refinement.llm import LLMRefineStrategy
+from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
 

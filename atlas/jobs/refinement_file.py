@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from atlas.jobs.artefact import ArtefactFile
-from atlas.memory.experience.refinement_plan import PlannedDecision, RefinePlan
+from atlas.memory.experience.refinement.plan import PlannedDecision, RefinePlan
 from atlas.storage.records import Moment
 
 

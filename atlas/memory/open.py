@@ -24,9 +24,9 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal, conversations
 from atlas.memory.journal.conversations import Conversations
 from atlas.memory.strategies import memory as strategies
-from atlas.memory.strategies.induction import TemplateStrategyAbstractor
+from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
+from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.memory.strategies.model_induction import LLMStrategyAbstractor
 from atlas.memory.system import MemorySystem, MemorySystemImpl
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, WholeEmbedder
 from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater

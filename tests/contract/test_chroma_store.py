@@ -11,7 +11,7 @@ from chromadb.config import Settings
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.infra.bridge import run
 from atlas.memory.storage import ChromaVectorStore, QueryResult
-from tests.contract.conftest import axis
+from tests.support.storage.vector_stores import axis
 
 
 @pytest.fixture(scope="module")

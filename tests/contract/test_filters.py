@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from atlas.core.errors import InvalidInput
 from atlas.core.filters import matches, parse_where
 from atlas.storage.store import EmbeddingModel, Store
-from tests.contract.conftest import STORES, axis, make_store
+from tests.support.storage.vector_stores import STORES, axis, make_store
 
 RECORDS = {
     "a": {"n": 1, "s": "x", "ok": True, "tags": ["red", "blue"], "share": 0.5},

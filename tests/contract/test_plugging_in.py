@@ -17,7 +17,7 @@ from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
-from tests.contract.plain import (
+from tests.support.contract.plain import (
     CODE,
     PLAIN,
     REFUND,

@@ -16,7 +16,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder
-from tests.contract.plain import REFUND, FiveMethods, PlainExperience, SixMethods, attempt, concept
+from tests.support.contract.plain import REFUND, FiveMethods, PlainExperience, SixMethods, attempt, concept
 
 N_THREADS = 16
 """More than an event loop has for what blocks, on a machine of few processors."""

@@ -13,20 +13,12 @@ from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.experience.memory import ChromaExperienceMemory
-from atlas.memory.experience.refinement import HeuristicRefineStrategy
+from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.storage.plain.collection import FIRST_ASKED
 from atlas.testing import HashEmbedder
-from tests.contract.plain import (
-    REFUND,
-    FiveMethods,
-    FourMethods,
-    PlainExperience,
-    SixMethods,
-    attempt,
-    concept,
-)
+from tests.support.contract.plain import REFUND, FiveMethods, FourMethods, PlainExperience, SixMethods, attempt, concept
 
 
 class ByDescription:

@@ -29,7 +29,7 @@ from atlas.memory.storage import ChromaVectorStore
 from atlas.memory.strategies import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
 from atlas.memory.system import MemoryQueryResult, MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
-from tests.contract.told import (
+from tests.support.contract.plugged import (
     FLIGHT,
     GRID,
     HOTEL,
@@ -42,9 +42,8 @@ from tests.contract.told import (
     attempt,
     concept,
     system_of,
-    task,
 )
-from tests.unit.memory.conftest import DictVectorStore
+from tests.support.memories import DictVectorStore, task
 
 
 @pytest.fixture(params=["plain", "chromadb", "atlas"])
@@ -82,7 +81,7 @@ def test_search_gives_the_most_similar_four_by_default(parts):
     memory = parts.experience()
     ids = {memory.store(attempt(f"{FLIGHT} number {n}")) for n in range(5)}
     memory.store(attempt(HOTEL))
-    found = memory.search(task())
+    found = memory.search(task(FLIGHT))
     assert len(found) == 4
     assert {one.id for one in found} < ids
     assert [one.task.description for one in memory.search(task(HOTEL), k=1)] == [HOTEL]
@@ -93,11 +92,11 @@ def test_both_outcomes_are_stored_in_metadata_and_successes_come_first(parts):
     ids = {success: memory.store(attempt(success=success)) for success in (False, True)}
     rows = run(memory.vector_store.get(list(ids.values())))
     assert {row["id"]: row["metadata"]["success"] for row in rows} == {ids[False]: False, ids[True]: True}
-    assert [one.id for one in memory.search(task())] == [ids[True], ids[False]]
+    assert [one.id for one in memory.search(task(FLIGHT))] == [ids[True], ids[False]]
 
 
 def test_what_is_not_there_is_none(parts):
-    assert (parts.experience().get("nobody"), len(parts.experience()), parts.experience().search(task())) == (
+    assert (parts.experience().get("nobody"), len(parts.experience()), parts.experience().search(task(FLIGHT))) == (
         None,
         0,
         [],
@@ -116,10 +115,10 @@ def test_refining_is_delegated_with_the_context(parts):
     memory = parts.experience(refine_strategy=strategy)
     memory.store(attempt())
     memory.store(attempt(HOTEL))
-    found = memory.search(task())
+    found = memory.search(task(FLIGHT))
     assert memory.refine(found) == found[::-1]
-    assert memory.refine(found, context=task()) == found[::-1]
-    assert strategy.asked == [(found, None), (found, task())]
+    assert memory.refine(found, context=task(FLIGHT)) == found[::-1]
+    assert strategy.asked == [(found, None), (found, task(FLIGHT))]
     assert parts.experience().refine(found) == found
 
 
@@ -220,7 +219,7 @@ def test_a_success_becomes_a_strategy_that_is_found_by_its_situation(parts):
     written = [bank.write(attempt()), bank.write(attempt(HOTEL))]
     assert {UUID(hex=one.id).version for one in written} == {4}
     assert [one.id for one in bank.read(task(HOTEL), k=1)] == [written[1].id]
-    assert {one.id for one in bank.read(task())} == {one.id for one in written}
+    assert {one.id for one in bank.read(task(FLIGHT))} == {one.id for one in written}
     assert bank.get(written[0].id).situation == FLIGHT
     assert (bank.get("nobody"), len(bank)) == (None, 2)
 
@@ -238,7 +237,7 @@ def test_a_planned_write_names_its_sources_too(parts):
     abstractor, given = Wording(), [attempt(), attempt(HOTEL)]
     bank = parts.strategies(abstractor)
     bank.apply_write(bank.plan_write(given))
-    assert {one.sources for one in bank.read(task())} == {(given[0].id,), (given[1].id,)}
+    assert {one.sources for one in bank.read(task(FLIGHT))} == {(given[0].id,), (given[1].id,)}
     assert bank.plan_write(given).n_known == 2
 
 
@@ -290,7 +289,7 @@ def test_any_component_may_be_missing(parts, names):
         system.concept_library.add(concept(description=FLIGHT))
     stored = system.store(attempt())
     assert set(stored) == set(names) - {"concepts"}
-    result = asyncio.run(system.query(task(), k=5))
+    result = asyncio.run(system.query(task(FLIGHT), k=5))
     assert isinstance(result, MemoryQueryResult)
     found = {"experience": result.experience_hits, "concepts": result.concept_hits, "strategies": result.strategy_hits}
     assert {name for name, hits in found.items() if hits} == set(names)
@@ -331,7 +330,7 @@ def test_all_components_are_queried_at_once():
     async def ask() -> MemoryQueryResult:
         asked.clear()
         all_asked.append(asyncio.Event())
-        return await system.query(task())
+        return await system.query(task(FLIGHT))
 
     result = asyncio.run(ask())
     assert result.errors == {}
@@ -373,7 +372,7 @@ def test_a_component_of_somebody_else_serves_as_well(parts):
     system = MemorySystemImpl(experience=other, strategies=parts.strategies())
     stored = system.store(attempt())
     assert other.get(stored["experience"]).task.description == FLIGHT
-    result = asyncio.run(system.query(task()))
+    result = asyncio.run(system.query(task(FLIGHT)))
     assert [hit.item.id for hit in result.experience_hits] == [stored["experience"]]
     assert len(result.strategy_hits) == 1
 

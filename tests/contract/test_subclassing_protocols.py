@@ -27,9 +27,9 @@ from atlas.memory.storage import QueryResult, VectorStore
 from atlas.memory.strategies import ChromaStrategyBank, StrategyAbstractor, SuccessRateUpdater
 from atlas.memory.system import MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
-from tests.contract.test_specified_names import NAMES
-from tests.contract.told import FLIGHT, GRID, HOTEL, Abstracting, WordEmbedder, attempt, concept, task
-from tests.unit.memory.conftest import DictVectorStore
+from tests.support.contract.plugged import FLIGHT, GRID, HOTEL, Abstracting, WordEmbedder, attempt, concept
+from tests.support.contract.specified_names import NAMES
+from tests.support.memories import DictVectorStore, task
 
 
 class OwnEmbedder(Embedder):
@@ -185,7 +185,7 @@ def test_strategies_over_derived_parts_are_written_read_and_counted():
     bank = ChromaStrategyBank(OwnEmbedder(), OwnStore(), OwnAbstractor(), OwnUpdater())
     written = bank.write(attempt())
     bank.update_stats(written.id, success=True)
-    (found,) = bank.read(task())
+    (found,) = bank.read(task(FLIGHT))
     assert (found.id, found.usage_count, found.success_rate) == (written.id, 1, 0.75)
 
 
@@ -193,11 +193,11 @@ def test_a_system_of_derived_memories_stores_and_answers():
     system = MemorySystemImpl(experience=OwnExperiences(), concepts=OwnConcepts(), strategies=OwnStrategies())
     stored = system.store(attempt())
     assert set(stored) == {"experience", "strategies"}
-    result = asyncio.run(system.query(task()))
+    result = asyncio.run(system.query(task(FLIGHT)))
     hits = (result.experience_hits, result.concept_hits, result.strategy_hits)
     assert [[hit.item.id for hit in found] for found in hits] == [[stored["experience"]], ["c"], ["s"]]
     assert result.errors == {}
-    assert "[strategy s]" in system.build_context(task()).text
+    assert "[strategy s]" in system.build_context(task(FLIGHT)).text
 
 
 def test_a_derived_store_that_lacks_a_method_is_told_so():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
-from tests.contract.conftest import DIMENSION, axis, near, similarities
+from tests.support.storage.vector_stores import DIMENSION, axis, near, similarities
 
 MANY = [f"r{i}" for i in range(24)]
 

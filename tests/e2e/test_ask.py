@@ -10,9 +10,10 @@ from playwright.sync_api import Page, expect
 
 import atlas
 from atlas.core.types import Strategy
-from tests.e2e.conftest import Serve, choose, settle, shoot, tall
-from tests.ui.library import concept
-from tests.ui.stores import MODEL, attempts
+from tests.support.browser.page import choose, settle, shoot, tall
+from tests.support.browser.server import Serve
+from tests.support.records import attempts, concept
+from tests.support.stores import MODEL
 
 PATIENCE_MILLISECONDS = 300_000
 """How long the first search, which loads the embedding model, may take on a busy machine."""

@@ -9,10 +9,12 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import atlas
-from tests.e2e.conftest import Serve, settle, shoot
-from tests.e2e.tables import click_row, rows
-from tests.ui.stores import attempt, make_store
-from tests.ui.test_hostile_content import HOSTILE, MARKER, everywhere
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import click_row, rows
+from tests.support.hostile import HOSTILE, MARKER, everywhere
+from tests.support.records import attempt
+from tests.support.stores import make_store
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, settle, shoot, tall
-from tests.ui.library import opened_library
-from tests.ui.programs import dozen
-from tests.ui.stores import make_store
+from tests.support.browser.page import settle, shoot, tall
+from tests.support.browser.server import Serve
+from tests.support.programs import dozen
+from tests.support.stores import make_store, opened_store
 
 N_PLANTED = 3
 PATIENCE_MILLISECONDS = 180_000
@@ -26,7 +26,7 @@ def store(tmp_path) -> Path:
 
 
 def names(store: Path) -> list[str]:
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         return [memory.concepts.titles([found])[found] for found in memory.concepts.ids()]
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, settle, shoot
-from tests.e2e.tables import click_row, tick_row
-from tests.ui.library import concept, make_library, opened_library
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import click_row, tick_row
+from tests.support.records import concept
+from tests.support.stores import make_library, opened_store
 
 N_CONCEPTS = 30
 TURN = "def turn(grid):\n    return [list(row) for row in zip(*grid[::-1])]\n"
@@ -29,7 +31,7 @@ def store(tmp_path) -> Path:
 
 def contents(store: Path) -> dict[str, str]:
     """The descriptions of a store's concepts, by id."""
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         return {one.id: one.description for one in memory.concepts.get_many(memory.concepts.ids())}
 
 

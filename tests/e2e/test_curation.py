@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-import atlas
-from atlas.testing import HashEmbedder
-from tests.e2e.conftest import Serve, settle, shoot
-from tests.e2e.tables import ROW_PIXELS, rows, tick
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import ROW_PIXELS, rows, tick
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_store
 
 N_TASKS = 36
 
@@ -106,7 +106,7 @@ def test_a_plan_that_no_longer_holds_is_not_applied_but_made_anew(page: Page, op
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Prune 1 experience")).to_be_visible()
     (chosen,) = ids_of(contents(store), title)
-    with opening(store) as memory:
+    with opened_store(store) as memory:
         memory.experience.edit(chosen, feedback="changed by another process")
     dialog.get_by_role("button", name="Prune 1 experience").click()
     expect(dialog.get_by_text("Nothing was done.").first).to_be_visible()
@@ -120,7 +120,7 @@ def test_a_plan_that_no_longer_holds_is_not_applied_but_made_anew(page: Page, op
 def test_the_sample_data_go_with_one_click_and_nothing_else(page: Page, serve: Serve, tmp_path):
     store = tmp_path / "store"
     (own,) = make_store(store, [attempt("An attempt of my own")])
-    with opening(store) as memory:
+    with opened_store(store) as memory:
         memory.experience.store(replace(attempt("Made up"), metadata={"is_sample": True}))
     page.goto(serve(store))
     expect(page.get_by_text("1 of these are sample data")).to_be_visible()
@@ -152,15 +152,9 @@ def ticked(page: Page, position: int) -> str:
     )
 
 
-def opening(store: Path) -> atlas.MemorySystem:
-    """The store, as another process would open it."""
-    embedder = HashEmbedder(DIMENSION, MODEL)
-    return atlas.open_memory(store, embedder=embedder, settings=atlas.Settings())
-
-
 def contents(store: Path) -> dict[str, tuple[str, str]]:
     """What a store holds: the task, and all there is to say, by id."""
-    with opening(store) as memory:
+    with opened_store(store) as memory:
         found = [memory.experience.get(record_id) for record_id in memory.experience.ids()]
     return {one.id: (one.task.description, repr(one)) for one in found if one is not None}
 

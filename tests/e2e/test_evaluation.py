@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
-from tests.e2e.conftest import REPOSITORY, Serve, run_atlas, settle, shoot, tall
+from tests.support.browser.page import settle, shoot, tall
+from tests.support.browser.server import Serve, run_atlas
+from tests.support.repository import REPOSITORY
 
 PATIENCE_MILLISECONDS = 600_000
 """How long measuring may take on a busy machine."""

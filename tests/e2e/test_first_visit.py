@@ -10,9 +10,11 @@ from playwright.sync_api import Page, expect
 import atlas
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.map import MapFile
-from tests.e2e.conftest import REPOSITORY, Serve, run_atlas, settle, shoot
-from tests.e2e.test_map import draw, look, open_map, ready
-from tests.e2e.writing import Writer, writing
+from tests.support.browser.map import draw, look, open_map, ready
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve, run_atlas
+from tests.support.browser.writer import Writer, writing
+from tests.support.repository import REPOSITORY
 
 FAILING, N_ALIKE = "catalogue", 10
 MARGIN = 9

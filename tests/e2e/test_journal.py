@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, settle, shoot
-from tests.e2e.tables import click_row
-from tests.ui.journals import entry, make_journal
-from tests.ui.library import opened_library
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import click_row
+from tests.support.records import entry
+from tests.support.stores import make_journal, opened_store
 
 N_ENTRIES = 60
 LONG_AGO = datetime.now(UTC) - timedelta(days=300)
@@ -25,14 +26,14 @@ def store(tmp_path) -> Path:
     crash = entry(N_ENTRIES - 1, entry_type="crash_log", content="Died of an empty list <img src=x onerror=alert(1)>")
     fix = entry(N_ENTRIES, entry_type="reflection", content="Empty lists should be looked at first")
     make_journal(tmp_path / "store", *entries, crash, fix)
-    with opened_library(tmp_path / "store") as memory:
+    with opened_store(tmp_path / "store") as memory:
         memory.journal.link(crash.id, fix.id, "fixed_by")
     return tmp_path / "store"
 
 
 def tiers(store: Path) -> dict[str, int]:
     """How many entries each tier of a store's journal has."""
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         return memory.journal.values("tier")
 
 

@@ -13,15 +13,18 @@ from playwright.sync_api import Page, expect
 import atlas
 from app import SECTIONS
 from atlas.protocols.infra import Embedder
-from tests.e2e.conftest import REPOSITORY, Serve, choose, dashboard, settle, shoot, tall
-from tests.e2e.scoping import expect_narrowed
-from tests.e2e.tables import click_row, expect_row, rows
-from tests.ui.stores import attempt, attempts, make_store
-from tests.ui.test_hostile_content import HOSTILE, MARKER, everywhere
+from tests.support.browser.page import choose, settle, shoot, tall
+from tests.support.browser.scope import expect_narrowed
+from tests.support.browser.server import Serve, dashboard
+from tests.support.browser.tables import click_row, expect_row, rows
+from tests.support.hostile import HOSTILE, MARKER, everywhere
+from tests.support.records import attempt, attempts
+from tests.support.repository import REPOSITORY
+from tests.support.stores import make_store
 
 WRITER = """
 import sys, atlas
-from tests.ui.stores import attempt
+from tests.support.records import attempt
 with atlas.open_memory(sys.argv[1]) as memory:
     memory.experience.store(attempt("Water the garden at night"))
 """

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, settle, wait_for_looks
-from tests.e2e.tables import click_row, expect_row, rows, tick_row
-from tests.e2e.writing import Writer, writing
-from tests.ui.stores import attempts, make_store
+from tests.support.browser.page import settle, wait_for_looks
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import click_row, expect_row, rows, tick_row
+from tests.support.browser.writer import Writer, writing
+from tests.support.records import attempts
+from tests.support.stores import make_store
 
 
 @pytest.fixture

@@ -14,9 +14,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
-from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot
-from tests.ui.stores import START, attempt, make_store
-from tests.ui.test_hostile_content import HOSTILE, MARKER
+from tests.support.browser.map import draw, look, open_map, ready
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.hostile import HOSTILE, MARKER
+from tests.support.records import START, attempt
+from tests.support.repository import REPOSITORY
+from tests.support.stores import make_store
 
 N_LARGE = 3_000
 """Experiences for which a map takes a while."""
@@ -35,7 +39,7 @@ TOPICS = {
 WRITER = """
 import sys, atlas
 from atlas.testing import HashEmbedder
-from tests.ui.stores import attempt
+from tests.support.records import attempt
 with atlas.open_memory(sys.argv[1], embedder=HashEmbedder(384, "all-MiniLM-L6-v2")) as memory:
     memory.experience.store(attempt("Grep the bash log of the cron process for a pipe"))
 """
@@ -281,39 +285,11 @@ def test_a_large_store_is_sketched_at_once_and_made_better_by_the_worker(page: P
     shoot(page, "map-3000", themes=True)
 
 
-def open_map(page: Page, address: str) -> None:
-    """Go to the map and wait until it is drawn."""
-    page.goto(f"{address}/map")
-    ready(page)
-
-
-def ready(page: Page) -> None:
-    """Wait until the map is drawn."""
-    page.wait_for_function("() => globalThis.atlasMap?.look().view.scale > 0 && document.querySelector('.stApp')")
-    settle(page)
-
-
-def look(page: Page) -> dict:
-    """What the map shows."""
-    found: dict = page.evaluate("() => atlasMap.look()")
-    return found
-
-
 def chosen(page: Page) -> int:
     """Return how many points are chosen, once the page says so, too."""
     n = look(page)["nChosen"]
     expect(page.get_by_text(re.compile(rf"\b{n} selected from \w+ on the map"))).to_be_visible()
     return int(n)
-
-
-def draw(page: Page, corners: list[tuple[int, int]]) -> None:
-    """Press the mouse at the first corner and draw it over the others; places are those on the stage."""
-    stage = page.locator(".stage .overlay").bounding_box()
-    for step, (x, y) in enumerate(corners):
-        page.mouse.move(stage["x"] + x, stage["y"] + y, steps=6)
-        if not step:
-            page.mouse.down()
-    page.mouse.up()
 
 
 def visible_point(page: Page) -> tuple[float, float]:

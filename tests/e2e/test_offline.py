@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, settle
-from tests.ui.stores import attempts, make_store
+from tests.support.browser.page import settle
+from tests.support.browser.server import Serve
+from tests.support.records import attempts
+from tests.support.stores import make_store
 
 PAGES = {"": "Overview", "map": "Map", "experiences": "Experiences", "curate": "Curate", "history": "History"}
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, run_atlas, shoot, tall
-from tests.e2e.tables import click_row
+from tests.support.browser.page import shoot, tall
+from tests.support.browser.server import Serve, run_atlas
+from tests.support.browser.tables import click_row
 
 
 @pytest.fixture(scope="module", params=[60, pytest.param(None, marks=pytest.mark.slow)], ids=["some", "all"])

@@ -10,10 +10,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from atlas.jobs.live_map import AT_ONCE
 from atlas.views.shared.scope import AWAITED
-from tests.e2e.conftest import Serve, shoot
-from tests.e2e.scoping import expect_narrowed, said
-from tests.e2e.tables import rows
-from tests.ui.stores import attempts, make_store
+from tests.support.browser.page import shoot
+from tests.support.browser.scope import expect_narrowed, said
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import rows
+from tests.support.records import attempts
+from tests.support.stores import make_store
 
 NARROWED = "scope_outcomes=failed&scope_domains=1"
 

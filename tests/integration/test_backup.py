@@ -22,8 +22,8 @@ from atlas.storage.backup import NAMES, backup, restore
 from atlas.storage.marks.tinydb import marks_file
 from atlas.storage.store import LABEL, LEDGER, EmbeddingModel, Store
 from atlas.testing import HashEmbedder
-from tests.unit.memory.conftest import attempt
-from tests.unit.storage.conftest import leave_pending
+from tests.support.memories import attempt
+from tests.support.storage.ledgers import leave_pending
 
 COLLECTION = "atlas_experiences"
 VECTORS = np.eye(8, dtype=np.float32)

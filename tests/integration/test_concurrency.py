@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import json
-import queue
-import threading
 
 import pytest
 
 from atlas.core.operations import Marks
 from atlas.storage.doctor import examine
-from tests.integration.conftest import hear, start_together, tell
-from tests.integration.workers import attempt, opened
-from tests.old_schemas import make_version_1, schema_version
+from tests.support.processes.conversation import hear, listen, start_together, tell
+from tests.support.processes.workers import attempt, opened
+from tests.support.storage.old_schemas import make_version_1, schema_version
 
 N_WRITERS = 4
-
-
-def listen(workers):
-    """What workers say, as they say it, until all are done."""
-    said = queue.Queue()
-
-    def follow(worker):
-        while line := hear(worker):
-            said.put(line)
-        said.put(None)
-
-    threads = [threading.Thread(target=follow, args=(worker,), daemon=True) for worker in workers]
-    for thread in threads:
-        thread.start()
-    for _ in workers:
-        yield from iter(said.get, None)
 
 
 @pytest.mark.parametrize(("n_writes", "is_indexed"), [(500, ""), (100, "indexed")])

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import random
 import shutil
-import signal
-import time
 
 import pytest
 
 from atlas.embedding.chunking import encode_documents
 from atlas.memory.experience.memory import COLLECTION
-from tests.integration.conftest import hear, start_together
-from tests.integration.workers import attempt, embedder, opened
+from tests.support.processes.conversation import hear, kill_somewhere, start_together
+from tests.support.processes.workers import attempt, embedder, opened
 
 N_KILLS = 20
 SEED = 20_260_501
@@ -41,18 +39,6 @@ class Acknowledged:
         elif what == "deleted":
             self.in_doubt.discard(record_id)
             del self.records[record_id]
-
-
-def kill_somewhere(worker, draw, acknowledged, most_writes):
-    """Kill a worker after some acknowledged writes and a little more, then hear what else it had said."""
-    for _ in range(draw.randint(1, most_writes)):
-        acknowledged.take(hear(worker))
-    time.sleep(draw.random() * 0.05)
-    worker.send_signal(signal.SIGKILL)
-    worker.wait()
-    *whole, _ = worker.stdout.read().split("\n")  # the last line may be cut off
-    for line in whole:
-        acknowledged.take(line)
 
 
 @pytest.mark.parametrize("first_kill", range(0, N_KILLS, 5))

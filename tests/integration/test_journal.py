@@ -6,10 +6,8 @@ import random
 
 import pytest
 
-from tests.integration.conftest import hear, start_together
-from tests.integration.test_concurrency import listen
-from tests.integration.test_crash import kill_somewhere
-from tests.integration.workers import opened
+from tests.support.processes.conversation import hear, kill_somewhere, listen, start_together
+from tests.support.processes.workers import opened
 
 N_WRITES = 25
 N_KILLS = 4

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from atlas.cli import main
-from tests.ui.library import opened_library
-from tests.ui.programs import make_programs
-from tests.ui.stores import attempt, make_store
+from tests.support.programs import make_programs
+from tests.support.records import attempt
+from tests.support.stores import make_store, opened_store
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def run(capsys, *arguments: str, status: int = 0) -> str:
 
 
 def n_concepts(store: Path) -> int:
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         return len(memory.concepts)
 
 

@@ -20,7 +20,7 @@ from atlas.storage.erasing import in_use
 from atlas.storage.sqlite.tables.marks import await_files
 from atlas.testing import HashEmbedder
 from atlas.views.shared.purging import purge_view
-from tests.integration.test_purge import FORMS, SECRET, attempt, fill, holding, opened, purge, rows
+from tests.support.processes.purging import FORMS, SECRET, attempt, fill, holding, opened, purge, rows
 
 
 @pytest.fixture

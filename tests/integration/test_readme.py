@@ -15,8 +15,8 @@ import pytest
 
 import atlas
 from atlas.cli import main
+from tests.support.repository import REPOSITORY
 
-REPOSITORY = Path(__file__).parents[2]
 README, PYTHON, CLI = REPOSITORY / "README.md", REPOSITORY / "docs/python.md", REPOSITORY / "docs/cli.md"
 PAGES = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
 SAMPLE = REPOSITORY / "sample_data"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from atlas.cli import main
-from tests.ui.library import opened_library
-from tests.ui.stores import attempt, attempts, make_store
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_store
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def run(capsys, *arguments: str, status: int = 0) -> str:
 
 
 def ids(store: Path) -> list[str]:
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         return memory.experience.ids()
 
 

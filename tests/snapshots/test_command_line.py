@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from atlas.cli import main
-from tests.snapshots.expecting import assert_unchanged
+from tests.support.snapshots import assert_unchanged
 
 COLUMNS = 100
 """Characters of a line of help, whatever the terminal."""

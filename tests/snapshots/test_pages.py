@@ -13,8 +13,9 @@ import streamlit as st
 from streamlit.runtime.state.query_params_proxy import QueryParamsProxy
 from streamlit.testing.v1 import AppTest
 
-from tests.snapshots.expecting import assert_unchanged
-from tests.snapshots.sample import REPOSITORY, make_sample, opened
+from tests.support.repository import REPOSITORY
+from tests.support.sample import make_sample, opened
+from tests.support.snapshots import assert_unchanged
 
 PAGES = tuple(sorted(path.stem for path in (REPOSITORY / "pages").glob("[a-z]*.py")))
 SECONDS = 300

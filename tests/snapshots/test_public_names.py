@@ -18,7 +18,7 @@ import pytest
 
 import atlas
 from atlas.testing import HashEmbedder
-from tests.snapshots.expecting import assert_unchanged
+from tests.support.snapshots import assert_unchanged
 
 LASTING = (
     "atlas.core.types",

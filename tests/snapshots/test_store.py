@@ -11,8 +11,9 @@ from pathlib import Path
 
 import atlas
 from atlas.cli import main
-from tests.snapshots.expecting import assert_unchanged, numbered
-from tests.snapshots.sample import attempt, concept, entry, opened
+from tests.support.records import concept
+from tests.support.sample import attempt, entry, opened
+from tests.support.snapshots import assert_unchanged, numbered
 
 Step = Callable[[atlas.MemorySystem], object]
 

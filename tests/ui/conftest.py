@@ -5,24 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from tests.ui.library import opened_library
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-RUN_SECONDS = 120
-"""How long a page may take before a test gives up on it."""
-
-
-class Dashboard(Protocol):
-    """Opens a page on a store."""
-
-    def __call__(self, store: Path, page: str, *, read_only: bool = False, **query: str) -> AppTest: ...
+from tests.support.dashboard import RUN_SECONDS, Dashboard
+from tests.support.repository import REPOSITORY
+from tests.support.stores import opened_store
 
 
 @pytest.fixture
@@ -46,5 +37,5 @@ def dashboard() -> Iterator[Dashboard]:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[atlas.MemorySystem]:
     """An empty memory, beside the dashboard's own view of it."""
-    with opened_library(tmp_path) as opened:
+    with opened_store(tmp_path) as opened:
         yield opened

@@ -10,11 +10,9 @@ from streamlit.testing.v1 import AppTest
 import atlas
 from atlas.core.types import Strategy
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.library import concept
-from tests.ui.looking import assert_no_problem
-from tests.ui.stores import MODEL, attempt
-from tests.ui.test_cards import cards, text_of
+from tests.support.dashboard import Dashboard, assert_no_problem, cards, text_of
+from tests.support.records import attempt, concept
+from tests.support.stores import MODEL
 
 RED = "Rotate the red grid by a quarter"
 HOSTILE = "<b>bold</b> [link](https://example.invalid) $x$"

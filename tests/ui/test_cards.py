@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
-from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Node
 
 import atlas
-from tests.ui.conftest import Dashboard
-from tests.ui.stores import attempt, attempts, make_store
-from tests.ui.test_experiences import caption, table, tasks
+from tests.support.dashboard import Dashboard, caption, cards, table, tasks, text_of
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store
 
 
 def test_a_search_is_a_table_until_cards_are_asked_for(dashboard: Dashboard, tmp_path):
@@ -125,22 +120,3 @@ def test_a_nonsense_question_is_told_so(dashboard: Dashboard, kitchen):
     assert caption(app) == "Nothing relevant among 5 experiences, 5 hidden"
     assert cards(app) == []
     assert not app.dataframe
-
-
-def cards(app: AppTest) -> list[dict[str, Any]]:
-    """What the cards of a page show, from the top."""
-    drawn: list[dict[str, Any]] = []
-
-    def look(node: Node) -> None:
-        for child in getattr(node, "children", {}).values():
-            look(child)
-        if getattr(node, "type", "") == "bidi_component" and node.proto.component_name.endswith("hit_card"):
-            drawn.append(json.loads(node.proto.json))
-
-    look(app._tree)
-    return drawn
-
-
-def text_of(card: dict[str, Any]) -> str:
-    """The passage of a card."""
-    return "".join(text for text, _ in card["pieces"])

@@ -12,11 +12,9 @@ from atlas.memory.concepts.primitives import shipped
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.primitives.swe.loader import SWEPrimitiveLoader
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.library import concept, make_library, opened_library
-from tests.ui.looking import assert_no_problem, said
-from tests.ui.stores import make_store
-from tests.ui.test_compressing import shown_code
+from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code
+from tests.support.records import concept
+from tests.support.stores import make_library, make_store, opened_store
 
 HALVE = "def halve(numbers: list[int]) -> list[int]:\n    return [number // 2 for number in numbers]\n"
 TOTAL = "def total(numbers: list[int]) -> int:\n    return sum(numbers)\n"
@@ -40,7 +38,7 @@ def select(app: AppTest, ids: Sequence[str]) -> None:
 
 
 def names(store: Path) -> set[str]:
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         return set(memory.concepts.titles(memory.concepts.ids()).values())
 
 
@@ -148,9 +146,9 @@ def test_a_primitive_that_came_newer_is_offered_brought_in_and_taken_back(dashbo
     offer.click().run()
     assert "Updated 1 primitive" in said(app)
     assert names(tmp_path) == {"rotate_90"}
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         assert memory.concepts.get("arc_rotate_90").code != code
     app.button(key="act_undo").click().run()
     assert names(tmp_path) == {"rotate_90"}
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         assert memory.concepts.get("arc_rotate_90").code == code

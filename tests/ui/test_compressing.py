@@ -6,16 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.compression_file import CompressionFile, FoundCompression
 from atlas.memory.concepts.memory import COLLECTION
-from tests.ui.conftest import Dashboard
-from tests.ui.library import opened_library
-from tests.ui.looking import assert_no_problem, said
-from tests.ui.programs import compress_store, make_programs, programs
-from tests.ui.stores import attempt, attempts, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code
+from tests.support.programs import compress_store, make_programs, programs
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_store
 
 COMPRESS = {"curate_queue": "compress"}
 
@@ -28,12 +26,8 @@ def store(tmp_path) -> Path:
 
 
 def n_concepts(store: Path) -> int:
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         return len(memory.concepts)
-
-
-def shown_code(app: AppTest) -> str:
-    return "\n".join(code.value for code in app.code)
 
 
 def test_it_says_how_many_programs_are_in_scope(dashboard: Dashboard, store):
@@ -62,7 +56,8 @@ def test_what_was_found_is_shown_with_its_proof_and_both_versions(dashboard: Das
     found = compress_store(store)
     app = dashboard(store, "curate", **COMPRESS)
     after = found.tokens_after + found.tokens_library
-    assert f"**1 function in 4 programs: {found.tokens_before} tokens become {after}, counting the library's" in said(app)
+    counted = f"{found.tokens_before} tokens become {after}, counting the library's"
+    assert f"**1 function in 4 programs: {counted}" in said(app)
     assert "4 programs rewritten. Tests run the new code in 4 of them, and 4 of those did the same" in said(app)
     row = app.dataframe[0].value.iloc[0]
     assert (row["n_programs"], row["n_tasks"], row["verified"]) == (4, 4, "4 of 4")

@@ -6,10 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.library import concept, make_library, opened_library
-from tests.ui.looking import assert_no_problem, box, of_type, selecting, texts
-from tests.ui.stores import attempt, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, texts
+from tests.support.records import attempt, concept
+from tests.support.stores import make_library, make_store, opened_store
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
 TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\n"
@@ -213,7 +212,7 @@ def test_what_is_selected_elsewhere_stays_and_is_not_acted_on(dashboard: Dashboa
 
 def test_read_only_nothing_can_be_changed(dashboard: Dashboard, tmp_path):
     opened, other = make_library(tmp_path, concept(1), concept(2))
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         memory.concepts.edit(opened, description="Another one.")
     app = selecting("concepts", dashboard(tmp_path, "concepts", read_only=True, id=opened), opened, other)
     acts = ("concept_pin", "concept_bury", "concept_delete", "concept_edit_save", "concept_note_save", "tray_merge",

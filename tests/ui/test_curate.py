@@ -9,10 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.testing import HashEmbedder
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.dashboard import Dashboard
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_store
 
 N_ALIKE = 4
 
@@ -22,7 +22,7 @@ def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
     """Twelve different attempts and four that say the same, beside the dashboard's own view of them."""
     alike = [attempt("Water the garden", success=True, agent=f"agent {n}") for n in range(N_ALIKE)]
     make_store(tmp_path, [*attempts(12), *alike])
-    with atlas.open_memory(tmp_path, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as opened:
+    with opened_store(tmp_path) as opened:
         yield opened
 
 

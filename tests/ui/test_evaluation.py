@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +16,9 @@ from atlas.evaluation.own_file import EvaluationFile
 from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
-from atlas.testing import HashEmbedder
-from tests.ui.conftest import RUN_SECONDS, Dashboard
-from tests.ui.looking import assert_no_problem
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
-from tests.ui.test_cards import cards, text_of
+from tests.support.dashboard import Dashboard, assert_no_problem, cards, run_until, text_of
+from tests.support.records import attempt, attempts
+from tests.support.stores import MODEL, make_store, opened_store
 
 COMPARE = {"evaluation_tab": "Compare profiles"}
 RED = "Rotate the red grid by a quarter"
@@ -38,24 +34,20 @@ def repeated(n_tasks: int = 6) -> list[atlas.Trajectory]:
     ]
 
 
-def opened(store: Path) -> atlas.MemorySystem:
-    return atlas.open_memory(store, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings())
-
-
 def measure(store: Path) -> None:
     """What the button does, with an embedder that is quick."""
-    with opened(store) as memory:
+    with opened_store(store) as memory:
         found = evaluated_now(memory, seed=0, on_progress=lambda done, total, what: None)
         EvaluationFile(store / CACHE, COLLECTION).save(found)
 
 
 def save(store: Path, name: str, **weights: float) -> None:
-    with opened(store) as memory:
+    with opened_store(store) as memory:
         memory.storage.profiles.save(name, replace(atlas.RankingWeights(), **weights))
 
 
 def in_use(store: Path) -> str:
-    with opened(store) as memory:
+    with opened_store(store) as memory:
         return memory.storage.profiles.in_use().name
 
 
@@ -170,14 +162,6 @@ def test_the_button_measures_in_another_process_also_where_the_store_is_read_onl
     assert_no_problem(app)
 
 
-def run_until(app: AppTest, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + RUN_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.3)
-        app.run()
-
-
 @pytest.fixture
 def grids(tmp_path) -> Path:
     """A store in which the nearest attempt failed."""
@@ -209,7 +193,7 @@ def test_two_profiles_rank_side_by_side_and_say_what_moved(dashboard: Dashboard,
 def test_comparing_counts_no_retrieval_and_stays_within_the_scope(dashboard: Dashboard, grids):
     app = dashboard(grids, "evaluation", **COMPARE, evaluation_query=RED, scope_outcomes="failed")
     assert titles(app) == [f"✗ {RED}"] * 2
-    with opened(grids) as memory:
+    with opened_store(grids) as memory:
         assert {used.n_retrieved for used in memory.experience.usage(memory.experience.ids()).values()} == {0}
 
 
@@ -267,7 +251,7 @@ def test_a_read_only_store_is_compared_but_not_changed(dashboard: Dashboard, gri
 
 
 def test_a_profile_in_use_that_is_gone_is_said(dashboard: Dashboard, grids):
-    with opened(grids) as memory, memory.storage.ledger.database.write() as connection:
+    with opened_store(grids) as memory, memory.storage.ledger.database.write() as connection:
         connection.execute("INSERT INTO meta VALUES ('profile_in_use', 'never saved')")
     app = dashboard(grids, "evaluation", **COMPARE)
     assert [each.value for each in app.warning] == ["The chosen profile cannot be used."]
@@ -276,7 +260,7 @@ def test_a_profile_in_use_that_is_gone_is_said(dashboard: Dashboard, grids):
 
 
 def test_a_damaged_profile_is_named_and_the_others_are_offered(dashboard: Dashboard, grids):
-    with opened(grids) as memory, memory.storage.ledger.database.write() as connection:
+    with opened_store(grids) as memory, memory.storage.ledger.database.write() as connection:
         connection.execute("INSERT INTO meta VALUES ('profile:bad', 'garbage'), ('profile_in_use', 'bad')")
     app = dashboard(grids, "evaluation", **COMPARE, evaluation_query=RED)
     assert "A profile cannot be used." in texts(app)

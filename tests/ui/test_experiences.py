@@ -10,9 +10,9 @@ from streamlit.testing.v1.element_tree import Button, Multiselect, TextArea
 
 import atlas
 from atlas.testing import HashEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import assert_no_problem
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, caption, table, tasks
+from tests.support.records import attempt, attempts
+from tests.support.stores import DIMENSION, MODEL, make_store
 
 
 def test_the_list_is_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path):
@@ -242,22 +242,6 @@ def test_an_experience_that_is_gone_says_so_beside_the_list(dashboard: Dashboard
     app.button(key="experience_close").click().run()
     assert not app.warning
     assert "id" not in app.query_params
-
-
-def caption(app: AppTest) -> str:
-    """What the page says above its list, without the invitation to click."""
-    said = next(element.value for element in app.caption if " experience" in element.value)
-    return str(said.removesuffix(". Click one to open it."))
-
-
-def table(app: AppTest):
-    """The list."""
-    return app.dataframe[0].value
-
-
-def tasks(app: AppTest) -> list[str]:
-    """The tasks of the list, from the top."""
-    return list(table(app)["task"])
 
 
 def shown_actions(app: AppTest) -> list[str]:

@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 import atlas
-from tests.ui.conftest import Dashboard
-from tests.ui.journals import entry, make_journal
-from tests.ui.library import concept, make_library, opened_library
-from tests.ui.stores import attempts, make_store
-from tests.ui.test_pages import counted_on
+from tests.support.dashboard import Dashboard, counted_on
+from tests.support.records import attempts, concept, entry
+from tests.support.stores import make_journal, make_library, make_store, opened_store
 
 PAGES = [
     "overview",
@@ -45,7 +43,7 @@ def store(tmp_path) -> Path:
     make_store(store, attempts(60))
     make_library(store, *map(concept, range(5)))
     make_journal(store, *map(entry, range(5)))
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         memory.strategies.add(atlas.Strategy(situation="a report", suggestion="mend it"))
     return store
 

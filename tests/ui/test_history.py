@@ -8,17 +8,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.testing import HashEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.dashboard import Dashboard
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_store
 
 
 @pytest.fixture
 def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
     """A memory of three experiences, beside the dashboard's own."""
     make_store(tmp_path, attempts(3))
-    embedder = HashEmbedder(DIMENSION, MODEL)
-    with atlas.open_memory(tmp_path, embedder=embedder, settings=atlas.Settings()) as opened:
+    with opened_store(tmp_path) as opened:
         yield opened
 
 

@@ -12,25 +12,11 @@ from streamlit.testing.v1.element_tree import Element
 import atlas
 from atlas.core.types import JournalEntry, Strategy
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.journals import entry
-from tests.ui.library import concept, opened_library
-from tests.ui.looking import selecting
-from tests.ui.stores import attempt, make_store
-from tests.ui.test_cards import cards
-from tests.ui.test_pages import PAGES
+from tests.support.dashboard import PAGES, Dashboard, cards, selecting
+from tests.support.hostile import HOSTILE, MARKER, everywhere
+from tests.support.records import attempt, concept, entry
+from tests.support.stores import make_store, opened_store
 
-MARKER = "hostile"
-HOSTILE = [
-    f"<script>window.{MARKER} = true</script><img src=x onerror='window.{MARKER} = true'>",
-    f"![{MARKER}](https://example.invalid/pixel.png) [{MARKER}](javascript:alert(1))",
-    f"$$\\frac{{{MARKER}}}{{0}}$$ and $x_{{{MARKER}}}$",
-    f":red[{MARKER}] :material/bolt: :{MARKER}: # {MARKER} **{MARKER}** `{MARKER}`",
-    f"{MARKER} \u202eright to left\u202c مرحبا שלום",
-    f"{MARKER} 👩‍👩‍👧‍👦 e\u0301 \u200b \ufeff \x1b[31m \x07",
-    f"=cmd|'/c calc'!A0 {MARKER}\r\n\t\x0b\x0c\u2028",
-    MARKER + "x" * 2**20,
-]
 SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe", "text_area", "bidi_component"}
 """Elements that show their content as it is: of a multiselect, that is its options and what is chosen; of a component
 of ours, what its script puts in as text, which the browser's tests hold."""
@@ -46,20 +32,6 @@ SAFE_OF_JOURNAL = SAFE | {"plotly_chart", "graphviz_chart", "selectbox"}
 @pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
 def hostile(request) -> str:
     return str(request.param)
-
-
-def everywhere(text: str) -> atlas.Trajectory:
-    """An attempt that says a text wherever it can."""
-    short = text[:150]
-    return atlas.Trajectory(
-        task=atlas.Task(
-            id=short, domain=short, description=text, context={short: text}, verification=atlas.VerificationSpec(short)
-        ),
-        steps=(atlas.Step(thought=text, action=text, observation=text, metadata={short: text}),),
-        outcome=atlas.Outcome(success=False, error_info=text, verification_details={short: text}),
-        agent_id=short,
-        metadata={"source": short, "solution": text, "feedback": f"{text} ", short: text},
-    )
 
 
 def test_it_is_shown_as_text_on_every_page(dashboard: Dashboard, tmp_path, hostile):
@@ -83,7 +55,7 @@ def test_it_is_shown_as_text_in_what_a_search_finds(dashboard: Dashboard, tmp_pa
 def test_it_is_shown_as_text_in_what_ask_finds_and_in_the_block(dashboard: Dashboard, tmp_path, hostile):
     make_store(tmp_path, [everywhere(f"another {hostile}")])
     said = f"another {hostile}"
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         memory.strategies.add(Strategy(title=hostile[:150], situation=said, suggestion=hostile, rationale=hostile))
         memory.concepts.add(concept(name="another", description=said, guidance=hostile))
         memory.journal.add_entries([JournalEntry(entry_type=hostile[:50].strip(), content=said, generation=1)])
@@ -123,7 +95,7 @@ def test_it_is_shown_as_text_in_an_operation(dashboard: Dashboard, tmp_path, hos
 @pytest.mark.parametrize("tab", ["Code", "Uses"])
 def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_path, hostile, tab):
     short, whole = " ".join(hostile[:150].split()), hostile.replace("\x00", "")
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         found = memory.experience.store(everywhere(hostile))
         said = {"description": whole, "guidance": whole, "signature": whole, "language": short, "found_in": (found,)}
         said |= {"metadata": {short: whole}, "examples": ((whole, whole), (f"f([[1]], {whole})", "[[1]]"))}
@@ -140,7 +112,7 @@ def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_p
 @pytest.mark.parametrize("tab", ["Entries", "Refused", "Conversations"])
 def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tmp_path, hostile, tab):
     whole, short = hostile.replace("\x00", ""), " ".join(hostile[:60].split())
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         said = {"metadata": {short: whole}, "content": whole}
         crash, fix, _ = memory.journal.add_entries(
             [
@@ -161,7 +133,7 @@ def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tm
 @pytest.mark.parametrize("tab", ["Tries", "Sources"])
 def test_it_is_shown_as_text_on_the_page_of_strategies(dashboard: Dashboard, tmp_path, hostile, tab):
     short, whole = " ".join(hostile[:150].split()), hostile.replace("\x00", "")
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         found = everywhere(hostile)
         memory.experience.store(found)
         said = {"suggestion": whole, "rationale": whole, "parameters": ({"name": short, "type": short},)}

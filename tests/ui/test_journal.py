@@ -14,11 +14,9 @@ from atlas.jobs.compaction import planned_now
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.journals import entry
-from tests.ui.looking import assert_no_problem, box
-from tests.ui.stores import attempt, make_store
-from tests.ui.test_evaluation import run_until
+from tests.support.dashboard import Dashboard, assert_no_problem, box, run_until
+from tests.support.records import attempt, entry
+from tests.support.stores import make_store
 
 SAID = "the parser fails on an empty list of numbers"
 

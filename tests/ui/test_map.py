@@ -18,25 +18,14 @@ from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
 from atlas.testing import HashEmbedder
 from atlas.views.map.packets import mask_text
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import assert_no_problem
-from tests.ui.stores import attempt, attempts, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, domain_numbers
+from tests.support.records import attempt, attempts, kinds
+from tests.support.stores import make_store
 
 MAP_SECONDS = 500
 """How long umap-learn may take to compile itself on a busy machine."""
 
 HOSTILE = "<img src=x onerror=alert(1)> ![x](https://example.invalid/x.png) $$x$$ :red[x]"
-KINDS = {
-    "report of the web page button and menu": True,
-    "database query with a join over index and table": False,
-    "shell script that greps a log for cron": True,
-}
-
-
-def kinds(n: int) -> list[atlas.Trajectory]:
-    """Attempts of three kinds in turn; all of the second kind failed."""
-    texts = list(KINDS.items())
-    return [attempt(f"{texts[i % 3][0]} {i}", success=texts[i % 3][1], task_id=f"t{i}") for i in range(n)]
 
 
 def test_an_empty_store_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
@@ -339,8 +328,3 @@ def tell(app: AppTest, name: str, event: str, value: object) -> None:
     state.id = f"$$STREAMLIT_INTERNAL_KEY_{parts(app)[name].id}__events"
     state.json_trigger_value = json.dumps([{"event": event, "value": value}])
     app._run(states)
-
-
-def domain_numbers(app: AppTest) -> list[int]:
-    """The numbers of the domains, worst first."""
-    return [row.number for row in app.session_state["map_sheet"].domains]

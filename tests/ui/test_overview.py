@@ -6,15 +6,10 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-import atlas
-from atlas.testing import HashEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
-from tests.ui.test_hostile_content import MARKER
-
-
-def opened(store) -> atlas.MemorySystem:
-    return atlas.open_memory(store, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings())
+from tests.support.dashboard import Dashboard
+from tests.support.hostile import MARKER
+from tests.support.records import attempt, attempts
+from tests.support.stores import DIMENSION, MODEL, make_store, opened_store
 
 
 def test_the_figures_are_those_of_the_store(dashboard: Dashboard, tmp_path):
@@ -65,7 +60,7 @@ def test_sample_data_cannot_be_removed_where_the_store_is_read_only(dashboard: D
 
 def test_what_was_done_lately_is_listed(dashboard: Dashboard, tmp_path):
     (first, *_) = make_store(tmp_path, attempts(3))
-    with opened(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         memory.experience.within("delete", "too old").delete([first])
     lately = next(frame.value for frame in dashboard(tmp_path, "overview").dataframe if "reason" in frame.value)
     assert list(lately["what"]) == ["delete", "store"]

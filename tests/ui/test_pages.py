@@ -11,16 +11,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import atlas
-from tests.ui.conftest import REPOSITORY, Dashboard
-from tests.ui.journals import entry, make_journal
-from tests.ui.library import concept, make_library, opened_library
-from tests.ui.looking import assert_no_problem
-from tests.ui.stores import attempts, make_store
+from tests.support.dashboard import PAGES, Dashboard, assert_no_problem, counted_on
+from tests.support.records import attempts, concept, entry
+from tests.support.repository import REPOSITORY
+from tests.support.stores import make_journal, make_library, make_store, opened_store
 
-PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history"]
 SLOW = {"chromadb", "sentence_transformers", "torch", "umap"}
 
 
@@ -120,7 +117,7 @@ def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, query):
     (shown,) = make_store(tmp_path, attempts(1))
     (known,) = make_library(tmp_path, concept(1))
     (noted,) = make_journal(tmp_path, entry(1))
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         tried = memory.strategies.add(atlas.Strategy(situation="a report", suggestion="mend it"))
         memory.strategies.update_stats(tried, True)
     others = {"concepts": known, "strategies": tried, "journal": noted}
@@ -160,12 +157,3 @@ def files_open_in(store: Path) -> list[str]:
     """What this process has open of a store, a name for each time that it is open."""
     links = [str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
     return [link for link in links if link.startswith(str(store))]
-
-
-def counted_on(app: AppTest) -> int:
-    """How many experiences a page and the bar beside it say there are, which must be the same."""
-    words = [element.value.strip("*").split()[0] for element in app.sidebar.markdown if " experience" in element.value]
-    words += [metric.value for metric in app.metric if metric.label == "Experiences"]
-    words += [caption.value.split()[0] for caption in app.caption if " experiences · " in caption.value]
-    (counted,) = {int(word.replace(",", "")) for word in words}
-    return counted

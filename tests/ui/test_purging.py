@@ -9,10 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.storage.backup import backup
-from atlas.testing import HashEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import assert_no_problem, said, texts
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, said, texts
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_store
 
 SECRET = "the key sk-7Qz9vXw3Lm of a customer"
 
@@ -21,8 +20,7 @@ SECRET = "the key sk-7Qz9vXw3Lm of a customer"
 def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
     """A memory of some experiences, the last of which holds a secret, beside the dashboard's own."""
     make_store(tmp_path / "store", [*attempts(3), attempt(SECRET)])
-    embedder = HashEmbedder(DIMENSION, MODEL)
-    with atlas.open_memory(tmp_path / "store", embedder=embedder, settings=atlas.Settings()) as opened:
+    with opened_store(tmp_path / "store") as opened:
         yield opened
 
 

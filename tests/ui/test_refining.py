@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,25 +12,21 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.refinement import planned_now
 from atlas.jobs.refinement_file import RefinementFile
 from atlas.memory.experience.memory import COLLECTION
-from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.protocols.infra import LLMClient
-from atlas.testing import HashEmbedder, ScriptedLLM
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import assert_no_problem, said
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from atlas.testing import ScriptedLLM
+from tests.support.dashboard import Dashboard, assert_no_problem, said
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_store
 
 REFINE = {"curate_queue": "refine"}
-
-
-def opened(path: Path) -> atlas.MemorySystem:
-    return atlas.open_memory(path, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings())
 
 
 @pytest.fixture
 def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
     """Twelve different attempts and three that say the same, beside the dashboard's own view of them."""
     make_store(tmp_path, [*attempts(12), *(attempt("Water the garden", agent=f"agent {n}") for n in range(3))])
-    with opened(tmp_path) as made:
+    with opened_store(tmp_path) as made:
         yield made
 
 

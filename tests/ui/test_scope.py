@@ -17,9 +17,9 @@ from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
 from atlas.views.shared.scope import AWAITED
-from tests.ui.conftest import Dashboard
-from tests.ui.stores import START, attempt, attempts, make_store
-from tests.ui.test_experiences import tasks
+from tests.support.dashboard import Dashboard, tasks
+from tests.support.records import START, attempt, attempts
+from tests.support.stores import make_store
 
 
 def test_the_boxes_offer_what_the_store_holds(dashboard: Dashboard, tmp_path):

@@ -15,9 +15,9 @@ from atlas.views.shared import state
 from atlas.views.shared.language_model import LanguageModel
 from pages.components.shared.memory import Opened, opened_now
 from pages.components.shared.snapshot import Snapshot, drawn_from, store_state
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import assert_no_problem
-from tests.ui.stores import attempts, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem
+from tests.support.records import attempts
+from tests.support.stores import make_store
 
 NO_MODEL = LanguageModel(client=None, badge="none", sentences=())
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import shutil
 
-import atlas
 from atlas.storage.backup import backup, restore
-from atlas.testing import HashEmbedder
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import assert_no_problem
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
-from tests.ui.test_map import domain_numbers, kinds
-from tests.ui.test_pages import counted_on
+from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, domain_numbers
+from tests.support.records import attempt, attempts, kinds
+from tests.support.stores import make_store, opened_store
 
 
 def test_a_store_that_was_put_back_is_shown_as_it_is_at_the_same_revision(dashboard: Dashboard, tmp_path):
     store, copy = tmp_path / "store", tmp_path / "copy"
     make_store(store, attempts(3))
-    with atlas.open_memory(store, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as memory:
+    with opened_store(store) as memory:
         backup(memory.storage, copy)
         memory.experience.store_many([attempt("Mend a shoe"), attempt("Mend a sock")])
         revision = memory.revision()
     app = dashboard(store, "experiences")
     assert {"Mend a shoe", "Mend a sock"} <= set(app.dataframe[0].value["task"])
-    with atlas.open_memory(store, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as memory:
+    with opened_store(store) as memory:
         restore(memory.storage, copy)
         memory.experience.store_many([attempt("Water a rose"), attempt("Water a fern")])
         assert memory.revision() == revision

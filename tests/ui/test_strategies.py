@@ -6,10 +6,9 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.library import opened_library
-from tests.ui.looking import assert_no_problem, box, of_type, selecting, texts
-from tests.ui.stores import attempt, make_store
+from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, texts
+from tests.support.records import attempt
+from tests.support.stores import make_store, opened_store
 
 CALLS = tuple(atlas.Step(action=f"{call}(booking)") for call in ("look_up", "check_policy", "refund"))
 
@@ -174,7 +173,7 @@ def test_what_is_selected_on_other_pages_stays_and_is_not_acted_on(dashboard: Da
 
 
 def test_read_only_nothing_can_be_changed(dashboard: Dashboard, tmp_path):
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         one, other = add(memory, strategy(1), strategy(2))
         memory.strategies.edit(one, title="Another")
     app = selecting("strategies", dashboard(tmp_path, "strategies", read_only=True, id=one), one, other)

@@ -8,18 +8,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.testing import HashEmbedder
 from pages.components.lists.selection import Selection
-from tests.ui.conftest import Dashboard
-from tests.ui.looking import said
-from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.support.dashboard import Dashboard, said
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store, opened_store
 
 
 @pytest.fixture
 def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
     """Forty attempts, beside the dashboard's own view of them."""
     make_store(tmp_path, attempts(40))
-    with atlas.open_memory(tmp_path, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as opened:
+    with opened_store(tmp_path) as opened:
         yield opened
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.support.repository import REPOSITORY
 
 AS_DATA = ("atlas/primitives/arc/", "atlas/primitives/swe/")
 """Files whose docstrings are the descriptions that stores find concepts by."""

@@ -1,18 +1,20 @@
-"""The layout keeps its limits: how deep classes stand upon each other, and how wide a folder is."""
+"""The layout keeps its limits: how deep classes stand upon each other, how wide a folder is, what tests import."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import atlas
+from tests.support.repository import REPOSITORY
 
 MOST = 3
 WIDEST = 16
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def test_no_class_is_more_than_three_classes_deep():
@@ -20,8 +22,39 @@ def test_no_class_is_more_than_three_classes_deep():
 
 
 def test_no_folder_of_modules_is_wider_than_sixteen():
-    folders = {path.parent for top in ("atlas", "pages") for path in (REPOSITORY / top).rglob("*.py")}
+    folders = {path.parent for top in ("atlas", "benchmarks", "pages") for path in (REPOSITORY / top).rglob("*.py")}
     assert {str(folder): width(folder) for folder in folders if width(folder) > WIDEST} == {}
+
+
+def test_tests_import_nothing_of_each_other():
+    """What several of them need is in `tests/support`."""
+    files = sorted((REPOSITORY / "tests").rglob("*.py"))
+    imported = [(file.relative_to(REPOSITORY).as_posix(), module) for file in files for module in imports_of(file)]
+    assert [(file, module) for file, module in imported if is_of_a_test(module)] == []
+
+
+def test_a_conftest_holds_fixtures_only():
+    """Functions and classes that tests call or name are in `tests/support`."""
+    files = sorted((REPOSITORY / "tests").rglob("conftest.py"))
+    defined = [(file.parent.name, node) for file in files for node in ast.parse(file.read_text(encoding="utf-8")).body]
+    defined = [(where, node) for where, node in defined if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    assert [(where, node.name) for where, node in defined if not is_fixture(node)] == []
+
+
+def is_fixture(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    return any(ast.unparse(decorator).startswith("pytest.fixture") for decorator in node.decorator_list)
+
+
+def imports_of(file: Path) -> list[str]:
+    """Return the modules that a file imports, also in programs that it holds as text."""
+    return re.findall(r"^ *(?:from|import) +([\w.]+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def is_of_a_test(module: str) -> bool:
+    """Return whether a module is a test, a conftest, or anything of the tests but their support."""
+    parts = module.split(".")
+    is_named_as_one = any(part == "conftest" or part.startswith("test_") for part in parts)
+    return is_named_as_one or (parts[0] == "tests" and parts[1:2] != ["support"])
 
 
 def width(folder: Path) -> int:

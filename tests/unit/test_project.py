@@ -15,7 +15,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.support.repository import REPOSITORY
+
 README = REPOSITORY / "README.md"
 PAGES = [README, REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 ACCELERATOR_PACKAGES = ("cuda-", "nvidia-", "triton")

@@ -11,8 +11,8 @@ import pytest
 from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.protea import MemoryStore
 from atlas.testing import FixedClock, HashEmbedder
-from tests.unit.importers.databases import EARLY, protea
-from tests.unit.memory.conftest import attempt
+from tests.support.memories import attempt
+from tests.support.protea import EARLY, protea
 
 
 @pytest.fixture

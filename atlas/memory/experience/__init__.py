@@ -3,8 +3,8 @@
 from atlas.memory.experience.extraction import SimpleExperienceExtractor
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
-from atlas.memory.experience.model_refinement import LLMRefineStrategy
-from atlas.memory.experience.refinement import PassthroughRefineStrategy
+from atlas.memory.experience.refinement.heuristic import PassthroughRefineStrategy
+from atlas.memory.experience.refinement.llm import LLMRefineStrategy
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
 
 __all__ = [

@@ -27,7 +27,7 @@ from atlas.memory.experience.extraction import SimpleExperienceExtractor, from_m
 from atlas.memory.experience.merging import MergePlan, merge_of, plan_merge
 from atlas.memory.experience.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.experience.refinement import ExplainingStrategy, PassthroughRefineStrategy
-from atlas.memory.experience.refinement_plan import Judging, RefinePlan, alike_sets
+from atlas.memory.experience.refinement.plan import Judging, RefinePlan, alike_sets
 from atlas.memory.experience.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker

@@ -1,8 +1,8 @@
 """Strategy bank: what to do in which situation, and how surely that works (ArcMemo)."""
 
 from atlas.memory.base.success_rates import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
+from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
 from atlas.memory.strategies.memory import COLLECTION, ChromaStrategyBank
-from atlas.memory.strategies.model_induction import LLMStrategyAbstractor
 from atlas.memory.strategies.outcomes import BY_HAND, BY_OUTCOMES, RetirementRule, StrategyRate
 from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
 

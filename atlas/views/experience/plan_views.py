@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from atlas.memory.experience.merging import MergeGroup, MergePlan
 from atlas.memory.experience.pruning import PruneDecision, PrunePlan
-from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.views.shared.plans import PlanRow, PlanView, gone_notes, merging_view
 from atlas.views.shared.wording import counted
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.statistics import SuccessRate
 from atlas.memory.experience.pruning import PrunePlan
-from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view, refine_plan_view, refine_words
 from atlas.views.shared.kinds import EXPERIENCE

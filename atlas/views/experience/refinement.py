@@ -9,8 +9,8 @@ from typing import Any
 from atlas.core.errors import PlanOutdated
 from atlas.jobs.refinement import MAX_EXPERIENCES
 from atlas.jobs.refinement import LiveRefinement as LiveRefinement
-from atlas.memory.experience.refinement_plan import DROP, KEEP, MERGE, PlannedDecision
-from atlas.memory.experience.refinement_plan import RefinePlan as RefinePlan
+from atlas.memory.experience.refinement.plan import DROP, KEEP, MERGE, PlannedDecision
+from atlas.memory.experience.refinement.plan import RefinePlan as RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.wording import counted, moment_of, signed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atlas.core.types import Strategy
-from atlas.memory.strategies.induction import TemplateStrategyAbstractor
+from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
 from atlas.memory.strategies.writing import StrategyWritePlan
 from atlas.memory.strategy_sources import unwritten_successes
 from atlas.memory.system import MemorySystem

@@ -15,10 +15,10 @@ from atlas.embedding.cached import CachedEmbedder
 from atlas.embedding.plain import PlainEmbedder, whole_embedder
 from atlas.evaluation.ablation import ablate
 from atlas.memory.context import counter_of
-from atlas.memory.experience.refinement import HeuristicRefineStrategy
+from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.protea import MemoryStore
 from atlas.testing import HashEmbedder
-from tests.unit.memory.conftest import attempt, task
+from tests.support.memories import attempt, task
 
 
 class Counting:

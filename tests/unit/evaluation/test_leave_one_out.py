@@ -7,7 +7,7 @@ import pytest
 from atlas.evaluation.bootstrap import is_test
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.report import Report, as_text
-from tests.unit.evaluation.queries import ScriptedRetriever
+from tests.support.retrievers import ScriptedRetriever
 
 
 def attempt(id, task_id, success=None):

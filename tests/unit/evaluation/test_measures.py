@@ -13,7 +13,7 @@ from atlas.evaluation.bootstrap import is_test
 from atlas.evaluation.measures import Ranking, evaluate
 from atlas.evaluation.metrics import METRICS
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text
-from tests.unit.evaluation.queries import ScriptedRetriever, query, task
+from tests.support.retrievers import ScriptedRetriever, query, task
 
 TEXTS = {"a": "apple", "b": "banana", "c": "cherry", "d": "date"}
 LETTERS = task(query("A", "a"), query("B", "b"), query("C", "c"), query("D", "d"))

@@ -8,7 +8,7 @@ from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agree
 from atlas.evaluation.measures import evaluate
 from atlas.evaluation.own_file import EvaluationFile
 from atlas.evaluation.report import OwnEvaluation, Report, as_json, as_text, from_json
-from tests.unit.evaluation.queries import ScriptedRetriever
+from tests.support.retrievers import ScriptedRetriever
 
 
 def attempts(n_tasks):

@@ -14,7 +14,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.importers import FORMATS, AddCount, ImportReport, detect, import_paths
 from atlas.importers import run as module
-from tests.unit.importers.databases import protea
+from tests.support.protea import protea
 
 SETTINGS = Settings()
 

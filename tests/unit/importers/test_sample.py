@@ -18,8 +18,9 @@ from atlas.core.exchange import decode_line
 from atlas.core.settings import Settings
 from atlas.importers.sample import is_new, load_sample, n_sample, remove_sample
 from atlas.testing import HashEmbedder
+from tests.support.repository import REPOSITORY
 
-SAMPLE = Path(__file__).resolve().parents[3] / "sample_data"
+SAMPLE = REPOSITORY / "sample_data"
 FILES = sorted(SAMPLE.glob("*.jsonl"))
 ALIKE = 0.5
 """Share of word triples from which two descriptions read like one template."""

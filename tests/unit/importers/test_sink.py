@@ -19,7 +19,7 @@ from atlas.importers.sink import MemorySink
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder, MemoryVectorStore
-from tests.unit.memory.conftest import attempt, memory_over
+from tests.support.memories import attempt, memory_over
 
 
 @pytest.fixture

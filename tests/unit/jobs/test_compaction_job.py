@@ -19,13 +19,13 @@ from atlas.jobs.job import decode_job, encode_job
 from atlas.llm.budget import Spent
 from atlas.memory.journal import COLLECTION
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
-from tests.ui.journals import entry
-from tests.unit.memory.jobs import kill_when_opening
+from tests.support.processes.jobs import kill_when_opening
+from tests.support.records import entry
 
 
 @pytest.fixture
 def clock() -> FixedClock:
-    """So far after the entries of `tests.ui.journals` that none is worth its tier."""
+    """So far after the entries of `tests.support.records` that none is worth its tier."""
     clock = FixedClock()
     clock.advance(timedelta(days=400))
     return clock

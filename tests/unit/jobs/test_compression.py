@@ -22,8 +22,8 @@ from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.learning.strategies import Learned, StitchCompressionStrategy
 from atlas.memory.concepts.memory import COLLECTION
 from atlas.testing import HashEmbedder, ScriptedLLM
-from tests.ui.library import opened_library
-from tests.ui.programs import compress, compress_store, make_programs
+from tests.support.programs import compress, compress_store, make_programs
+from tests.support.stores import opened_store
 
 GIVE_UP_SECONDS = 120
 
@@ -39,7 +39,7 @@ def made(tmp_path_factory) -> tuple[Path, FoundCompression]:
 @pytest.fixture
 def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
     make_programs(tmp_path)
-    with opened_library(tmp_path) as opened:
+    with opened_store(tmp_path) as opened:
         yield opened
 
 
@@ -154,7 +154,7 @@ def test_a_name_that_was_taken_since_is_refused(memory):
 def test_only_the_successful_attempts_that_pass_the_filter_are_read(tmp_path):
     make_programs(tmp_path, source="north")
     make_programs(tmp_path, source="south", success=False)
-    with opened_library(tmp_path) as memory:
+    with opened_store(tmp_path) as memory:
         assert compress(memory, source="south").n_attempts == 0
         assert compress(memory, source="north").n_attempts == 4
 
@@ -171,13 +171,13 @@ def test_a_compression_that_is_killed_leaves_store_and_file_as_they_were(made):
     store, found = made
     worker = Worker()
     job = CompressPrograms(store=str(store), out=str(store / CACHE))
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         revision = memory.revision()
     worker.submit(job)
     wait_until_under_way(worker, job)
     worker.cancel(job.key)
     worker.close()
-    with opened_library(store) as memory:
+    with opened_store(store) as memory:
         assert memory.revision() == revision
         assert len(memory.concepts) == 0
     assert CompressionFile(store / CACHE, COLLECTION).load() == found

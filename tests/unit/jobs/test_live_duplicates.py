@@ -11,7 +11,7 @@ from atlas.jobs.worker import JobStatus
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from tests.ui.stores import attempt
+from tests.support.records import attempt
 
 
 class Desk:

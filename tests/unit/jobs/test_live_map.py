@@ -17,7 +17,7 @@ from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from tests.ui.stores import attempts
+from tests.support.records import attempts
 
 
 class Desk:

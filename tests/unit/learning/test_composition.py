@@ -13,7 +13,7 @@ from atlas.core.types import CodeConcept
 from atlas.learning.annotations import fits, typed
 from atlas.learning.composition import PipelineCompositionStrategy, nothing_found, obstacle
 from atlas.protocols.strategies import CompositionStrategy
-from tests.unit.learning.making import concept
+from tests.support.learning.builders import concept
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
 

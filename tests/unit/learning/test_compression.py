@@ -21,8 +21,8 @@ from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.terms import Term, read_term
-from tests.unit.learning.carving import term_of
-from tests.unit.learning.prime_programs import programs
+from tests.support.learning.patterns import term_of
+from tests.support.learning.prime_programs import programs
 
 
 def outcome(source: str, tests: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from atlas.core.types import Experience, Outcome, Step
 from atlas.learning import extraction as extracting
 from atlas.learning.extraction import programs_of
-from tests.unit.learning.making import attempt, task
+from tests.support.learning.builders import attempt, task
 
 SOLVE = "def solve(x):\n    return x + 1\n"
 
@@ -110,7 +110,7 @@ def test_fences_that_nothing_closes_take_no_time():
         ('reply: "No, thanks."', extracting.NO_STATEMENT),
         ('{"name": "value"}', extracting.NO_STATEMENT),
         ("```javascript\nconst f = () => 1;\n```", extracting.OTHER_LANGUAGE),
-        ("diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b", extracting.PATCH),
+        ("diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n -1 +1 \n-a\n+b", extracting.PATCH),
         ("return 1\nx = 2", extracting.NOT_PYTHON),
         ("x = '\0'", extracting.NOT_PYTHON),
         ("x = " + "(" * 5_000 + ")" * 5_000, extracting.NOT_PYTHON),

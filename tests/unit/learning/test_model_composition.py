@@ -12,7 +12,7 @@ import pytest
 from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.protocols.strategies import CompositionStrategy
 from atlas.testing import ScriptedLLM
-from tests.unit.learning.making import concept
+from tests.support.learning.builders import concept
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
 

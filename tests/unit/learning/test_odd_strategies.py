@@ -15,8 +15,8 @@ from atlas.learning.naming.documenter import HeuristicDocumenter
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
 from atlas.learning.strategies import Proposal, StitchCompressionStrategy
-from tests.unit.learning.making import attempt, task
-from tests.unit.learning.prime_programs import programs
+from tests.support.learning.builders import attempt, task
+from tests.support.learning.prime_programs import programs
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
 

@@ -16,7 +16,7 @@ from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.strategies import Proposal, StitchCompressionStrategy
-from tests.unit.learning.prime_attempts import attempt, attempts
+from tests.support.learning.prime_attempts import attempt, attempts
 
 
 def propose(given: Sequence[Trajectory], library: Sequence[CodeConcept] = (), **options: Any) -> Proposal:

@@ -15,7 +15,7 @@ from atlas.llm.anthropic import AnthropicLLM, is_configured
 from atlas.llm.budget import operation
 from atlas.llm.structured_output import ask
 from atlas.protocols.infra import LLMClient
-from tests.unit.llm.messages_server import Reply, call, error, message, serving, text
+from tests.support.messages_server import Reply, call, error, message, serving, text
 
 NAME = {
     "type": "object",

@@ -8,7 +8,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.maps import duplicates
 from atlas.maps.duplicates import near_duplicates, similar_pairs
-from tests.unit.maps.vectors import DIMENSION, clustered, embedded, unit
+from tests.support.vectors import DIMENSION, clustered, embedded, unit
 
 
 def near(vectors, of, *, noise=0.003, seed=0):

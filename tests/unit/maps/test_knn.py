@@ -7,7 +7,7 @@ import pytest
 
 from atlas.maps import knn as neighbours
 from atlas.maps.knn import nearest_neighbours
-from tests.unit.maps.vectors import clustered
+from tests.support.vectors import clustered
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from atlas.core.errors import InvalidInput, StoreUnavailable
 from atlas.maps.labels import DomainNames
 from atlas.maps.map import make_map
-from tests.unit.maps.vectors import topical
+from tests.support.vectors import topical
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from atlas.maps import columns
 from atlas.maps.columns import LiveColumns
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from tests.ui.stores import attempts
+from tests.support.records import attempts
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from atlas.jobs.duplicates import DuplicatesFile
 from atlas.jobs.map import MapFile
 from atlas.maps.duplicates import DuplicateGroup, Duplicates
 from atlas.maps.map import UNCLUSTERED, extended, make_map, preview, regrouped
-from tests.unit.maps.vectors import embedded, topical, unit
+from tests.support.vectors import embedded, topical, unit
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput
 from atlas.maps.knn import nearest_neighbours
 from atlas.maps.projection import align, fit, pca, place, trustworthiness
 from atlas.maps.umap_numpy import memberships
-from tests.unit.maps.vectors import clustered, unit
+from tests.support.vectors import clustered, unit
 
 
 def laid_out(vectors, **given):

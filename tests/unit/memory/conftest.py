@@ -3,79 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from atlas.core.hits import QueryResult
-from atlas.core.operations import Operation
-from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
+from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.storage.store import EmbeddingModel, Store
-from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
-from tests.unit.memory.journals import opened
-
-NOW = FixedClock().now()
-
-
-class DictVectorStore:
-    """A vector store as a user writes one for a test: the five methods of the specification, and nothing else.
-
-    Like chromadb, it refuses to be asked for no record.
-    """
-
-    def __init__(self) -> None:
-        self.rows: dict[str, dict[str, Any]] = {}
-
-    async def add(self, ids, embeddings, metadatas, documents):
-        for record_id, embedding, metadata, document in zip(ids, embeddings, metadatas, documents, strict=True):
-            assert all(isinstance(number, float) for number in embedding)
-            row = {"id": record_id, "embedding": embedding, "metadata": metadata, "document": document}
-            self.rows[record_id] = row
-
-    async def query(self, embedding, k, where=None):
-        assert where is None
-        best = sorted(self.rows.values(), key=lambda row: -_dot(row["embedding"], embedding))[:k]
-        return QueryResult(
-            ids=[row["id"] for row in best],
-            distances=[1 - _dot(row["embedding"], embedding) for row in best],
-            metadatas=[row["metadata"] for row in best],
-            documents=[row["document"] for row in best],
-        )
-
-    async def delete(self, ids):
-        assert ids
-        for record_id in ids:
-            self.rows.pop(record_id, None)
-
-    async def get(self, ids):
-        assert ids
-        return [self.rows[record_id] for record_id in ids if record_id in self.rows]
-
-    async def count(self):
-        return len(self.rows)
-
-
-def _dot(one, other):
-    return sum(a * b for a, b in zip(one, other, strict=True))
-
-
-@contextmanager
-def memory_over(kind: str, directory: Path, **options: Any) -> Iterator[ChromaExperienceMemory]:
-    embedder = options.pop("embedder", None) or HashEmbedder()
-    options.setdefault("clock", FixedClock())
-    if kind != "ledger":
-        plain = MemoryVectorStore() if kind == "memory" else DictVectorStore()
-        yield ChromaExperienceMemory(embedder, plain, **options)
-        return
-    store = Store.open(directory / "store", clock=options["clock"])
-    store.bind(EmbeddingModel(embedder.model_name, embedder.dimension))
-    yield ChromaExperienceMemory(embedder, store.collection(COLLECTION), **options)
-    store.ledger.close()
+from atlas.testing import FixedClock, HashEmbedder
+from tests.support.journals import opened
+from tests.support.memories import memory_over
 
 
 @pytest.fixture(params=["memory", "dict", "ledger"])
@@ -108,32 +45,3 @@ def store(tmp_path: Path, clock: FixedClock) -> Iterator[Store]:
 @pytest.fixture
 def journal(store: Store, clock: FixedClock) -> Journal:
     return opened(store, clock)
-
-
-def taken_back(memory: ChromaExperienceMemory, operation_id: str) -> Operation:
-    """Undo an operation of a memory over a real store."""
-    parts = memory.collection.parts  # type: ignore[attr-defined]
-    with parts.marks.settled():
-        return parts.ledger.history.undo(operation_id, actor="t")
-
-
-def attempt(
-    description: str, success: bool | None = True, *, age_days: float = 0, solution: str = "did it", **metadata: Any
-) -> Trajectory:
-    """An attempt that ended so long ago."""
-    return Trajectory(
-        task=Task(f"task of {description}", "field", description),
-        steps=(Step(action="act", observation="see"),),
-        outcome=Outcome(success),
-        agent_id="agent",
-        timestamp=ago(age_days),
-        metadata={"solution": solution, **metadata},
-    )
-
-
-def ago(days: float) -> datetime:
-    return NOW - timedelta(days=days)
-
-
-def task(description: str) -> Task:
-    return Task("t", "", description)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from atlas.memory.attribution import TrajectoryAttribution
-from tests.unit.memory.conftest import attempt
+from tests.support.memories import attempt
 
 GIVEN = {"strategies": ("aaaa1111", "aaaa2222"), "experience": ("bbbb1111",), "concepts": ()}
 

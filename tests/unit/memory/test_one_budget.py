@@ -11,7 +11,7 @@ from atlas.jobs.compression import compressed_now
 from atlas.llm.budget import Account, operation
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
-from tests.unit.memory.conftest import attempt
+from tests.support.memories import attempt
 
 SUMMARY = {"task": "Cancel a flight", "key_steps": ["looked it up"], "outcome": "It was cancelled."}
 STRATEGY = {

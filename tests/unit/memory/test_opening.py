@@ -9,7 +9,7 @@ from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.testing import HashEmbedder, ScriptedLLM
-from tests.unit.memory.conftest import attempt
+from tests.support.memories import attempt
 
 
 def test_another_updater_estimates_the_rates_of_the_same_outcomes(tmp_path):

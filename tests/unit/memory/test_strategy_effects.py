@@ -13,7 +13,7 @@ from atlas.memory.open import open_memory
 from atlas.memory.strategy_effects import effect, effect_among
 from atlas.memory.strategy_sources import Attempt
 from atlas.testing import FixedClock, HashEmbedder
-from tests.unit.memory.conftest import NOW, attempt
+from tests.support.memories import NOW, attempt
 
 
 def uses(*outcomes):

@@ -11,7 +11,7 @@ from atlas.core.types import Strategy
 from atlas.memory.open import open_memory
 from atlas.memory.strategy_sources import linked, tasks_without, unwritten_successes
 from atlas.testing import FixedClock, HashEmbedder
-from tests.unit.memory.conftest import attempt
+from tests.support.memories import attempt
 
 
 @pytest.fixture

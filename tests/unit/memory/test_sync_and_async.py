@@ -15,7 +15,7 @@ from atlas.memory.journal.conversations import Conversations
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder, MemoryVectorStore
-from tests.unit.memory.conftest import attempt, task
+from tests.support.memories import attempt, task
 
 CLASSES = [
     ChromaConceptLibrary,

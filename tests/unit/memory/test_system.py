@@ -18,7 +18,7 @@ from atlas.memory.open import open_memory
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore, ScriptedLLM
-from tests.unit.memory.conftest import attempt, task
+from tests.support.memories import attempt, task
 
 REFUND = "refund the cancelled flight of a customer"
 MEMORIES = ("experience", "concepts", "strategies", "journal")

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
 
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.primitives.discovery import known_primitives
 from atlas.primitives.swe.loader import SWEPrimitiveLoader
-
-COLORS = st.integers(0, 9)
-FEW = settings(max_examples=25, deadline=None)
-
-
-def grids(colors=COLORS):
-    """Grids of up to six rows and columns."""
-    shapes = array_shapes(min_dims=2, max_dims=2, max_side=6)
-    return arrays(np.int64, shapes, elements=colors, fill=st.nothing()).map(np.ndarray.tolist)
 
 
 @pytest.fixture(scope="session")

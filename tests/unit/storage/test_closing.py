@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.unit.storage.conftest import THINGS, vector_of
+from tests.support.storage.ledgers import THINGS, vector_of
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 10**6}
 

@@ -18,7 +18,7 @@ from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vectors.chroma import Seal
 from atlas.storage.vectors.vector_search import Nearest
 from atlas.testing import HashEmbedder
-from tests.unit.storage.conftest import THINGS, Opened, files_in
+from tests.support.storage.ledgers import THINGS, Opened, files_in
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 5}
 IDS = [f"r{i}" for i in range(40)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+from tests.support.repository import REPOSITORY
+
 ENGINE = "atlas/storage/sqlite/"
 OTHERS_FILES = "atlas/importers/"
 """It reads SQLite files that other programs wrote."""

@@ -15,7 +15,7 @@ from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 from atlas.storage.store import Store
-from tests.unit.storage.conftest import THINGS
+from tests.support.storage.ledgers import THINGS
 
 GONE = r"the store .*store is gone: .* belongs there, but the directory was removed or moved .*Put it back"
 FEW = {"exact_max_rows": 10, "index_lag_rows": 5}

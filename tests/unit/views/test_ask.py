@@ -22,7 +22,7 @@ from atlas.views.ask.answer import (
     settings_differing,
 )
 from atlas.views.ask.cards import memory_card
-from tests.unit.memory.conftest import attempt
+from tests.support.memories import attempt
 
 REFUND = "refund the cancelled flight of a customer"
 CODE = "import numpy as np\n\n\ndef refund(flight):\n    return flight\n"

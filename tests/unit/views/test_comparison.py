@@ -9,7 +9,7 @@ from atlas.core.settings import RankingWeights
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore, ScriptedReranker
 from atlas.views.ask.comparison import compare
-from tests.ui.stores import attempt
+from tests.support.records import attempt
 
 TEXTS = ("boil an egg", "boil an egg in a pan", "file the tax return")
 

@@ -16,7 +16,7 @@ from atlas.views.concepts.list import MOST_USED, ConceptQuery, found_concepts, l
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
 from atlas.views.concepts.proposals import ConceptDeleteRequest, ConceptMergeRequest
 from atlas.views.history.operations import operation_detail, operation_page
-from tests.ui.stores import attempt
+from tests.support.records import attempt
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
 

@@ -32,7 +32,7 @@ from atlas.views.experience.selection import chosen, chosen_rows, compared, expo
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import overview, size_text
 from atlas.views.shared.wording import NOT_SAID
-from tests.ui.stores import START, attempt, attempts
+from tests.support.records import START, attempt, attempts
 
 LATER = START + timedelta(days=400)
 

@@ -15,7 +15,7 @@ from atlas.evaluation.report import OwnEvaluation, as_json
 from atlas.jobs.artefact import save_artefact
 from atlas.testing import HashEmbedder
 from atlas.views.evaluation.own import MEASURES, measured, measured_caption, measured_chart, staleness, table_rows
-from tests.ui.stores import attempt
+from tests.support.records import attempt
 
 OTHERS = (None, "text", "\ud800", -1, 10**400, float("nan"), True, [], {}, [[]], {"mean": 0.5})
 

@@ -26,7 +26,7 @@ from atlas.views.shared.scope import (
 )
 from atlas.views.shared.scope_address import address_of, taken
 from atlas.views.shared.state import store_state
-from tests.ui.stores import START, attempt, attempts
+from tests.support.records import START, attempt, attempts
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from atlas.views.experience.finding import Found, experience_card, found_page, i
 from atlas.views.experience.list import Query
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.scope import BEST_MATCH, WORDS, Scope
-from tests.ui.stores import attempt, attempts
+from tests.support.records import attempt, attempts
 
 
 @pytest.fixture

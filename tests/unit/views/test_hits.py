@@ -15,7 +15,7 @@ from atlas.testing import HashEmbedder
 from atlas.views.lists import highlighting
 from atlas.views.lists.highlighting import LOOKED_AT, PASSAGE_CHARACTERS, Passage, Source, matched_spans, passage_of
 from atlas.views.lists.hits import HitCard, bar_of, hit_card
-from tests.ui.stores import attempt
+from tests.support.records import attempt
 
 SIGNALS = {"meaning": 0.3, "words": 0.2, "success": 0.02, "use": 0.005, "recency": 0.003, "pin": 0.0}
 HOSTILE = "<script>alert(1)</script><img src=x onerror='egg()'> [egg](javascript:1) $$egg$$ \u202eegg\u202c"

@@ -14,8 +14,7 @@ from atlas.views.journal.entry import entry_detail
 from atlas.views.journal.promotion import NO_FIX, OTHER_TYPE, PROMOTED, PromoteRequest, made_of
 from atlas.views.shared.kinds import EXPERIENCE, STRATEGY
 from atlas.views.shared.plans import Figure
-from tests.ui.journals import entry
-from tests.ui.stores import START
+from tests.support.records import START, entry
 
 CRASH = "KeyError in count_vowels"
 FIX = "count_vowels has to lower the word before it looks a letter up"

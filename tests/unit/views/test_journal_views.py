@@ -19,8 +19,7 @@ from atlas.views.journal.list import JournalQuery, found_page, journal_options, 
 from atlas.views.journal.proposals import CompactRequest, EntryDeleteRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
 from atlas.views.journal.timeline import MOST_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
-from tests.ui.journals import entry
-from tests.ui.stores import START
+from tests.support.records import START, entry
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from atlas.llm.anthropic import KEY
 from atlas.testing import HashEmbedder
 from atlas.views.shared.language_model import HOW, NONE, WITHOUT, language_model
 from atlas.views.strategies.writing import propose_writing
-from tests.ui.stores import attempt
-from tests.unit.llm.messages_server import call, message, serving
+from tests.support.messages_server import call, message, serving
+from tests.support.records import attempt
 
 
 @pytest.fixture(autouse=True)

@@ -38,7 +38,8 @@ from atlas.views.map.page import (
 from atlas.views.map.points import points_of
 from atlas.views.map.sheet import Sheet, colours_of, map_fingerprint, sheet_of
 from atlas.views.shared.scope import WORDS, Scope
-from tests.ui.stores import attempt, attempts, make_store
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store
 
 N = 12
 

@@ -9,7 +9,7 @@ from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
 from atlas.views.shared.live import changes_since, drawn_now
 from atlas.views.shared.state import store_state
-from tests.ui.stores import attempts
+from tests.support.records import attempts
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ from atlas.views.strategies.strategy import (
     strategy_detail,
 )
 from atlas.views.strategies.writing import MOST_ASKED, propose_writing, write_by_hand
-from tests.ui.stores import attempt
+from tests.support.records import attempt
 
 NOW = FixedClock().now()
 

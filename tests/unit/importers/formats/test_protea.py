@@ -21,7 +21,7 @@ from atlas.importers import Limits, detect, import_paths
 from atlas.importers.registry import FORMATS
 from atlas.importers.sink import MemorySink
 from atlas.testing import HashEmbedder
-from tests.unit.importers.databases import EARLY, LATE, protea, put, row
+from tests.support.protea import EARLY, LATE, protea, put, row
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.learning.carving import carve, learned
+from tests.support.learning.patterns import carve, learned
 
 
 def run(source: str, call: str) -> Any:

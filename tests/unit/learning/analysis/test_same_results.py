@@ -17,7 +17,7 @@ from atlas.learning.rewrite.shelf import settle
 from atlas.learning.terms.heads import BLOCK, DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import HOLE, SYMBOL, Term
-from tests.unit.learning.carving import carve, learned, shelf_of, term_of
+from tests.support.learning.patterns import carve, learned, shelf_of, term_of
 
 
 def seen(source: str, call: str) -> tuple[str, ...]:

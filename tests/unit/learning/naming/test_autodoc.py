@@ -13,7 +13,7 @@ from atlas.core.types import CodeConcept
 from atlas.learning.naming.autodoc import MAX_PROGRAM_CHARACTERS, MAX_TEXT_CHARACTERS, LLMAutoDocumenter
 from atlas.protocols.strategies import ConceptDocumenter
 from atlas.testing import ScriptedLLM
-from tests.unit.learning.making import concept
+from tests.support.learning.builders import concept
 
 CODE = "def fn_0(x0, x1):\n    return [one for one in x0 if one % x1 == 0]"
 USES = [("The even ones.", "def evens(numbers):\n    return fn_0(numbers, 2)")]

@@ -12,7 +12,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.learning.naming.documenter import DERIVED, HeuristicDocumenter
 from atlas.protocols.strategies import ConceptDocumenter
-from tests.unit.learning.making import concept
+from tests.support.learning.builders import concept
 
 PRIME = """
 def fn_0(x0):

@@ -9,7 +9,7 @@ import pytest
 from atlas.core.errors import Cancelled
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
 from atlas.learning.sandbox.verification import Verdict, Verifier
-from tests.unit.learning.making import program
+from tests.support.learning.builders import program
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
 

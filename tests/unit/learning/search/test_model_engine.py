@@ -18,8 +18,8 @@ from atlas.learning.search.model_engine import ModelEngine
 from atlas.learning.search.templates import patterns_of
 from atlas.learning.strategies import LLMCompressionStrategy, Proposal
 from atlas.testing import ScriptedLLM
-from tests.unit.learning.carving import term_of
-from tests.unit.learning.prime_attempts import PRIME, attempt, attempts
+from tests.support.learning.patterns import term_of
+from tests.support.learning.prime_attempts import PRIME, attempt, attempts
 
 IS_PRIME = PRIME.format(n="candidate").replace("for i in", "for divisor in").replace("% i ", "% divisor ")
 UNNAMED = {"name": None, "description": "", "parameters": [], "returns": "", "guidance": ""}

@@ -18,7 +18,7 @@ from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Engine, Proposal
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
-from tests.unit.learning.carving import term_of
+from tests.support.learning.patterns import term_of
 
 COUNTING = (
     "def {name}({arg}):\n    n = 0\n    for x in {arg}:\n        if x {test}:\n            n += 1\n    return n + {k}"

@@ -11,12 +11,12 @@ import atlas
 from atlas.embedding.chunking import encode_documents
 from atlas.maps.snapshot import read_embedded, reread
 from atlas.memory.experience.memory import COLLECTION
-from atlas.memory.experience.refinement import HeuristicRefineStrategy
+from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 from atlas.storage.reembed import reembed
 from atlas.testing import HashEmbedder
-from tests.unit.memory.conftest import attempt, memory_over, task
+from tests.support.memories import attempt, memory_over, task
 
 LONG = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu"
 OTHER = "nu xi omicron pi rho sigma tau upsilon phi chi psi omega"

@@ -14,7 +14,7 @@ from atlas.core.settings import Settings
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage import hybrid_search as searching
 from atlas.storage.store import EmbeddingModel, Store
-from tests.unit.memory.conftest import attempt, taken_back
+from tests.support.memories import attempt, taken_back
 
 
 def ids_of(hits):

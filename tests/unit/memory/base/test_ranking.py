@@ -25,7 +25,7 @@ from atlas.memory.base.ranking import (
     rank,
     retention,
 )
-from tests.unit.memory.conftest import NOW, ago, attempt, memory_over, task
+from tests.support.memories import NOW, ago, attempt, memory_over, task
 
 WEIGHTS = RankingWeights()
 SCALE = Calibration(unrelated=0.0, near=1.0)

@@ -10,7 +10,7 @@ import pytest
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import Marks
 from atlas.storage.sqlite import columns
-from tests.unit.memory.conftest import attempt, memory_over, taken_back, task
+from tests.support.memories import attempt, memory_over, taken_back, task
 
 WHERE = [None, {"success": True}, {"source": {"$in": ["a", "b"]}}, {"source": "nowhere"}]
 

@@ -11,7 +11,7 @@ from atlas.core.settings import RankingWeights
 from atlas.memory.base.ranking import USUAL, Calibration, explain
 from atlas.memory.base.retriever import LiveCalibration
 from atlas.testing import HashEmbedder, ScriptedReranker
-from tests.unit.memory.conftest import attempt, memory_over
+from tests.support.memories import attempt, memory_over
 
 WORDS = "cancel flight refund certificate passenger parse index query retry timeout cache login chart".split()  # noqa: SIM905
 

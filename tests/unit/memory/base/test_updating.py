@@ -21,7 +21,7 @@ from atlas.memory.base.success_rates import (
     replay,
 )
 from atlas.protocols.strategies import SuccessRateUpdater
-from tests.unit.memory.conftest import NOW
+from tests.support.memories import NOW
 
 UPDATERS = [EMASuccessUpdater(), SimpleAverageUpdater(), BayesianUpdater(), RecencyWeightedUpdater()]
 outcomes = st.lists(st.booleans(), min_size=1, max_size=40)

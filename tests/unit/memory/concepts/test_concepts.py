@@ -17,7 +17,7 @@ from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.protocols.memory import ConceptLibrary
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
-from tests.unit.memory.conftest import DictVectorStore
+from tests.support.memories import DictVectorStore
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
 CROP_TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\n"

@@ -13,7 +13,7 @@ from atlas.memory.experience.extraction import ContextExperienceExtractor
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.protocols.memory import ExperienceMemory
 from atlas.testing import HashEmbedder, MemoryVectorStore
-from tests.unit.memory.conftest import NOW, attempt, memory_over, task
+from tests.support.memories import NOW, attempt, memory_over, task
 
 TASKS = ["cancel a flight", "cancel a hotel", "book a flight", "write a poem about rain", "sort a list of numbers"]
 

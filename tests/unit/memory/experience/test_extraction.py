@@ -14,7 +14,7 @@ from atlas.memory.experience.extraction import (
     to_trajectory,
 )
 from atlas.protocols.strategies import ExperienceExtractor
-from tests.unit.memory.conftest import NOW, attempt
+from tests.support.memories import NOW, attempt
 
 TRAJECTORY = Trajectory(
     task=Task("t1", "travel", "Cancel a flight", {"tier": "gold", "bags": [1, 2], "name": "Mia"}),

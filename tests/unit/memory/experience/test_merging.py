@@ -9,7 +9,7 @@ import pytest
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks, Usage
 from atlas.core.types import Outcome
-from tests.unit.memory.conftest import attempt, taken_back, task
+from tests.support.memories import attempt, taken_back, task
 
 
 def last_operation(memory):

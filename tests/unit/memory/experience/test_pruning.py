@@ -13,7 +13,7 @@ from atlas.core.types import Outcome
 from atlas.memory.experience import pruning
 from atlas.memory.experience.pruning import PruneCriteria, PruneSubject, plan_prune
 from atlas.storage.store import Store
-from tests.unit.memory.conftest import NOW, ago, attempt, memory_over, task
+from tests.support.memories import NOW, ago, attempt, memory_over, task
 
 
 def titles(decisions):

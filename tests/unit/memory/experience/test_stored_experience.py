@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import Marks, Usage
 from atlas.core.types import Outcome
 from atlas.testing import HashEmbedder
-from tests.unit.memory.conftest import NOW, attempt, memory_over, task
+from tests.support.memories import NOW, attempt, memory_over, task
 
 
 def test_the_same_text_is_embedded_once_in_a_stores_life(stored):

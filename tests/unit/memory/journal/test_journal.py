@@ -17,7 +17,7 @@ from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.importance import importance_of, score_of, with_feedback
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
-from tests.unit.memory.journals import opened, write
+from tests.support.journals import opened, write
 
 CRASH = "Gen 4 died after 5s. Reason: AssertionError in check_occurences"
 LESSON = "The AssertionError in check_occurences, of which Gen 4 died, had an unsorted pair as its reason"

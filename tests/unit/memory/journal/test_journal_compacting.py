@@ -16,7 +16,7 @@ from atlas.memory.journal.summaries import (
     sentences_of,
 )
 from atlas.testing import HashEmbedder, ScriptedLLM
-from tests.unit.memory.journals import write
+from tests.support.journals import write
 
 FRUITS = ("apple", "pear", "plum", "quince", "cherry", "grape", "melon", "lemon")
 TASTES = ("sour", "sweet", "bitter", "bland")

@@ -9,7 +9,7 @@ import pytest
 from atlas.core.journal_codec import TIERS
 from atlas.core.types import JournalEntry
 from atlas.memory.journal.contexts import N_CONSIDERED
-from tests.unit.memory.journals import write
+from tests.support.journals import write
 
 N_LATER = N_CONSIDERED + 1
 

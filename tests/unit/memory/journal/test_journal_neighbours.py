@@ -9,8 +9,8 @@ from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import JournalEntry
 from atlas.memory.journal import Journal
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
-from tests.unit.memory.conftest import DictVectorStore
-from tests.unit.memory.journals import opened, write
+from tests.support.journals import opened, write
+from tests.support.memories import DictVectorStore
 
 LINES = ("alpha was first", "bravo came next", "charlie came third", "delta came fourth", "echo came fifth")
 

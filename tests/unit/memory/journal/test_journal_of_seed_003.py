@@ -9,7 +9,7 @@ import pytest
 from atlas.core.types import JournalEntry
 from atlas.memory.journal.contexts import N_CONSIDERED
 from atlas.testing import ScriptedLLM
-from tests.unit.memory.journals import write
+from tests.support.journals import write
 
 # §7 Core problems
 

@@ -15,7 +15,7 @@ from atlas.memory.strategies import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStra
 from atlas.protocols.memory import StrategyBank
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
-from tests.unit.memory.conftest import DictVectorStore, attempt
+from tests.support.memories import DictVectorStore, attempt
 
 REFUND = "a customer wants a refund for a cancelled flight"
 

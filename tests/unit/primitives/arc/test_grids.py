@@ -59,7 +59,7 @@ from atlas.primitives.arc.transforms import (
     tile,
     wrap,
 )
-from tests.unit.primitives.conftest import COLORS, FEW, grids
+from tests.support.grids import COLORS, FEW, grids
 
 SYMMETRIES = st.sampled_from(["horizontal", "vertical", "diagonal", "antidiagonal", "rotation"])
 DIRECTIONS = st.sampled_from(["up", "down", "left", "right"])

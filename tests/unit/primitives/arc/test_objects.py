@@ -28,7 +28,7 @@ from atlas.primitives.arc.objects import (
     touches_border,
 )
 from atlas.primitives.arc.transforms import crop, pad
-from tests.unit.primitives.conftest import FEW, grids
+from tests.support.grids import FEW, grids
 
 SMALL = grids(colors=st.integers(0, 2))
 RING = [[1, 1, 1, 1, 1], [1, 0, 1, 0, 1], [1, 1, 1, 1, 1]]

@@ -20,7 +20,7 @@ from atlas.storage.sqlite.ledger import SqliteLedger
 from atlas.storage.sqlite.tables.usage import restore_usage
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
-from tests.unit.storage.conftest import THINGS, Opened, leave_pending, vector_of
+from tests.support.storage.ledgers import THINGS, Opened, leave_pending, vector_of
 
 IDS = ["a", "b", "c", "d"]
 

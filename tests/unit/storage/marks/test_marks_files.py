@@ -16,8 +16,8 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.storage.doctor import examine
 from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.records import Merge
-from tests.unit.storage.conftest import THINGS, Opened, files_in, leave_pending, vector_of, without_privileges
-from tests.unit.storage.forking import fork
+from tests.support.storage.forks import fork
+from tests.support.storage.ledgers import THINGS, Opened, files_in, leave_pending, vector_of, without_privileges
 
 FILE = f"{THINGS}_meta.json"
 MARKED = {"marks": {"a": {"note": "first", "tags": ["red", "blue"]}, "b": {"pinned": True}, "c": {"tags": ["red"]}}}

@@ -8,7 +8,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.storage.plain.collection import PlainCollection, backing
 from atlas.testing import MemoryVectorStore
-from tests.unit.memory.conftest import DictVectorStore
+from tests.support.memories import DictVectorStore
 
 TEXTS = {"a": "cancel a flight", "b": "cancel a hotel", "c": "weather", "d": "sun"}
 VECTORS = np.eye(4, dtype=np.float32)

@@ -12,8 +12,8 @@ from atlas.core.errors import StoreError
 from atlas.core.operations import Marks
 from atlas.storage.doctor import examine
 from atlas.storage.vectors.chroma import IndexUnusable
-from tests.unit.storage.conftest import THINGS, vector_of
-from tests.unit.storage.forking import fork, went_through
+from tests.support.storage.forks import fork, went_through
+from tests.support.storage.ledgers import THINGS, vector_of
 
 
 def test_a_forked_child_reads_and_writes_with_the_parents_store(open_store):

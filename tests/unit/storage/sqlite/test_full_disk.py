@@ -14,7 +14,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.storage.marks.tinydb import AtomicJSONStorage
 from atlas.storage.records import Record
-from tests.unit.storage.conftest import MODEL, THINGS, vector_of
+from tests.support.storage.ledgers import MODEL, THINGS, vector_of
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from atlas.storage.sqlite.ledger import SqliteLedger
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
-from tests.old_schemas import make_version_1, make_version_2, make_version_3, schema_version
-from tests.unit.storage.conftest import THINGS, Opened, files_in, vector_of
+from tests.support.storage.ledgers import THINGS, Opened, files_in, vector_of
+from tests.support.storage.old_schemas import make_version_1, make_version_2, make_version_3, schema_version
 
 TEXTS = {"a": "call getUserById", "b": "数据库连接失败", "c": "the reservation was cancelled"}
 

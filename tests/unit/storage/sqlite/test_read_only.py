@@ -6,7 +6,7 @@ import pytest
 
 from atlas.core.errors import ReadOnlyStore, StoreUnavailable
 from atlas.core.operations import NO_MARKS, Marks
-from tests.unit.storage.conftest import THINGS, files_in, leave_pending, without_privileges
+from tests.support.storage.ledgers import THINGS, files_in, leave_pending, without_privileges
 
 IDS = [f"r{i}" for i in range(12)]
 

@@ -7,7 +7,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
-from tests.unit.storage.conftest import THINGS, vector_of
+from tests.support.storage.ledgers import THINGS, vector_of
 
 
 def test_every_operation_is_in_the_history_newest_first(open_store):

@@ -19,7 +19,7 @@ from atlas.core.operations import Marks
 from atlas.storage.doctor import examine
 from atlas.storage.sqlite.words import keyword_search as words
 from atlas.storage.text.analyzer import query_terms, searchable
-from tests.unit.storage.conftest import THINGS, Opened, vector_of
+from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 VOCABULARY = "cancel flight refund certificate passenger parse index query retry timeout cache login chart".split()  # noqa: SIM905
 

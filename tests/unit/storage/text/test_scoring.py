@@ -15,7 +15,7 @@ from atlas.storage.sqlite.words.postings import read_lengths, read_postings, rea
 from atlas.storage.text import bm25 as scoring
 from atlas.storage.text.analyzer import query_terms
 from atlas.storage.text.bm25 import Postings, Scores
-from tests.unit.storage.conftest import THINGS, vector_of
+from tests.support.storage.ledgers import THINGS, vector_of
 
 VOCABULARY = [f"word{number:02}" for number in range(60)] + ["café", "数据库", "getUserById"]
 

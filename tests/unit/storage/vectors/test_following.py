@@ -12,7 +12,7 @@ from atlas.storage.doctor import examine
 from atlas.storage.store import Store
 from atlas.storage.vectors import vector_search as nearest_module
 from atlas.storage.vectors.chroma import Seal
-from tests.unit.storage.conftest import THINGS, Opened, vector_of
+from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 10**6}
 IDS = [f"r{i}" for i in range(70)]

@@ -8,7 +8,7 @@ from atlas.core.errors import EmbeddingModelMismatch
 from atlas.storage.reembed import reembed
 from atlas.storage.vectors.chroma import Seal
 from atlas.testing import HashEmbedder
-from tests.unit.storage.conftest import THINGS, vector_of
+from tests.support.storage.ledgers import THINGS, vector_of
 
 
 @pytest.mark.parametrize("dimension", [8, 16])

@@ -1,0 +1,132 @@
+"""Refining a retrieved set without a language model: merge near-duplicates, drop noise, order by marginal relevance."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+
+from atlas.core.types import Experience, Task, Vectors
+from atlas.embedding.chunking import encode_whole
+from atlas.embedding.plain import whole_embedder
+from atlas.memory.base.ranking import maximal_marginal_relevance
+from atlas.memory.experience.refinement.decisions import Refined, RefineDecision, standing_for
+from atlas.protocols.infra import Embedder
+
+
+class PassthroughRefineStrategy:
+    """No refinement: the baseline for ablation."""
+
+    async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
+        """Return the experiences as they came."""
+        return experiences
+
+
+class HeuristicRefineStrategy:
+    """Refinement without a language model.
+
+    Two experiences are near-duplicates when their tasks and what was done are both nearly the same. Each group keeps
+    its best attempt, whose metadata lists the others under `merged_from`. Noise is an experience that teaches nothing:
+    no solution, no feedback and no step that says anything.
+    """
+
+    name = "rules"
+    set_size = 64
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        duplicate_similarity: float = 0.95,
+        diversity: float = 0.3,
+        mix_outcomes: bool = True,
+    ) -> None:
+        """Choose how it judges.
+
+        Args:
+            duplicate_similarity: Cosine from which two texts say nearly the same.
+            diversity: See `maximal_marginal_relevance`.
+            mix_outcomes: Whether attempts that ended differently may be near-duplicates. What is read now needs one of
+                them; a store that is to learn needs both.
+        """
+        self._embedder = whole_embedder(embedder)
+        self._duplicate_similarity = duplicate_similarity
+        self._diversity = diversity
+        self._mix_outcomes = mix_outcomes
+
+    async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
+        """Return the experiences worth showing, in the order to show them."""
+        return (await self.explain(experiences, context)).experiences
+
+    async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
+        """Refine with the reason for each experience's fate."""
+        kept = [experience for experience in experiences if not _is_noise(experience)]
+        decisions = [
+            RefineDecision(
+                experience_id=e.id, action="drop", reason="it has no solution, no feedback and no telling step"
+            )
+            for e in experiences
+            if _is_noise(e)
+        ]
+        if not kept:
+            return Refined(experiences=[], decisions=decisions)
+        tasks = await self._embed([experience.embedding_text for experience in kept])
+        deeds = await self._embed([experience.solution_output or experience.feedback or "-" for experience in kept])
+        is_same = np.minimum(tasks @ tasks.T, deeds @ deeds.T) >= self._duplicate_similarity
+        if not self._mix_outcomes:
+            outcomes = np.array([experience.outcome.label for experience in kept])
+            is_same &= outcomes[:, None] == outcomes
+        groups = _groups(is_same)
+        merged = [_merge([kept[position] for position in group]) for group in groups]
+        for group, result in zip(groups, merged, strict=True):
+            decisions += [_decision(kept[position], result, len(group)) for position in group]
+        order = await self._order(merged, context)
+        return Refined(experiences=[merged[position] for position in order], decisions=decisions)
+
+    async def _order(self, experiences: Sequence[Experience], context: Task | None) -> list[int]:
+        vectors = await self._embed([experience.embedding_text for experience in experiences])
+        if context is None:
+            relevance = [1.0 - 0.5 * position / len(experiences) for position in range(len(experiences))]
+        else:
+            query = (await self._embed([context.description]))[0]
+            relevance = [float(value) for value in vectors @ query]
+        return maximal_marginal_relevance(vectors, relevance, diversity=self._diversity)
+
+    async def _embed(self, texts: list[str]) -> Vectors:
+        return await asyncio.to_thread(encode_whole, self._embedder, texts)
+
+
+def _is_noise(experience: Experience) -> bool:
+    said = (
+        experience.solution_output,
+        experience.feedback,
+        *(s.thought + s.action + s.observation for s in experience.steps),
+    )
+    return not any(any(character.isalnum() for character in text) for text in said)
+
+
+def _groups(is_same: np.ndarray) -> list[list[int]]:
+    """Return each item with those near it that no earlier group took.
+
+    Being near the same third item does not join two.
+    """
+    left, groups = list(range(len(is_same))), []
+    while left:
+        group = [item for item in left if is_same[left[0], item] or item == left[0]]
+        left = [item for item in left if item not in group]
+        groups.append(group)
+    return groups
+
+
+def _merge(group: list[Experience]) -> Experience:
+    best = max(group, key=lambda e: ({True: 2, None: 1, False: 0}[e.success], e.created_at))
+    return standing_for(best, [experience for experience in group if experience.id != best.id])
+
+
+def _decision(experience: Experience, result: Experience, size: int) -> RefineDecision:
+    if experience.id == result.id:
+        reason = f"the best of {size} near-duplicates" if size > 1 else "nothing else in the set says the same"
+        return RefineDecision(experience_id=experience.id, action="keep", reason=reason)
+    reason = f"near-duplicate of {result.id[:8]}, the better or newer attempt (outcome: {result.outcome.label})"
+    return RefineDecision(experience_id=experience.id, action="merge", reason=reason, into=result.id)

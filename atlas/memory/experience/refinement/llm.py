@@ -1,0 +1,165 @@
+"""Refining a retrieved set by a language model's judgement, which can do nothing but keep, merge, drop and reorder."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from atlas.core.errors import InvalidInput, LLMError
+from atlas.core.types import Experience, Task
+from atlas.llm.prompts import told_experience
+from atlas.llm.structured_output import as_data, ask, model_name
+from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, Refined, RefineDecision, standing_for
+from atlas.protocols.infra import LLMClient
+
+logger = logging.getLogger(__name__)
+
+SET_CHARACTERS = 24_000
+"""Of all experiences in a prompt, about 8,000 tokens."""
+
+TOKENS_PER_DECISION = 120
+
+SYSTEM = """\
+You refine what an agent's memory returned, before the agent sees it. Exploit what is useful, prune noise, reorganise.
+Give exactly one decision for each experience, each with its reason, a short sentence:
+- keep: it helps. List what is kept in the order in which the agent should read it, most useful first.
+- merge: it says the same as another one that is kept; name that one's id in `into`. Never merge a success into a \
+failure.
+- drop: it is noise, or has nothing to do with the task at hand.
+A failure whose reason is told is worth keeping: it says what to avoid. Keep at least one experience."""
+
+NO_TASK = (
+    "There is no task at hand: the memory itself is tidied. Drop only what would help with no task of the kind, and "
+    "keep attempts that ended differently apart."
+)
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "decisions": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string"},
+                    "action": {"enum": ["keep", "merge", "drop"]},
+                    "into": {"type": "string"},
+                    "reason": {"type": "string", "minLength": 1, "maxLength": 600},
+                },
+                "required": ["id", "action", "reason"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["decisions"],
+    "additionalProperties": False,
+}
+
+_WORTH = {True: 2, None: 1, False: 0}
+
+
+class LLMRefineStrategy:
+    """ReMem's refinement by a language model.
+
+    The memory is never changed: what comes back are the given experiences, fewer or in another order. Where the model
+    gives no usable answer, they come back as they were, and `explain` says why.
+    """
+
+    set_size = 12
+
+    def __init__(self, llm_client: LLMClient) -> None:
+        self.llm = llm_client
+        self.name = model_name(llm_client)
+
+    async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
+        """Return the experiences worth showing, in the order to show them."""
+        return (await self.explain(experiences, context)).experiences
+
+    async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
+        """Refine with the reason for each experience's fate, and for doing nothing where the model failed."""
+        given = {experience.id: experience for experience in experiences}
+        if len(given) < 2:
+            return _unchanged(experiences, "there is nothing to choose from")
+        try:
+            decisions = await ask(
+                self.llm,
+                SYSTEM,
+                _prompt(given, context),
+                schema=SCHEMA,
+                validate=lambda answer: _checked(answer["decisions"], given, mix_outcomes=context is not None),
+                max_tokens=256 + TOKENS_PER_DECISION * len(given),
+            )
+        except LLMError as error:
+            logger.warning("experiences are shown unrefined: %s", error)
+            return _unchanged(experiences, KEPT_UNJUDGED, failure=str(error))
+        return Refined(experiences=_applied(decisions, given), decisions=decisions)
+
+
+def _prompt(given: Mapping[str, Experience], context: Task | None) -> str:
+    told = {name: told_experience(experience) for name, experience in given.items()}
+    task = f"The task at hand:\n{as_data({'task': context.description}, limit=4_000)}" if context else NO_TASK
+    return f"{task}\n\nThe {len(given)} experiences, by id:\n{as_data(told, limit=SET_CHARACTERS)}"
+
+
+def _checked(
+    answer: Sequence[Mapping[str, str]], given: Mapping[str, Experience], *, mix_outcomes: bool
+) -> list[RefineDecision]:
+    """Return the decisions of an answer.
+
+    Args:
+        mix_outcomes: Whether a failure may be merged into a success, as in what an agent is shown, but not in a store.
+
+    Raises:
+        InvalidInput: An id was not given, or has not exactly one decision; nothing is kept; or a merge makes no sense.
+    """
+    decisions = [
+        RefineDecision(
+            experience_id=one["id"],
+            action=one["action"],
+            reason=one["reason"],
+            into=one.get("into", "") if one["action"] == "merge" else "",
+        )
+        for one in answer
+    ]
+    ids = [decision.experience_id for decision in decisions]
+    _refuse("these ids were not given", [name for name in ids if name not in given])
+    _refuse("these have more than one decision", [name for name in given if ids.count(name) > 1])
+    _refuse("these have no decision", [name for name in given if name not in ids])
+    kept = {decision.experience_id for decision in decisions if decision.action == "keep"}
+    if not kept:
+        raise InvalidInput("at least one experience should be kept")
+    for decision in decisions:
+        if decision.action == "merge":
+            _check_merge(given[decision.experience_id], decision.into, kept, given, mix_outcomes=mix_outcomes)
+    return decisions
+
+
+def _check_merge(
+    merged: Experience, into: str, kept: set[str], given: Mapping[str, Experience], *, mix_outcomes: bool
+) -> None:
+    if into not in kept:
+        raise InvalidInput(f"{merged.id!r} should be merged into one that is kept, but into is {into!r}")
+    if _WORTH[merged.success] > _WORTH[given[into].success]:
+        raise InvalidInput(f"{merged.id!r} ended better than {into!r}; merge the worse attempt into the better one")
+    if not mix_outcomes and merged.success != given[into].success:
+        raise InvalidInput(f"{merged.id!r} and {into!r} ended differently; keep such attempts apart")
+
+
+def _refuse(what: str, ids: Sequence[str]) -> None:
+    if ids:
+        raise InvalidInput(f"{what}: {', '.join(repr(name) for name in dict.fromkeys(ids))}")
+
+
+def _applied(decisions: Sequence[RefineDecision], given: Mapping[str, Experience]) -> list[Experience]:
+    merged = [(decision.into, given[decision.experience_id]) for decision in decisions if decision.action == "merge"]
+    return [
+        standing_for(given[kept], [experience for into, experience in merged if into == kept])
+        for kept in (decision.experience_id for decision in decisions if decision.action == "keep")
+    ]
+
+
+def _unchanged(experiences: list[Experience], reason: str, failure: str = "") -> Refined:
+    decisions = [RefineDecision(experience_id=e.id, action="keep", reason=reason) for e in experiences]
+    return Refined(experiences=experiences, decisions=decisions, failure=failure)

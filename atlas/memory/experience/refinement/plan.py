@@ -1,0 +1,218 @@
+"""Refining a store: what would be kept, merged, dropped and reordered, as a plan that can be looked at and applied.
+
+The store is judged in sets of experiences that are alike, as a search would return them together.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from atlas.core.types import Vectors
+from atlas.infra.bridge import run
+from atlas.memory.experience.merging import MergeSubject
+from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, ExplainingStrategy, Refined, RefineDecision
+from atlas.storage.records import NO_MOMENT, Moment
+
+KEEP, MERGE, DROP = "keep", "merge", "drop"
+
+FAILURES_IN_A_ROW = 3
+"""Sets that could not be judged, one after another, after which no other is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedDecision:
+    """The planned fate of one experience, and why."""
+
+    id: str
+    title: str
+    """Untrusted text, as is the reason."""
+
+    outcome: str
+    """`succeeded`, `failed` or `unknown`."""
+
+    action: str
+    """`keep`, `merge` (into `into`) or `drop`."""
+
+    reason: str
+    into: str = ""
+    set_number: int
+    """Of the set that it was judged in. The first is 1."""
+
+    before: int
+    """Its place in the set as it was found. The first is 1."""
+
+    after: int = 0
+    """Its place among those of the set that stay. 0 for one that goes."""
+
+    is_moved: bool = False
+    """True if those that stay are in another order for it."""
+
+    @property
+    def goes(self) -> bool:
+        """True if it would not be in the store any more."""
+        return self.action != KEEP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefinePlan:
+    """A plan to refine. Applying it does exactly this, or nothing if one of the experiences has changed."""
+
+    decisions: tuple[PlannedDecision, ...]
+    """Set by set, each in the order in which it was found."""
+
+    made_by: str
+    """`rules`, or the name of the language model."""
+
+    moment: Moment = NO_MOMENT
+    """The point in the store's history that the plan holds for."""
+
+    n_total: int
+    """Experiences in the store when the plan was made."""
+
+    n_in_scope: int = 0
+    """Experiences that could have been judged. Where that is more than the decisions, the newest were."""
+
+    failures: tuple[str, ...] = ()
+    """Why sets were not judged. What was in them is kept."""
+
+    spent: str = ""
+    """Calls, tokens and their price, or empty where no model was asked."""
+
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """The filter that the experiences passed."""
+
+    made_at: str = ""
+    """As ISO 8601."""
+
+    @property
+    def merged(self) -> tuple[PlannedDecision, ...]:
+        """The ones that others would stand for."""
+        return tuple(decision for decision in self.decisions if decision.action == MERGE)
+
+    @property
+    def dropped(self) -> tuple[PlannedDecision, ...]:
+        """The ones that would go without anything in their place."""
+        return tuple(decision for decision in self.decisions if decision.action == DROP)
+
+    @property
+    def going(self) -> tuple[str, ...]:
+        """The ids of all that would go."""
+        return tuple(decision.id for decision in self.decisions if decision.goes)
+
+    @property
+    def n_moved(self) -> int:
+        """Experiences that stay and would be read in another place."""
+        return sum(decision.is_moved for decision in self.decisions)
+
+    @property
+    def n_sets(self) -> int:
+        """Sets that were judged together."""
+        return len({decision.set_number for decision in self.decisions})
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The groups that are merged, each kept one first."""
+        groups: dict[str, list[str]] = defaultdict(list)
+        for decision in self.merged:
+            groups[decision.into].append(decision.id)
+        return tuple((kept, *ids) for kept, ids in groups.items())
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The ids of all that applying it would change or remove."""
+        return tuple(dict.fromkeys([*(i for group in self.groups for i in group), *self.going]))
+
+    @property
+    def share(self) -> float:
+        """The share of the store that would go, in [0, 1]."""
+        return len(self.going) / self.n_total if self.n_total else 0.0
+
+    @property
+    def reason(self) -> str:
+        """The reason that the history gives."""
+        return f"merged {len(self.merged)} and dropped {len(self.dropped)} of {len(self.decisions)}, by {self.made_by}"
+
+
+def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
+    """Return ids in sets of at most `size`: the first that is left with those nearest to it, and so on.
+
+    Each in given order.
+
+    Args:
+        vectors: Of unit length, one for each id.
+        size: Positive.
+    """
+    left, sets = list(range(len(ids))), []
+    while left:
+        nearness = vectors[left] @ vectors[left[0]]
+        nearest = sorted(range(1, len(left)), key=lambda at: -nearness[at])[: size - 1]
+        chosen = {left[0], *(left[at] for at in nearest)}
+        sets.append([ids[position] for position in left if position in chosen])
+        left = [position for position in left if position not in chosen]
+    return sets
+
+
+class Judging:
+    """Sets under judgement, one after another, and what came of them so far."""
+
+    def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:
+        self.decisions: list[PlannedDecision] = []
+        self.failures: list[str] = []
+        """Why sets were not judged."""
+
+        self._strategy = strategy
+        self._subjects = subjects
+        self._n_sets = self._n_failed = 0
+
+    def judge(self, given: Sequence[str]) -> None:
+        """Judge one more set."""
+        self._n_sets += 1
+        if self._n_failed < FAILURES_IN_A_ROW:
+            refined = run(self._strategy.explain([self._subjects[record_id].experience for record_id in given]))
+        else:
+            refined = _unjudged(given, self._subjects)
+        self._n_failed = self._n_failed + 1 if refined.failure else 0
+        self.failures += [f"Set {self._n_sets} was not judged: {refined.failure}"] if refined.failure else []
+        self.decisions += _planned(self._n_sets, given, refined, self._subjects)
+
+
+def _planned(
+    number: int, given: Sequence[str], refined: Refined, subjects: Mapping[str, MergeSubject]
+) -> list[PlannedDecision]:
+    """Return what a strategy made of one set, in the order in which the set was found. Nothing pinned is dropped."""
+    decided = {decision.experience_id: _allowed(decision, subjects) for decision in refined.decisions}
+    kept = [i for i in given if decided[i].action == KEEP]
+    # What is saved from being dropped has no place in the refined order, so it comes last.
+    order = [e.id for e in refined.experiences if decided[e.id].action == KEEP]
+    order += [i for i in kept if i not in order]
+    return [
+        PlannedDecision(
+            id=i,
+            title=subjects[i].title,
+            outcome=subjects[i].experience.outcome.label,
+            action=decided[i].action,
+            reason=decided[i].reason,
+            into=decided[i].into,
+            set_number=number,
+            before=before,
+            after=order.index(i) + 1 if i in order else 0,
+            is_moved=i in order and order.index(i) != kept.index(i),
+        )
+        for before, i in enumerate(given, start=1)
+    ]
+
+
+def _unjudged(given: Sequence[str], subjects: Mapping[str, MergeSubject]) -> Refined:
+    """Return a set as it is, for one that nobody was asked about."""
+    decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in given]
+    experiences = [subjects[i].experience for i in given]
+    return Refined(experiences=experiences, decisions=decisions, failure="it was not asked about, after such failures")
+
+
+def _allowed(decision: RefineDecision, subjects: Mapping[str, MergeSubject]) -> RefineDecision:
+    if decision.action == DROP and subjects[decision.experience_id].marks.pinned:
+        return replace(decision, action=KEEP, reason=f"it is pinned; else it would go: {decision.reason}")
+    return decision

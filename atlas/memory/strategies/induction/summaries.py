@@ -1,0 +1,194 @@
+"""The gist of an attempt, in a few lines, as far as it can be told without a language model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+from atlas.core.types import Step, Trajectory
+from atlas.memory.strategies.induction.slots import TEXT_CHARACTERS, parse_call
+
+MAX_LINES = 12
+MAX_READ = 200
+"""Of an attempt's lines, from its beginning and its end, that are compared with each other."""
+
+LINE_CHARACTERS = 240
+MAX_LESSONS = 3
+MAX_REFLECTIONS = 30
+MAX_FAULTS = 2
+"""Of those that reflections blame, the latest: earlier ones are often taken back by later ones."""
+
+SAME_WORDS = 0.6
+"""Share of the words of two lessons that both have, from which they say the same."""
+
+MIN_WORDS = 5
+"""Words that a statement needs."""
+
+PROSE_WORDS = 6
+"""Words in a row from which a tool's argument is a thought rather than a value."""
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z{\"'“*\d-])|\n+")
+_PLEASANTRY = re.compile(
+    r"(?:you['’]re welcome|thank you|thanks|sure|certainly|of course|great|no problem|understood|have a |feel free|"
+    r"i['’]m (?:glad|here|sorry|happy)|i (?:can|am here to|will) (?:certainly )?(?:help|assist)|i (?:hope|understand)|"
+    r"if (?:you have|you need|there['’]s|there is)|please (?:let me know|feel free)|is there anything|safe travels|"
+    r"goodbye|take care|i have (?:retrieved|found)|here (?:are|is)|let me )",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"[\w ()]{1,30}: ")
+_MARKUP = re.compile(r"\*\*|^#+ |^[-*] |^\d+\. ", re.MULTILINE)
+_DECISIVE = re.compile(r"\b(?:unfortunately|cannot|can't|not|only|must|policy|eligible|successfully)\b", re.IGNORECASE)
+_FAULT = re.compile(
+    r"^(?:The|This|My) (?:\w+ )?(?:implementation|code|solution|function|approach)\b"
+    r"(?: of (?:the )?\S+(?: function)?)? (?:is|was) (?:\w+ )?(?:incorrect|wrong|flawed|incomplete),?\s*"
+    r"(?:(?:because|as|since)\s+)?"
+)
+_ADVICE = re.compile(
+    r"\b(?:should have|next (?:time|trial|attempt)|I will|did not help|(?:correct|right) (?:approach|formula|way))\b",
+    re.IGNORECASE,
+)
+
+
+def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
+    """Return the tools that were called and what was asked and said, in order.
+
+    The middle of a long attempt is left out.
+    """
+    lines = [_line(step, generalise) for step in trajectory.steps if "\n" not in step.action.strip() or _is_said(step)]
+    told = [line for line in lines if line]
+    counted = [_times(line, len([*run])) for line, run in groupby(told)]
+    n_unread = max(len(counted) - MAX_READ, 0)
+    unique = _without_echoes(counted if not n_unread else [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]])
+    if len(unique) > MAX_LINES:
+        half = MAX_LINES // 2
+        unique = [*unique[:half], f"… {len(unique) - 2 * half + n_unread} more steps …", *unique[-half:]]
+    return unique
+
+
+def reflections_of(trajectory: Trajectory) -> list[str]:
+    """Return what the agent said about earlier tries, the latest ones: thoughts that no action came of."""
+    thoughts = [step.thought.strip() for step in trajectory.steps if not step.action.strip()]
+    return [thought[:TEXT_CHARACTERS] for thought in thoughts if thought][-MAX_REFLECTIONS:]
+
+
+def feedback_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
+    """Return what was said of the attempt, where it is no reflection of the agent's own."""
+    feedback = str(trajectory.metadata.get("feedback", "") or "").strip()
+    if not feedback or reflections_of(trajectory):
+        return []
+    return [f"What was said of it: “{_short(generalise(' '.join(sentences(feedback[:TEXT_CHARACTERS])[:2])))}”"]
+
+
+def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
+    """Return what the attempt's reflections say was wrong before, latest first, each once."""
+    faults = []
+    for thought in reversed(reflections_of(trajectory)):
+        first = sentences(thought)[0]
+        rest, n_found = _FAULT.subn("", first, count=1)
+        if n_found and rest:
+            why = rest if rest.startswith(("when ", "due to ", "for ")) else f"because {rest[0].lower()}{rest[1:]}"
+            faults.append(_short(generalise(why)))
+    return _distinct(faults)[:MAX_FAULTS]
+
+
+def advice_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
+    """Return what the latest reflection says should be done."""
+    thoughts = reflections_of(trajectory)
+    said = [sentence for sentence in sentences(thoughts[-1]) if _ADVICE.search(sentence)] if thoughts else []
+    return _distinct([_short(generalise(sentence)) for sentence in said])[:MAX_LESSONS]
+
+
+def program_of(trajectory: Trajectory) -> str:
+    """Return the last action of several lines: the program, where the attempt gave one."""
+    return next((step.action for step in reversed(trajectory.steps) if "\n" in step.action.strip()), "")
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text. At least one, which may be empty."""
+    found = [" ".join(sentence.split()) for sentence in _SENTENCE.split(_MARKUP.sub("", text).strip())]
+    return [sentence for sentence in found if sentence] or [""]
+
+
+def _line(step: Step, generalise: Callable[[str], str]) -> str:
+    call = parse_call(step.action)
+    if call is not None:
+        return _called_line(*call, generalise)
+    if not step.action.strip():
+        return ""
+    if not _is_said(step):
+        return f"Run `{_short(step.action.split()[0], 60)}`."
+    return _said_line(
+        [sentence for sentence in sentences(step.action[:TEXT_CHARACTERS]) if _tells(sentence)], generalise
+    )
+
+
+def _said_line(said: Sequence[str], generalise: Callable[[str], str]) -> str:
+    """Return what was said that decides something, and what was asked, with what a short question is about."""
+    asked = next((n for n, sentence in enumerate(said) if sentence.endswith("?")), None)
+    statements = [sentence for sentence in said if not sentence.endswith("?")]
+    decisive = next((sentence for sentence in statements if _DECISIVE.search(sentence)), "")
+    told = decisive or (statements[0] if statements and asked is None else "")
+    if asked is not None and not told and asked and len(said[asked].split()) <= PROSE_WORDS + 2:
+        told = said[asked - 1]
+    parts = [f"Say: “{_short(generalise(told))}”"] if told else []
+    return " ".join([*parts, *([f"Ask: “{_short(generalise(said[asked]))}”"] if asked is not None else [])])
+
+
+def _tells(sentence: str) -> bool:
+    """Return whether a sentence says something of the task: no courtesy, line of a list, or heading."""
+    is_listed = sentence.endswith(":") or _LABEL.match(sentence) is not None or len(sentence.split()) < MIN_WORDS
+    return sentence.endswith("?") or not (is_listed or _PLEASANTRY.match(sentence))
+
+
+def _is_said(step: Step) -> bool:
+    """Return whether an action is words to somebody: prose, or what a user answered."""
+    words = step.action.split()
+    return str(step.metadata.get("observation_from", "")).startswith("user") or (
+        len(words) >= PROSE_WORDS and step.action.strip()[:1].isupper() and words[0].isalpha()
+    )
+
+
+def _called_line(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
+    line = f"Call `{name}({', '.join(_argument(key, value) for key, value in arguments.items())})`"
+    thought = next((value for value in arguments.values() if _is_prose(value)), None)
+    return f"{line}." if thought is None else f"{line}: “{_short(generalise(sentences(thought)[0]))}”"
+
+
+def _is_prose(value: Any) -> bool:
+    return isinstance(value, str) and len(re.findall(r"\b[a-z]+\b", value)) >= PROSE_WORDS
+
+
+def _argument(name: str, value: Any) -> str:
+    """Return an argument's name, with its value where that is one of few words, such as `economy`."""
+    is_choice = isinstance(value, bool) or (isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value))
+    return f"{name}={value!r}" if is_choice else name
+
+
+def _times(line: str, n: int) -> str:
+    return line if n == 1 else f"{line.removesuffix('.')} {n} times."
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    kept: list[str] = []
+    for text in texts:
+        if text and not any(_alike(text, other) for other in kept):
+            kept.append(text)
+    return kept
+
+
+def _alike(one: str, other: str) -> bool:
+    words, others = (set(re.findall(r"\w+", text.lower())) for text in (one, other))
+    return len(words & others) >= SAME_WORDS * min(len(words), len(others))
+
+
+def _without_echoes(lines: Sequence[str]) -> list[str]:
+    """Return the lines without those that say nearly what an earlier one said."""
+    said = [line for line in lines if line.startswith(("Say", "Ask"))]
+    distinct = set(_distinct(said))
+    return list(dict.fromkeys(line for line in lines if line in distinct or line not in said))
+
+
+def _short(text: str, characters: int = LINE_CHARACTERS) -> str:
+    return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"

@@ -1,0 +1,172 @@
+"""Strategies from successful attempts without a language model."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import textwrap
+from collections.abc import Sequence
+
+from atlas.core.types import Strategy, Trajectory
+from atlas.core.words import STOP_WORDS
+from atlas.memory.strategies.induction.program_summaries import is_program, program_gist
+from atlas.memory.strategies.induction.slots import QUANTITIES, TEXT_CHARACTERS, Generaliser, parse_call
+from atlas.memory.strategies.induction.summaries import (
+    advice_of,
+    faults_of,
+    feedback_of,
+    program_of,
+    reflections_of,
+    sentences,
+    steps_of,
+)
+
+TEMPLATE = "template"
+TITLE_CHARACTERS = 100
+SITUATION_CHARACTERS = 600
+MIN_CONTENT_WORDS = 3
+"""Words that a situation needs, beside its domain's name: with fewer, it says of nothing when it applies."""
+
+MIN_TOLD_WORDS = 2
+"""The same where reflections tell it, which come to the point."""
+
+MIN_STEPS = 3
+"""Different steps that an attempt without reflections needs: with fewer, there is no way to go about it to tell."""
+
+_EXAMPLES = re.compile(
+    r"^\s*(?:>>>|Examples?\b|For example|def |class |import |from \S+ import|assert |Input:|Output:|Constraints)",
+    re.IGNORECASE,
+)
+_ROLE = re.compile(
+    r"^You(?:'re| are)?\s+(?:['\"]?\{\w+\}['\"]?\s*|[A-Z]\w+\s+(?=\{)){1,3}(?:\([^)]*\))?[\s,.]*(?:and\s+)?",
+    re.IGNORECASE,
+)
+_WANTED = re.compile(
+    r"(?:First, )?(?:You (?:also )?(?:want|need|would like|wish|try) to|Your task is to|"
+    r"Write an? (?:python )?(?:function|program)(?: to(?: that)?| that| which)?)\s+",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"(?:the task (?:is|was|says) to|I was supposed to) ([^.]{1,300})\.", re.IGNORECASE)
+_PLAN = re.compile(r"my plan was to ([^.]{1,300})\.", re.IGNORECASE)
+_STUCK = re.compile(r"(stuck in a loop)(?: in which I (?:continually )?([^.]{1,300}))?\.", re.IGNORECASE)
+
+
+class TemplateStrategyAbstractor:
+    """Makes strategies by pattern, without a language model, and says so in what it writes.
+
+    The situation is the task with its particulars as parameters, or, where the task's text says nothing, what the
+    attempt's reflections say that it was about. The suggestion holds what reflections blamed and advised, or the steps
+    that were taken.
+    """
+
+    async def abstract(self, trajectory: Trajectory) -> Strategy | None:
+        """Return the strategy of a successful attempt, or None where it failed, is too specific, or says too little."""
+        return await asyncio.to_thread(_abstracted, trajectory)
+
+
+def _abstracted(trajectory: Trajectory) -> Strategy | None:
+    if trajectory.outcome.success is not True:
+        return None
+    generalise = Generaliser(trajectory.steps, keep=QUANTITIES if is_program(program_of(trajectory)) else ())
+    situation = _situation(trajectory, generalise)
+    lines = _suggestion(trajectory, generalise)
+    if not situation or not lines:
+        return None
+    suggestion = "\n".join(lines)
+    return Strategy(
+        title=_title(situation),
+        situation=situation,
+        suggestion=suggestion,
+        parameters=generalise.parameters(situation, suggestion),
+        rationale=_rationale(trajectory),
+        sources=(trajectory.id,),
+        metadata={"derived_by": TEMPLATE, "domain": trajectory.task.domain, "task_id": trajectory.task.id},
+    )
+
+
+def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
+    told, domain = _of_task(trajectory.task.description, generalise), trajectory.task.domain
+    if _n_content_words(told, domain) >= MIN_CONTENT_WORDS:
+        return told
+    told = _of_reflections(reflections_of(trajectory), generalise)
+    if _n_content_words(told, domain) < MIN_TOLD_WORDS:
+        return ""
+    return f"In {domain}: {told}" if domain else told
+
+
+def _of_task(description: str, generalise: Generaliser) -> str:
+    """Return the prose of a task, without examples, and without sentences on who the agent is."""
+    prose: list[str] = []
+    for line in description[:TEXT_CHARACTERS].splitlines():
+        if _EXAMPLES.match(line) and prose:
+            break
+        if not _EXAMPLES.match(line):
+            prose.append(line)
+    told = _ROLE.sub("", generalise(" ".join(" ".join(prose).split())))
+    kept = [sentence for sentence in sentences(told) if _n_content_words(sentence)]
+    return _whole(kept)
+
+
+def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
+    """Return what the attempt was about, as the latest reflection that says so tells it."""
+    for pattern in (_ASKED, _PLAN, _STUCK):
+        for thought in reversed(thoughts):
+            found = pattern.search(thought)
+            if found:
+                told = ": ".join(part for part in found.groups() if part)
+                return generalise(told)[:SITUATION_CHARACTERS].removesuffix(".") + "."
+    return ""
+
+
+def _whole(parts: Sequence[str]) -> str:
+    """Return as many sentences as there is room for, at least the first."""
+    told = parts[0] if parts else ""
+    for part in parts[1:]:
+        if len(told) + len(part) >= SITUATION_CHARACTERS:
+            break
+        told = f"{told} {part}"
+    told = told[:SITUATION_CHARACTERS]
+    return told[:1].upper() + told[1:]
+
+
+def _suggestion(trajectory: Trajectory, generalise: Generaliser) -> list[str]:
+    faults, advice = faults_of(trajectory, generalise), advice_of(trajectory, generalise)
+    steps, feedback = steps_of(trajectory, generalise), feedback_of(trajectory, generalise)
+    if not (faults or advice or feedback) and len(steps) < MIN_STEPS:
+        return []
+    failed = [f"It failed before {fault}" for fault in faults]
+    code = program_gist(program_of(trajectory))
+    worked = ["What worked:", textwrap.indent(code, "    ")] if code else []
+    return [*failed, *advice, *feedback, *worked, *(f"{n}. {step}" for n, step in enumerate(steps, start=1))]
+
+
+def _rationale(trajectory: Trajectory) -> str:
+    n_calls = sum(parse_call(step.action) is not None for step in trajectory.steps)
+    n_reflections = len(reflections_of(trajectory))
+    made_of = [
+        f"{len(trajectory.steps)} step{'' if len(trajectory.steps) == 1 else 's'}",
+        *([f"{n_calls} tool call{'' if n_calls == 1 else 's'}"] if n_calls else []),
+        *(
+            [f"{n_reflections} reflection{'' if n_reflections == 1 else 's'} on earlier failures"]
+            if n_reflections
+            else []
+        ),
+    ]
+    return (
+        f"It succeeded once, in an attempt at {trajectory.task.id} ({', '.join(made_of)}). "
+        "Derived by pattern, without a language model: nobody has judged why it worked."
+    )
+
+
+def _n_content_words(text: str, domain: str = "") -> int:
+    words = set(re.findall(r"[^\W\d_]{2,}", re.sub(r"\{\w+\}", " ", text).lower()))
+    return len(words - STOP_WORDS - {"task", *re.findall(r"[^\W\d_]+", domain.lower())})
+
+
+def _title(situation: str) -> str:
+    """Return the first sentence that says what is wanted, else the first, without the words that lead to it."""
+    said = sentences(situation)
+    chosen = next((sentence for sentence in said if _WANTED.match(sentence)), said[0])
+    told = _WANTED.sub("", chosen).removesuffix(".")
+    title = told[:1].upper() + told[1:]
+    return title if len(title) <= TITLE_CHARACTERS else f"{title[: TITLE_CHARACTERS - 1].rstrip()}…"

@@ -1,0 +1,73 @@
+"""The dashboard as a server of its own, and commands as a person would run them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import atlas.cli
+from tests.support.repository import REPOSITORY
+from tests.support.stores import MODEL
+
+GIVE_UP_SECONDS = 120
+"""How long anything may take before a test calls it broken; far above what it takes on a busy machine."""
+
+
+Serve = Callable[[Path], str]
+"""Points the dashboard to a store; its address."""
+
+
+@contextmanager
+def dashboard(store: Path, **environment: str) -> Iterator[str]:
+    """Serve a dashboard of its own on a store; its address."""
+    port = free_port()
+    process = launch(store, port, environment)
+    wait_until_healthy(process, port)
+    yield f"http://127.0.0.1:{port}"
+    process.send_signal(signal.SIGTERM)
+    process.wait(GIVE_UP_SECONDS)
+
+
+def launch(store: Path, port: int, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Start a dashboard on a port."""
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    surroundings = {**os.environ, "ATLAS_STORE": str(store), **environment}
+    return subprocess.Popen(command, cwd=REPOSITORY, env=surroundings)
+
+
+def wait_until_healthy(process: subprocess.Popen[bytes], port: int) -> None:
+    """Return as soon as a dashboard answers."""
+    deadline = time.monotonic() + GIVE_UP_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the dashboard ended before it answered; its output says why"
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5):
+                return
+        except (urllib.error.URLError, TimeoutError):
+            time.sleep(0.1)
+    pytest.fail("the dashboard does not answer")
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def run_atlas(store: Path, *words: str) -> None:
+    """Run a command as a person would on a store of the bundled embedding model."""
+    with pytest.MonkeyPatch.context() as surroundings:
+        surroundings.setenv("ATLAS_EMBEDDING_MODEL", MODEL)
+        assert atlas.cli.main(["--store", str(store), *words]) == 0

@@ -1,0 +1,47 @@
+"""Tables in the browser are drawn on a canvas: their text is in its accessible twin, and a click is a place on it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.browser.page import settle
+
+ROW_PIXELS = 35
+TICK_PIXELS = 16
+
+
+def rows(page: Page, table: int = 0) -> Locator:
+    """Return the rows of a table, without its header."""
+    return page.get_by_test_id("stDataFrame").nth(table).locator("tbody tr")
+
+
+def expect_row(page: Page, text: str, table: int = 0) -> None:
+    """Wait until a table shows a text."""
+    expect(rows(page, table).filter(has_text=text).first).to_be_attached()
+
+
+def click_row(page: Page, text: str, table: int = 0) -> None:
+    """Click the first row that holds a text, in the middle of the table."""
+    position = row_of(page, text, table)
+    frame = page.get_by_test_id("stDataFrame").nth(table)
+    box = frame.bounding_box()
+    assert box is not None
+    frame.click(position={"x": box["width"] / 2, "y": ROW_PIXELS * (position + 1.5)})
+
+
+def tick_row(page: Page, text: str, table: int = 0) -> None:
+    """Tick the box beside the first row that holds a text."""
+    tick(page, row_of(page, text, table), table)
+
+
+def tick(page: Page, position: int, table: int = 0) -> None:
+    """Tick the box beside a row, the first being 0."""
+    frame = page.get_by_test_id("stDataFrame").nth(table)
+    frame.click(position={"x": TICK_PIXELS, "y": ROW_PIXELS * (position + 1.5)})
+
+
+def row_of(page: Page, text: str, table: int = 0) -> int:
+    """Return which row of a table at rest is the first that holds a text."""
+    expect_row(page, text, table)
+    settle(page)
+    return [text in row for row in rows(page, table).all_text_contents()].index(True)

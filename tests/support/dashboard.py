@@ -1,0 +1,120 @@
+"""The dashboard without a browser: how a page is opened, and what it shows."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Node
+
+from pages.components.lists.selection import Selection
+
+PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history"]
+RUN_SECONDS = 120
+"""How long a page may take before a test gives up on it."""
+
+
+def assert_no_problem(app: AppTest) -> None:
+    """Nothing on the page is an error."""
+    assert not app.exception
+    assert not app.error
+
+
+def said(app: AppTest) -> str:
+    """All plain sentences of a page."""
+    kinds = (app.text, app.caption, app.markdown, app.info, app.warning)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def texts(app: AppTest) -> list[str]:
+    return [element.value for element in app.text]
+
+
+def of_type(app: AppTest, kind: str) -> list[Any]:
+    """Elements that the tests' own framework has no list of."""
+    return [node for node in app._tree if getattr(node, "type", "") == kind]
+
+
+def box(app: AppTest, noun: str, name: str) -> Any:
+    """The box of the form that edits something of a kind, by the field that it is of."""
+    boxes = [*app.text_area, *app.text_input, *app.number_input]
+    keys = {str(one.key): one for one in boxes}
+    [found] = [one for key, one in keys.items() if key.startswith(f"{noun}_edit_") and key.endswith(f"_{name}")]
+    return found
+
+
+def selecting(page: str, app: AppTest, *ids: str) -> AppTest:
+    """The page of a kind with some of it selected in its list."""
+    app.session_state[f"selection_{page}"] = Selection(tuple(ids), f"rows on {page.capitalize()}", 1)
+    return app.run()
+
+
+class Dashboard(Protocol):
+    """Opens a page on a store."""
+
+    def __call__(self, store: Path, page: str, *, read_only: bool = False, **query: str) -> AppTest: ...
+
+
+def run_until(app: AppTest, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + RUN_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.3)
+        app.run()
+
+
+def caption(app: AppTest) -> str:
+    """What the page says above its list, without the invitation to click."""
+    said = next(element.value for element in app.caption if " experience" in element.value)
+    return str(said.removesuffix(". Click one to open it."))
+
+
+def table(app: AppTest):
+    """The list."""
+    return app.dataframe[0].value
+
+
+def tasks(app: AppTest) -> list[str]:
+    """The tasks of the list, from the top."""
+    return list(table(app)["task"])
+
+
+def shown_code(app: AppTest) -> str:
+    return "\n".join(code.value for code in app.code)
+
+
+def domain_numbers(app: AppTest) -> list[int]:
+    """The numbers of the domains, worst first."""
+    return [row.number for row in app.session_state["map_sheet"].domains]
+
+
+def counted_on(app: AppTest) -> int:
+    """How many experiences a page and the bar beside it say there are, which must be the same."""
+    words = [element.value.strip("*").split()[0] for element in app.sidebar.markdown if " experience" in element.value]
+    words += [metric.value for metric in app.metric if metric.label == "Experiences"]
+    words += [caption.value.split()[0] for caption in app.caption if " experiences · " in caption.value]
+    (counted,) = {int(word.replace(",", "")) for word in words}
+    return counted
+
+
+def cards(app: AppTest) -> list[dict[str, Any]]:
+    """What the cards of a page show, from the top."""
+    drawn: list[dict[str, Any]] = []
+
+    def look(node: Node) -> None:
+        for child in getattr(node, "children", {}).values():
+            look(child)
+        if getattr(node, "type", "") == "bidi_component" and node.proto.component_name.endswith("hit_card"):
+            drawn.append(json.loads(node.proto.json))
+
+    look(app._tree)
+    return drawn
+
+
+def text_of(card: dict[str, Any]) -> str:
+    """The passage of a card."""
+    return "".join(text for text, _ in card["pieces"])

@@ -1,0 +1,36 @@
+"""Stores to open the pages on: made quickly, of the embedding model that the dashboard opens them with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import atlas
+from atlas.core.types import JournalEntry
+from atlas.testing import HashEmbedder
+
+MODEL = "all-MiniLM-L6-v2"
+DIMENSION = 384
+
+
+def opened_store(path: Path) -> atlas.MemorySystem:
+    """The store at a path, beside the dashboard's own view of it."""
+    return atlas.open_memory(path, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings())
+
+
+def make_store(path: Path, trajectories: Iterable[atlas.Trajectory] = ()) -> list[str]:
+    """A store at a path; the ids of its experiences."""
+    with opened_store(path) as memory:
+        return memory.experience.store_many(trajectories)
+
+
+def make_library(path: Path, *concepts: atlas.CodeConcept) -> list[str]:
+    """A store with these concepts at a path; their ids."""
+    with opened_store(path) as memory:
+        return [memory.concepts.add_many([one])[0] for one in concepts]
+
+
+def make_journal(path: Path, *entries: JournalEntry) -> list[str]:
+    """A store with these entries at a path; their ids."""
+    with opened_store(path) as memory:
+        return memory.journal.add_entries(entries)
