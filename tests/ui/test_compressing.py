@@ -62,7 +62,9 @@ def test_what_was_found_is_shown_with_its_proof_and_both_versions(dashboard: Das
     found = compress_store(store)
     app = dashboard(store, "curate", **COMPRESS)
     after = found.tokens_after + found.tokens_library
-    assert f"**1 function in 4 programs: {found.tokens_before} tokens become {after}, counting the library's" in said(app)
+    assert f"**1 function in 4 programs: {found.tokens_before} tokens become {after}, counting the library's" in said(
+        app
+    )
     assert "4 programs rewritten. Tests run the new code in 4 of them, and 4 of those did the same" in said(app)
     row = app.dataframe[0].value.iloc[0]
     assert (row["n_programs"], row["n_tasks"], row["verified"]) == (4, 4, "4 of 4")
