@@ -64,7 +64,7 @@ class Settings:
     """ATLAS_EMBEDDING_MODEL: a model's name. Empty means the store's own, or the default for a new store."""
 
     device: str = "auto"
-    """ATLAS_DEVICE: `auto`, `cpu`, `cuda` or `mps`."""
+    """ATLAS_DEVICE: `auto` and `cpu` run the model on the processor, `cuda` or `mps` on a GPU."""
 
     cache: Path = field(default_factory=lambda: user_cache())
     """ATLAS_CACHE: directory of exported embedding models, which all stores share. By default the user's own."""
