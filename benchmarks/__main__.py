@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks import (
     compressing,
     counting,
+    encoding,
     journal,
     mapping,
     remembering,
@@ -27,6 +28,7 @@ from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "storing": storing.figures,
+    "encoding": encoding.figures,
     "searching": searching.figures,
     "retrieving": retrieving.figures,
     "remembering": remembering.figures,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import atlas
 from atlas.core.operations import Marks
-from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
+from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder, bundled_weights
 from atlas.infra.clock import SystemClock
 from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.sqlite.ledger import SqliteLedger
@@ -36,8 +36,12 @@ def figures() -> Iterator[Figure]:
 
 def _ingestion() -> Iterator[Figure]:
     """Embed the same texts in the same batches on both sides. Ours also stores them durably."""
+    from sentence_transformers import SentenceTransformer
+
     embedder = SentenceTransformerEmbedder(BUNDLED)
     embedder.encode_batch(task_texts(64, seed=9))
+    model = SentenceTransformer(str(bundled_weights()), device="cpu")
+    model.encode(task_texts(64, seed=9))
     texts = task_texts(N_TEXTS)
     attempts = [
         atlas.Trajectory(atlas.Task(f"t{i}", "", text), (atlas.Step("", "print(1)", "1"),), atlas.Outcome(i % 3 > 0))
@@ -47,15 +51,15 @@ def _ingestion() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         memory = atlas.open_memory(Path(scratch), embedder=embedder)
         for start in range(0, N_TEXTS, 250):  # in turns, so that noise falls on both alike
-            raw += _seconds(partial(embedder.encode_batch, texts[start : start + 250]))
+            raw += _seconds(partial(model.encode, texts[start : start + 250]))
             ours += _seconds(partial(memory.experience.store_many, attempts[start : start + 250]))
         closing = _seconds(memory.close)
     yield Figure(
-        what=f"ingestion of {N_TEXTS:,} attempts, beside `encode` alone (texts a second)",
+        what=f"ingestion of {N_TEXTS:,} attempts, beside `SentenceTransformer.encode` alone (texts a second)",
         ours=N_TEXTS / ours,
         baseline=N_TEXTS / raw,
         unit="/s",
-        aim="ratio ≥ 0.95",
+        aim="ratio ≥ 1.5",
     )
     yield Figure(
         what="the same, with closing the store",

@@ -76,7 +76,7 @@ def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
         timeout_seconds=settings.hub_timeout_seconds,
         announce=lambda text: print(text, file=sys.stderr),
     )
-    return SentenceTransformerEmbedder(choice.name, settings.device, settings.batch_size)
+    return SentenceTransformerEmbedder(choice.name, settings.device, settings.batch_size, settings.cache)
 
 
 @contextmanager

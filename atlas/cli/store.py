@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
 from atlas.cli.common import add_command, opened, progress_bar, safe
 from atlas.core.settings import Settings
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.importers.sample import is_new, load_sample
 from atlas.memory.open import open_storage, reembed_store
 from atlas.storage.backup import backup, restore
@@ -40,7 +42,14 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
             f"{memory.storage.path}: {len(memory.experience)} experiences, "
             f"embedding model {model.name if model else 'not chosen'}"
         )
+        if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
+            embedder.prepare(_announce_step)
+            print(f"the embedding model is run by {safe(embedder.engine)}")
     return 0
+
+
+def _announce_step(step: str) -> None:
+    print(f"preparing the embedding model, once: {step} …", file=sys.stderr, flush=True)
 
 
 def _status(options: argparse.Namespace, settings: Settings) -> int:
@@ -48,6 +57,8 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         model = memory.storage.model
         print(f"store            {memory.storage.path}")
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
+        if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
+            print(f"run by           {safe(embedder.engine)}")
         print(f"concepts         {len(memory.concepts)}")
         print(f"strategies       {len(memory.strategies)}")
         print(f"experiences      {len(memory.experience)}")

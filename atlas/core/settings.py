@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import platformdirs
+
 from atlas.core.errors import InvalidInput
 
 
@@ -62,7 +64,10 @@ class Settings:
     """ATLAS_EMBEDDING_MODEL: a model's name. Empty means the store's own, or the default for a new store."""
 
     device: str = "auto"
-    """ATLAS_DEVICE: `auto`, `cpu`, `cuda` or `mps`."""
+    """ATLAS_DEVICE: `auto` and `cpu` run the model on the processor, `cuda` or `mps` on a GPU."""
+
+    cache: Path = field(default_factory=lambda: user_cache())
+    """ATLAS_CACHE: directory of exported embedding models, which all stores share. By default the user's own."""
 
     batch_size: int = 32
     """ATLAS_BATCH_SIZE: texts embedded at once."""
@@ -138,6 +143,11 @@ class Settings:
             if environ.get(f"ATLAS_{option.name.upper()}") and option.name != "ranking"
         }
         return cls(**given)
+
+
+def user_cache() -> Path:
+    """Return the directory that ATLAS_CACHE names, or the user's own for what can be made again."""
+    return Path(os.environ.get("ATLAS_CACHE") or platformdirs.user_cache_path("atlas-memory"))
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:

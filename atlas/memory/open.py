@@ -164,7 +164,7 @@ def open_storage(*, settings: Settings, read_only: bool = False, create: bool = 
 
 def reembed_store(settings: Settings, model: str, on_progress: Progress | None = None) -> int:
     """Embed a whole store again with another model, and bind it to that one and return how many texts there were."""
-    embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size)
+    embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size, settings.cache)
     with open_storage(settings=settings, create=False) as storage:
         n_texts = reembed(storage.ledger, embedder, on_progress)
         storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
@@ -180,7 +180,7 @@ def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], 
         if not settings.embedding_model:
             announce(choice.announcement)
         name = choice.name
-    return SentenceTransformerEmbedder(name, settings.device, settings.batch_size)
+    return SentenceTransformerEmbedder(name, settings.device, settings.batch_size, settings.cache)
 
 
 def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None) -> None:

@@ -6,14 +6,16 @@ import random
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from atlas.embedding.chunking import MAX_WINDOWS, best_passage, encode_documents
-from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
+from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder, bundled_weights
 
 DRAW = random.Random(4)
+SAMPLE = Path(__file__).resolve().parents[3] / "sample_data"
 WINDOW = 256
 """Word pieces that MiniLM reads, with the two that it adds."""
 
@@ -43,8 +45,7 @@ def embedder():
 @pytest.fixture(scope="module")
 def n_pieces(embedder):
     """How many word pieces the model makes of a text, were there no window."""
-    tokenizer = embedder._loaded().tokenizer
-    return lambda text: len(tokenizer(text, truncation=False, verbose=False)["input_ids"])
+    return lambda text: embedder.count_tokens(text) + 2
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -122,6 +123,15 @@ def test_windows_of_short_texts_import_no_torch():
         "E().windows('short'); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_vectors_stored_by_sentence_transformers_stay_those_of_the_model(embedder):
+    from sentence_transformers import SentenceTransformer  # only here: it takes seconds
+
+    lines = [line for file in sorted(SAMPLE.glob("*.jsonl")) for line in file.read_text(encoding="utf-8").splitlines()]
+    texts = [text[start:end] for text in lines[::10] for start, end in embedder.windows(text)[:2]]
+    stored = SentenceTransformer(str(bundled_weights()), device="cpu").encode(texts, normalize_embeddings=True)
+    assert np.abs(embedder.encode_batch(texts) - stored).max() < 1e-5
 
 
 def test_tokens_are_counted_beyond_the_window(embedder):

@@ -1,0 +1,28 @@
+"""The seam between the embedder and what computes its vectors: a graph in onnxruntime, or sentence-transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from atlas.core.types import Vectors
+
+
+class Encoder(Protocol):
+    """A loaded model."""
+
+    dimension: int
+    """Length of its vectors."""
+
+    window: int | None
+    """Most word pieces that it reads of a text, special ones counted. None if it has no limit."""
+
+    tokenizer: Any
+    """Its tokenizer, of the package `tokenizers`. None if it is of another kind."""
+
+    query_prompt: str
+    """Text that its configuration puts before a question."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, of unit length, shape (n, dim)."""
+        ...

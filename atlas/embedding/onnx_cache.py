@@ -1,0 +1,255 @@
+"""Exported models in the user's cache directory, which all stores and processes share.
+
+    CACHE/encoders/KEY/         a model's graph, its tokenizer and what is to be known of them
+    CACHE/encoders/KEY.problem  why it could not be exported, and by which versions of the libraries
+    CACHE/encoders/KEY.lock     held by the process that exports it
+    CACHE/keys/…                keys of files that were read once, by their paths, sizes and times
+
+The key is a checksum over the model's files and the exporter's version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from atlas.embedding.onnx_encoder import GRAPH, DamagedExport, OnnxEncoder
+
+logger = logging.getLogger(__name__)
+
+EXPORTER = "1"
+"""Version of what is exported. Another one exports every model again."""
+
+LIMIT_SECONDS = 900.0
+"""Longest time that an export may take, or that another process's is waited for."""
+
+_FILES = {".json", ".txt", ".model", ".safetensors", ".bin", ".py"}
+"""Suffixes of the files that make a model what it is."""
+
+_SKIPPED = {"onnx", "openvino", ".cache", ".git"}
+"""Directories beside a model that sentence-transformers does not read."""
+
+_SEAL = "seal.json"
+"""File that holds size, time and checksum of the graph. It is written last."""
+
+_LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxruntime")
+_ROOM = 5
+"""Free space that an export needs, as a multiple of the model's size."""
+
+_RETRY_SECONDS = 86_400.0
+"""Time after which an export that failed is tried once more: memory or a disk may have been short."""
+
+_STALE_SECONDS = 3_600.0
+"""Age from which a directory that an export left unfinished is removed."""
+
+
+class NotExported(Exception):
+    """There is no graph of a model. Its text says why."""
+
+
+class OnnxCache:
+    """The exports that lie in one cache directory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def key(self, files: Path) -> str:
+        """Return the key of a model whose files lie in a directory. They are read once, until they change."""
+        found = sorted(_model_files(files))
+        states = [(str(file), (state := file.stat()).st_size, state.st_mtime_ns) for file in found]
+        remembered = self.path / "keys" / _digest(EXPORTER, json.dumps(states))
+        with suppress(OSError):
+            if len(key := remembered.read_text(encoding="ascii")) == 32:
+                return key
+        key = _digest(EXPORTER, *(f"{file.relative_to(files)} {_checksum(file)}" for file in found))
+        with suppress(OSError):  # reading them again next time costs less than a second
+            remembered.parent.mkdir(parents=True, exist_ok=True)
+            beside = remembered.with_suffix(f".{os.getpid()}")
+            beside.write_text(key, encoding="ascii")
+            beside.replace(remembered)
+        return key
+
+    def find(self, key: str) -> Path | None:
+        """Return the directory of an export that is whole, or None."""
+        directory = self.path / "encoders" / key
+        try:
+            seal = json.loads((directory / _SEAL).read_text(encoding="utf-8"))
+            is_whole = _state(directory / GRAPH) == seal["state"] or _checksum(directory / GRAPH) == seal["sha256"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return directory if is_whole else None
+
+    def has(self, files: Path) -> bool:
+        """Say whether there is an export of a model, whose files lie in a directory.
+
+        Raises:
+            NotExported: There is none, and will be none.
+        """
+        key = self.key(files)
+        if self.find(key) is None:
+            self._check(key)
+            self._make_room(files)
+            return False
+        return True
+
+    def load(self, model: str, files: Path, batch_size: int, announce: Callable[[str], None]) -> OnnxEncoder:
+        """Return a model from its export, which a process of its own makes if there is none that is whole.
+
+        Args:
+            model: The name that sentence-transformers loads it by.
+            files: Directory of its files.
+            batch_size: Most texts embedded at once.
+            announce: Told each step of an export.
+
+        Raises:
+            NotExported: It cannot be exported.
+        """
+        key = self.key(files)
+        if found := self.find(key):
+            try:
+                return OnnxEncoder(found, batch_size)
+            except DamagedExport as error:
+                logger.warning("the export in %s is made once more, because %s", found, error)
+                shutil.rmtree(found, ignore_errors=True)
+        self._check(key)
+        try:
+            return OnnxEncoder(self._make(key, model, files, announce), batch_size)
+        except DamagedExport as error:
+            raise NotExported(f"its export cannot be loaded: {error}") from error
+
+    def _check(self, key: str) -> None:
+        """Raise `NotExported` if a package is missing, or an export by the same libraries failed a short time ago."""
+        missing = [name for name in ("onnx", "onnxruntime", "tokenizers") if find_spec(name) is None]
+        if missing:
+            raise NotExported(f"an export needs what is not installed: pip install {' '.join(missing)}")
+        file = self._problem_file(key)
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            noted = json.loads(file.read_text(encoding="utf-8"))
+            if noted["versions"] == _versions() and time.time() - file.stat().st_mtime < _RETRY_SECONDS:
+                raise NotExported(str(noted["problem"]))
+
+    def _make(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
+        self._make_room(files)
+        try:
+            with self._writing(), FileLock(self.path / "encoders" / f"{key}.lock", timeout=LIMIT_SECONDS):
+                return self.find(key) or self._export(key, model, announce)  # another process may have made it
+        except Timeout as error:
+            raise NotExported("another process has been exporting it for too long") from error
+
+    def _export(self, key: str, model: str, announce: Callable[[str], None]) -> Path:
+        directory = self.path / "encoders" / key
+        beside = directory.with_name(f".{key}.{uuid4().hex}")
+        beside.mkdir()
+        try:
+            _run_exporter(model, beside, announce)
+            seal = {"state": _state(beside / GRAPH), "sha256": _checksum(beside / GRAPH)}
+            (beside / _SEAL).write_text(json.dumps(seal), encoding="utf-8")
+            shutil.rmtree(directory, ignore_errors=True)  # a damaged one
+            beside.rename(directory)
+        except NotExported as error:
+            noted = {"problem": str(error), "versions": _versions()}
+            self._problem_file(key).write_text(json.dumps(noted), encoding="utf-8")
+            raise
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+        self._problem_file(key).unlink(missing_ok=True)
+        return directory
+
+    def _make_room(self, files: Path) -> None:
+        """Remove what killed exports left behind, and raise `NotExported` if there is no room for another."""
+        encoders = self.path / "encoders"
+        with self._writing():
+            encoders.mkdir(parents=True, exist_ok=True)
+            for left in encoders.glob(".*.*"):
+                if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
+            free = shutil.disk_usage(encoders).free
+        needed = _ROOM * sum(file.stat().st_size for file in _model_files(files))
+        if free < needed:
+            raise NotExported(
+                f"{encoders} has {free / 2**20:.0f} MB free, and an export needs {needed / 2**20:.0f} MB; "
+                "make room, or name another directory in ATLAS_CACHE"
+            )
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raise `NotExported` if the cache cannot be written."""
+        try:
+            yield
+        except Timeout:
+            raise
+        except OSError as error:
+            raise NotExported(
+                f"the cache directory {self.path} cannot be written ({error.strerror or error}); "
+                "name another one in ATLAS_CACHE"
+            ) from error
+
+    def _problem_file(self, key: str) -> Path:
+        return self.path / "encoders" / f"{key}.problem"
+
+
+def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) -> None:
+    """Export a model in a process of its own, which takes torch and its memory with it when it ends."""
+    command = [sys.executable, "-m", "atlas.embedding.onnx_export", model, str(directory)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    last: dict[str, Any] = {}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        limit = threading.Timer(LIMIT_SECONDS, process.kill)
+        limit.daemon = True
+        limit.start()
+        try:
+            for line in process.stdout or ():
+                with suppress(ValueError):  # libraries print what they like
+                    last = json.loads(line)
+                    if "step" in last:
+                        announce(last["step"])
+        finally:
+            limit.cancel()
+    if process.returncode:
+        raise NotExported(last.get("problem") or f"its export ended with status {process.returncode}")
+
+
+def _model_files(directory: Path) -> Iterable[Path]:
+    for file in directory.rglob("*"):
+        if file.suffix in _FILES and not _SKIPPED & set(file.relative_to(directory).parts) and file.is_file():
+            yield file
+
+
+def _state(file: Path) -> list[int]:
+    state = file.stat()
+    return [state.st_size, state.st_mtime_ns]
+
+
+def _checksum(file: Path) -> str:
+    with file.open("rb") as read:
+        return hashlib.file_digest(read, "sha256").hexdigest()
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:32]
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

@@ -1,0 +1,137 @@
+"""An exported model in onnxruntime as the encoder: half a second to the first vector, and no torch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.types import Vectors
+
+GRAPH = "graph.onnx"
+TOKENIZER = "tokenizer.json"
+FACTS = "encoder.json"
+
+VECTORS = "sentence_embedding"
+TOKEN_VECTORS = "token_embeddings"
+"""Output of the graph with one vector for each word piece, for late interaction."""
+
+_PIECES_IN_BATCH = 512
+"""Most word pieces of a batch, padding counted.
+
+Larger batches cost more for each text, since what they hold between layers no longer fits the processor's cache.
+Smaller ones of short texts cost more too, since each call takes a millisecond of its own."""
+
+
+class DamagedExport(Exception):
+    """The files of an export cannot be loaded. Its text says why."""
+
+
+class OnnxEncoder:
+    """An encoder over the files that `onnx_export` writes. Several threads may use it at once."""
+
+    def __init__(self, directory: Path, batch_size: int = 32) -> None:
+        """Load it.
+
+        Raises:
+            DamagedExport: The files are missing or damaged.
+        """
+        self._batch_size = batch_size
+        try:
+            self._load(directory)
+        except Exception as error:  # onnxruntime's and tokenizers' errors have no other base class
+            raise DamagedExport(f"{type(error).__name__}: {error}") from error
+
+    def _load(self, directory: Path) -> None:
+        from tokenizers import Tokenizer
+
+        facts = json.loads((directory / FACTS).read_text(encoding="utf-8"))
+        self.dimension: int = facts["dimension"]
+        self.window: int | None = facts["window"]
+        self.query_prompt: str = facts["query_prompt"]
+        self._padding: dict[str, int] = facts["padding"]
+        self.tokenizer = Tokenizer.from_str((directory / TOKENIZER).read_text(encoding="utf-8"))
+        self.tokenizer.no_padding()
+        self.tokenizer.enable_truncation(self.window)
+        self._session = session(directory / GRAPH)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, of unit length, shape (n, dim)."""
+        pieces = self.tokenizer.encode_batch(list(texts))
+        vectors = np.zeros((len(pieces), self.dimension), np.float32)
+
+        def fill(batch: list[int]) -> None:
+            vectors[batch] = self._run(VECTORS, [pieces[place] for place in batch])
+
+        batches = list(self._batches([len(own.ids) for own in pieces]))
+        n_threads = min(len(batches), _n_processors())
+        if n_threads < 2:
+            for batch in batches:
+                fill(batch)
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                list(pool.map(fill, batches))
+        return vectors
+
+    def token_vectors(self, text: str) -> Vectors:
+        """Return one vector for each word piece of a text that the model reads at once, shape (n, dim)."""
+        vectors: Vectors = self._run(TOKEN_VECTORS, [self.tokenizer.encode(text)])[0]
+        return vectors
+
+    def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Yield the places of texts of similar length, the longest first."""
+        batch: list[int] = []
+        for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+            most = min(self._batch_size, _PIECES_IN_BATCH // max(1, lengths[batch[0]])) if batch else 1
+            if len(batch) >= max(1, most):
+                yield batch
+                batch = []
+            batch.append(place)
+        if batch:
+            yield batch
+
+    def _run(self, output: str, pieces: Sequence[Any]) -> Vectors:
+        columns = {
+            "input_ids": [own.ids for own in pieces],
+            "attention_mask": [own.attention_mask for own in pieces],
+            "token_type_ids": [own.type_ids for own in pieces],
+        }
+        given = {name: _padded(columns[name], padding) for name, padding in self._padding.items()}
+        vectors: Vectors = self._session.run([output], given)[0]
+        return vectors
+
+
+def session(graph: Path, optimised: Path | None = None) -> Any:
+    """Return a graph in onnxruntime, on one thread of the processor.
+
+    Args:
+        optimised: File to write the graph to as it is run, so that loading that one takes half the time.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # a query needs one, and batches run side by side
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED  # on any processor
+    options.log_severity_level = 3
+    if optimised is not None:
+        options.optimized_model_filepath = str(optimised)
+    return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+
+
+def _padded(rows: Sequence[Sequence[int]], padding: int) -> npt.NDArray[np.int64]:
+    """Return rows of numbers as one array, the shorter ones filled up on the right."""
+    filled = np.full((len(rows), max(map(len, rows))), padding, np.int64)
+    for number, row in enumerate(rows):
+        filled[number, : len(row)] = row
+    return filled
+
+
+def _n_processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,61 @@
+"""Sentence-transformers as the encoder. It takes seconds to import, and brings torch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from atlas.core.errors import EmbeddingUnavailable
+from atlas.core.types import Vectors
+from atlas.embedding.choice import BUNDLED, bundled_weights
+
+
+class TorchEncoder:
+    """An encoder that runs a model of sentence-transformers as it is."""
+
+    def __init__(self, model: Any, batch_size: int) -> None:
+        self.model = model
+        self.dimension = int(model.get_embedding_dimension())
+        self.window: int | None = model.max_seq_length
+        self.tokenizer: Any = getattr(model.tokenizer, "backend_tokenizer", None)
+        self.query_prompt: str = (model.prompts or {}).get("query") or ""
+        self._batch_size = batch_size
+        self._lock = threading.Lock()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, of unit length, shape (n, dim)."""
+        with self._lock:  # tokenizers of transformers are set up for each call
+            vectors = self.model.encode(
+                list(texts),
+                batch_size=self._batch_size,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
+        as_floats: Vectors = np.asarray(vectors, np.float32)
+        return as_floats
+
+
+def load_model(name: str, device: str | None = None, **options: Any) -> Any:
+    """Return a model of sentence-transformers.
+
+    Args:
+        device: As torch names it. None picks the best there is.
+        options: Passed on to `SentenceTransformer`.
+
+    Raises:
+        EmbeddingUnavailable: It cannot be loaded.
+    """
+    location = str(bundled_weights()) if name == BUNDLED else name
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(location, device=device, **options)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise EmbeddingUnavailable(
+            f"the embedding model {name!r} cannot be loaded ({error}). Check its name and the "
+            f"network, or use the one that comes with ATLAS, in a new store: ATLAS_EMBEDDING_MODEL={BUNDLED}"
+        ) from error

@@ -1,0 +1,243 @@
+"""A model that is exported gives the vectors of sentence-transformers, and an export is made once and whole."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from atlas.core.errors import EmbeddingUnavailable
+from atlas.embedding.onnx_cache import OnnxCache
+from atlas.embedding.onnx_encoder import FACTS, GRAPH
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
+
+WORDS = """[PAD] [UNK] [CLS] [SEP] [MASK] a b c d the cat sat on mat query : ##s ##x bridge river""".split()  # noqa: SIM905  (a list of it would be longer)
+TEXTS = ["", "the cat sat on the mat", "river bridge " * 40, "cats", "a b c d " * 3, "漢字 unknown"]
+WINDOW = 24
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory) -> Path:
+    """A model of its own: two small layers, the vector of its first piece, and a prompt for questions."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    path = tmp_path_factory.mktemp("tiny")
+    (path / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
+    config = BertConfig(
+        vocab_size=len(WORDS),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
+    BertModel(config).eval().save_pretrained(path / "bert")
+    BertTokenizerFast(str(path / "vocab.txt")).save_pretrained(path / "bert")
+    transformer = modules.Transformer(str(path / "bert"), max_seq_length=WINDOW)
+    model = SentenceTransformer(
+        modules=[transformer, modules.Pooling(16, pooling_mode="cls")], prompts={"query": "query : "}, device="cpu"
+    )
+    model.save(str(path / "model"))
+    return path / "model"
+
+
+@pytest.fixture(scope="module")
+def exported(tiny, tmp_path_factory) -> Path:
+    """A cache directory in which the model is exported."""
+    cache = tmp_path_factory.mktemp("cache")
+    embedder_of(tiny, cache).prepare()
+    return cache
+
+
+@pytest.fixture
+def cache(exported, tmp_path) -> Path:
+    """A copy of that directory."""
+    subprocess.run(["cp", "-a", str(exported), str(tmp_path / "cache")], check=True)
+    return tmp_path / "cache"
+
+
+def embedder_of(model: Path, cache: Path, device: str = "cpu") -> SentenceTransformerEmbedder:
+    return SentenceTransformerEmbedder(str(model), device, cache=cache)
+
+
+def by_torch(model: Path) -> SentenceTransformerEmbedder:
+    """An embedder that has nowhere to export to."""
+    return embedder_of(model, Path(__file__))
+
+
+def graph_in(cache: Path) -> Path:
+    (graph,) = cache.glob(f"encoders/*/{GRAPH}")
+    return graph
+
+
+def test_it_gives_the_vectors_of_sentence_transformers(tiny, exported):
+    ours, theirs = embedder_of(tiny, exported), by_torch(tiny)
+    assert np.abs(ours.encode_batch(TEXTS) - theirs.encode_batch(TEXTS)).max() < 1e-5
+    for text in TEXTS:
+        assert np.abs(ours.encode_query(text) - theirs.encode_query(text)).max() < 1e-5
+    assert (ours.engine, ours.dimension, theirs.dimension) == ("onnxruntime", 16, 16)
+    assert ours.windows(TEXTS[2]) == theirs.windows(TEXTS[2])
+    assert len(ours.windows(TEXTS[2])) > 3
+
+
+def test_the_models_own_prompt_stands_before_a_question(tiny, exported):
+    embedder = embedder_of(tiny, exported)
+    assert np.abs(embedder.encode_query("the cat") - embedder.encode("query : the cat")).max() < 1e-6
+    assert np.abs(embedder.encode_query("the cat") - embedder.encode("the cat")).max() > 1e-3
+
+
+def test_each_word_piece_has_a_vector(tiny, exported):
+    from sentence_transformers import SentenceTransformer
+
+    encoder = embedder_of(tiny, exported)._loaded()
+    wanted = SentenceTransformer(str(tiny), device="cpu").encode(TEXTS[1], output_value="token_embeddings")
+    assert np.abs(encoder.token_vectors(TEXTS[1]) - np.asarray(wanted)).max() < 1e-5
+
+
+def test_texts_of_any_length_keep_their_order(tiny, exported):
+    embedder = embedder_of(tiny, exported)
+    texts = [" ".join(["river"] * (number * 7 % 30)) + f" {WORDS[5 + number % 15]}" for number in range(700)]
+    done: list[tuple[int, int]] = []
+    together = embedder.encode_batch(texts, on_progress=lambda n, total: done.append((n, total)))
+    alone = np.stack([embedder.encode(text) for text in texts])
+    assert np.abs(together - alone).max() < 1e-5
+    assert done[-1] == (700, 700)
+    assert embedder.encode_batch([]).shape == (0, 16)
+
+
+def test_the_last_questions_are_remembered(tiny, exported):
+    embedder = embedder_of(tiny, exported)
+    first = embedder.encode_query("the cat")
+    assert embedder.encode_query("the cat") is first
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[: len(data) // 2], lambda data: data[:-1] + b"?"], ids=["truncated", "one byte"]
+)
+def test_a_damaged_graph_is_made_again(tiny, cache, damage):
+    graph = graph_in(cache)
+    whole = graph.read_bytes()
+    graph.write_bytes(damage(whole))
+    embedder = embedder_of(tiny, cache)
+    embedder.prepare()
+    assert embedder.engine == "onnxruntime"
+    assert graph_in(cache).stat().st_size == len(whole)
+
+
+def test_so_is_one_with_another_file_spoilt(tiny, cache, caplog):
+    (graph_in(cache).parent / FACTS).write_text("{", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        embedder = embedder_of(tiny, cache)
+        assert embedder.encode("the cat").shape == (16,)
+    assert embedder.engine == "onnxruntime"
+    assert "is made once more" in caplog.text
+
+
+def test_a_graph_that_was_only_copied_is_taken_as_it_is(tiny, cache):
+    graph = graph_in(cache)
+    os.utime(graph, (1, 1))
+    steps: list[str] = []
+    embedder_of(tiny, cache).prepare(steps.append)
+    assert steps == []
+
+
+def test_another_model_in_the_same_place_is_exported_by_itself(tiny, cache, tmp_path):
+    subprocess.run(["cp", "-a", str(tiny), str(tmp_path / "model")], check=True)
+    config = tmp_path / "model" / "1_Pooling" / "config.json"
+    before = OnnxCache(cache).key(tmp_path / "model")
+    config.write_text(config.read_text(encoding="utf-8").replace('"cls"', '"mean"'), encoding="utf-8")
+    assert OnnxCache(cache).key(tmp_path / "model") != before
+
+
+def test_two_processes_at_once_make_one_export(tiny, tmp_path):
+    program = (
+        "import sys; from pathlib import Path; "
+        "from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder as E; "
+        "e = E(sys.argv[1], cache=Path(sys.argv[2])); steps = []; e.prepare(steps.append); "
+        "print(e.engine, bool(steps), 'torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program, str(tiny), str(tmp_path)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = sorted(process.communicate()[0].strip() for process in running)
+    assert said == ["onnxruntime False False", "onnxruntime True False"]
+    assert len(list(tmp_path.glob("encoders/*/"))) == 1
+
+
+def test_a_killed_export_leaves_nothing_that_is_taken_for_one(tiny, tmp_path):
+    program = (
+        "import sys; from pathlib import Path; "
+        "from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder as E; "
+        "E(sys.argv[1], cache=Path(sys.argv[2])).prepare(lambda step: print(step, flush=True))"
+    )
+    command = [sys.executable, "-c", program, str(tiny), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None
+        assert any("optimising" in line for line in process.stdout)
+        os.killpg(process.pid, signal.SIGKILL)
+    (left,) = tmp_path.glob("encoders/.*.*")
+    long_ago = time.time() - 7_200
+    os.utime(left, (long_ago, long_ago))
+    embedder = embedder_of(tiny, tmp_path)
+    assert embedder.engine.startswith("onnxruntime, once")
+    embedder.prepare()
+    assert embedder.engine == "onnxruntime"
+    assert not left.exists()
+
+
+def test_on_another_device_sentence_transformers_serves(tiny, cache):
+    embedder = embedder_of(tiny, cache, "meta")
+    assert embedder.engine == "sentence-transformers, because the device meta was asked for"
+
+
+def test_without_a_place_for_exports_sentence_transformers_serves(tiny):
+    embedder = by_torch(tiny)
+    assert f"the cache directory {Path(__file__)} cannot be written" in embedder.engine
+    assert embedder.encode("the cat").shape == (16,)
+    assert embedder.engine.startswith("sentence-transformers, because")
+
+
+def test_what_cannot_be_exported_is_run_as_it_is_and_not_tried_again(tmp_path):
+    model = static_model(tmp_path)
+    embedder = embedder_of(model, tmp_path / "cache")
+    assert embedder.encode("the cat").shape == (8,)
+    assert embedder.engine.startswith("sentence-transformers, because ")
+    steps: list[str] = []
+    again = embedder_of(model, tmp_path / "cache")
+    again.prepare(steps.append)
+    assert (again.engine, steps) == (embedder.engine, [])
+    (noted,) = (tmp_path / "cache").glob("encoders/*.problem")
+    held = json.loads(noted.read_text(encoding="utf-8"))
+    noted.write_text(json.dumps({**held, "versions": {**held["versions"], "torch": "another"}}), encoding="utf-8")
+    assert embedder_of(model, tmp_path / "cache").engine.startswith("onnxruntime, once")
+
+
+def test_a_model_that_is_nowhere_says_so(tmp_path):
+    with pytest.raises(EmbeddingUnavailable, match="cannot be loaded"):
+        embedder_of(Path("no/such-model"), tmp_path).encode("the cat")
+
+
+def static_model(path: Path) -> Path:
+    """A model without attention, which takes other inputs than the exporter gives."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+
+    tokenizer = Tokenizer(WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    embedding = modules.StaticEmbedding(tokenizer, embedding_dim=8)
+    SentenceTransformer(modules=[embedding], device="cpu").save(str(path / "static"))
+    return path / "static"
