@@ -8,8 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.measuring import Figure, clustered_vectors
-from benchmarks.stores import filled_store
+from benchmarks.measuring import Figure, clustered_vectors, filled_store
 
 _PROBE = """
 import os, sys

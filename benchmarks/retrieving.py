@@ -19,9 +19,8 @@ from atlas.core.types import Experience, Vector, Vectors
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.memory.experience.memory import COLLECTION
 from atlas.protocols.infra import Where
-from benchmarks.measuring import DIMENSION, WORDS, Figure, clustered_vectors, interleaved_seconds
+from benchmarks.measuring import DIMENSION, WORDS, Figure, clustered_vectors, filled_chroma, interleaved_seconds
 from benchmarks.memories import MODEL, START, Texts
-from benchmarks.stores import filled_chroma
 
 SIZES = (1_000, 10_000, 100_000)
 K = 10

@@ -11,8 +11,7 @@ import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.storage.store import Store
-from benchmarks.measuring import Figure, clustered_vectors, interleaved
-from benchmarks.stores import exact_neighbours, filled_chroma, filled_store
+from benchmarks.measuring import Figure, clustered_vectors, exact_neighbours, filled_chroma, filled_store, interleaved
 
 N_QUERIES = 100
 K = 10

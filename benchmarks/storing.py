@@ -18,8 +18,15 @@ from atlas.infra.clock import SystemClock
 from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.sqlite.ledger import SqliteLedger
 from atlas.storage.store import EmbeddingModel, Store
-from benchmarks.measuring import DIMENSION, Figure, clustered_vectors, interleaved, task_texts
-from benchmarks.stores import filled_chroma, filled_store
+from benchmarks.measuring import (
+    DIMENSION,
+    Figure,
+    clustered_vectors,
+    filled_chroma,
+    filled_store,
+    interleaved,
+    task_texts,
+)
 
 N_TEXTS = 1_000
 N_SINGLE = 100
