@@ -313,6 +313,9 @@ class LedgerEngine(Protocol):
     def collections(self) -> list[str]:
         """Return the collections that hold, or held, any record."""
 
+    def moment(self) -> Moment:
+        """Return this point in the history."""
+
     def position(self, collection: str) -> Position:
         """Return where a collection is now: cheap enough to ask before every query."""
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.protocols.infra import Where
+from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import Described, Seqs
-from atlas.storage.sqlite.database import Database, Unreadable
+from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.filters import USAGE_COLUMNS, counted_usage, matching_sql, total_sql, where_sql
-from atlas.storage.sqlite.tables.stored import parsed
 
 FEW = 5_000
 """Up to so many records are looked up one by one. For more, one pass over an index is quicker."""
