@@ -19,13 +19,14 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
 from atlas.protocols.infra import Clock
-from atlas.storage.records import Check, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
+from atlas.storage.damage import Unreadable, parsed
+from atlas.storage.records import Check, Described, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
 from atlas.storage.sqlite import meta
 from atlas.storage.sqlite.checks import checks_of
-from atlas.storage.sqlite.columns import SqliteColumns, check_alone, read_matching
+from atlas.storage.sqlite.columns import SqliteColumns, check_alone
 from atlas.storage.sqlite.copies import SqliteCopies
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.filters import Sql, where_sql
+from atlas.storage.sqlite.filters import Sql, read_matching, where_sql
 from atlas.storage.sqlite.history.history import SqliteHistory
 from atlas.storage.sqlite.history.operations import check_records_unchanged, check_unchanged
 from atlas.storage.sqlite.history.purging import SqlitePurges
@@ -178,6 +179,19 @@ class SqliteLedger:
                 (json.dumps(list(seqs)),),
             ).fetchall()
             return {row[0]: read_record(connection, row, with_vectors=False) for row in rows}
+
+    def described(self, seqs: Sequence[int]) -> dict[int, Described]:
+        """Return what can be filtered and sorted by of the live records of these numbers, by number."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT seq, id, metadata FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(seqs)),),
+            ).fetchall()
+            # At once, in half the time of one by one.
+            held = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
+            if len(held) != len(rows) or not all(isinstance(metadata, dict) for metadata in held):
+                raise Unreadable("a text of a row is not a JSON object")
+            return {seq: Described(held_id, metadata) for (seq, held_id, _), metadata in zip(rows, held, strict=True)}
 
     def revision(self) -> int:
         """Return the newest revision of the whole store, marks included."""
