@@ -13,10 +13,9 @@ from atlas.core.errors import AtlasError, LLMError, PlanOutdated
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call
 from atlas.llm.budget import operation
-from atlas.memory.base.columns import columns
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.merging import joined
-from atlas.memory.base.records import retried
+from atlas.memory.base.records import columns, retried
 from atlas.memory.strategies.outcomes import RetirementRule, retired
 from atlas.memory.strategies.records import TextOf, checked, content_hash, to_entry
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder

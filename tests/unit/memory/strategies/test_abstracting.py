@@ -11,9 +11,8 @@ from atlas.importers import detect
 from atlas.importers.rows import Limits
 from atlas.infra.bridge import run
 from atlas.memory.strategies.induction import SITUATION_CHARACTERS, TITLE_CHARACTERS, TemplateStrategyAbstractor
-from atlas.memory.strategies.program_summaries import is_program, program_gist
 from atlas.memory.strategies.slots import Generaliser
-from atlas.memory.strategies.summaries import steps_of
+from atlas.memory.strategies.summaries import is_program, program_gist, steps_of
 from atlas.protocols.strategies import StrategyAbstractor
 
 USER = {"observation_from": "user"}
