@@ -1,4 +1,4 @@
-"""Connections to the ledger's SQLite file: one for each thread, explicit transactions, errors a person can act on."""
+"""The ledger's SQLite file, and connections to it: one for each thread, explicit transactions, errors to act on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ _REFUSED = re.compile(
 )
 """Messages about our statements, which are as they should be, where the tables are not: the file was damaged, deleted,
 or replaced while it was open. Temporary tables are not in the file."""
-
 
 JOURNAL_SECONDS = 5
 """How long readers may take before emptying the -wal file is put off."""
