@@ -166,20 +166,19 @@ def scratch_memory(
     memories: frozenset[str], embedder: WholeEmbedder, settings: Settings
 ) -> Iterator[tuple[MemorySystem, ReplayClock]]:
     """Yield a memory system with these memories alone, over a temporary store, and its clock."""
-    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)
+    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
     clock = ReplayClock()
-    with tempfile.TemporaryDirectory(prefix="atlas-ablate-") as directory:
-        whole = open_memory(directory, embedder=embedder, settings=exact, clock=clock)
-        try:
-            part = MemorySystem(
-                whole.experience if "experience" in memories else None,
-                whole.concepts if "concepts" in memories else None,
-                whole.strategies if "strategies" in memories else None,
-                storage=whole.storage,
-            )
-            yield part, clock
-        finally:
-            whole.storage.ledger.close()  # closing all of it would make an index that nobody will ask
+    with (
+        tempfile.TemporaryDirectory(prefix="atlas-ablate-") as directory,
+        open_memory(directory, embedder=embedder, settings=exact, clock=clock) as whole,
+    ):
+        part = MemorySystem(
+            whole.experience if "experience" in memories else None,
+            whole.concepts if "concepts" in memories else None,
+            whole.strategies if "strategies" in memories else None,
+            storage=whole.storage,
+        )
+        yield part, clock
 
 
 def _instant(trajectory: Trajectory) -> datetime:

@@ -270,11 +270,10 @@ def _filled(
     corpus: JudgedCorpus, embedder: WholeEmbedder, settings: Settings, on_progress: Progress
 ) -> Iterator[MemorySystem]:
     """Yield a temporary memory that holds a corpus and nothing else."""
-    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)
-    with tempfile.TemporaryDirectory(prefix="atlas-evaluate-") as directory:
-        memory = open_memory(directory, embedder=embedder, settings=exact)
-        try:
-            memory.experience.store_many(corpus.trajectories, on_progress)
-            yield memory
-        finally:
-            memory.storage.ledger.close()  # closing all of it would make an index that nobody will ask
+    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
+    with (
+        tempfile.TemporaryDirectory(prefix="atlas-evaluate-") as directory,
+        open_memory(directory, embedder=embedder, settings=exact) as memory,
+    ):
+        memory.experience.store_many(corpus.trajectories, on_progress)
+        yield memory

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from atlas.core.errors import StoreDamaged
+from atlas.core.errors import StoreDamaged, StoreError
 
 T = TypeVar("T")
 
@@ -17,6 +17,10 @@ UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, Re
 
 _LONGEST_FAULT = 200
 """Characters of a fault that an error repeats. SQLite quotes whole texts."""
+
+
+class Unreadable(StoreError):
+    """A row that ATLAS cannot have written. An engine makes it `StoreDamaged`, which names the file."""
 
 
 def damaged(path: Path | None, what: str) -> StoreDamaged:
@@ -52,3 +56,28 @@ def stored_instant(row: Mapping[str, Any], name: str = "created_at") -> datetime
 def decoded_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
     """Return what a function makes of the JSON of a whole record, or raise `StoreDamaged`."""
     return decoded(lambda text: decode(json.loads(text)), metadata, "content")
+
+
+def parsed(text: Any, *names: str) -> dict[str, Any]:
+    """Return the JSON object of a row, which has these names.
+
+    SQLite finds damage to its pages, but keeps no checksums: a bit that flips inside a text comes back as it is.
+
+    Raises:
+        Unreadable: It is none, or has not; inside a `Database`'s connection that is `StoreDamaged`.
+    """
+    try:
+        held = json.loads(text)
+    except UNREADABLE as error:
+        raise Unreadable(f"a text of a row is not JSON: {error}") from error
+    if not isinstance(held, dict) or not held.keys() >= {*names}:
+        raise Unreadable(f"a text of a row is not a JSON object of {', '.join(names) or 'names and values'}")
+    return held
+
+
+def instant(text: Any) -> datetime:
+    """Return the time of a row, or raise `Unreadable`."""
+    try:
+        return datetime.fromisoformat(text)
+    except UNREADABLE as error:
+        raise Unreadable(f"a time of a row is not ISO 8601: {error}") from error

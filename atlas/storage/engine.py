@@ -69,9 +69,6 @@ class Columns(Protocol):
     def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
         """Return id, title and the beginning of the document of the records that are live, by their numbers."""
 
-    def described(self, seqs: Sequence[int]) -> dict[int, Described]:
-        """Return what can be filtered and sorted by of the records that are live, by number."""
-
 
 class MarkTables(Protocol):
     """The marks of records, and how far their JSON files have followed them."""
@@ -307,11 +304,17 @@ class LedgerEngine(Protocol):
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records of these numbers, by number, without vectors and content."""
 
+    def described(self, seqs: Sequence[int]) -> dict[int, Described]:
+        """Return what can be filtered and sorted by of the live records of these numbers, by number."""
+
     def revision(self) -> int:
         """Return the newest revision of the whole store, marks included."""
 
     def collections(self) -> list[str]:
         """Return the collections that hold, or held, any record."""
+
+    def moment(self) -> Moment:
+        """Return this point in the history."""
 
     def position(self, collection: str) -> Position:
         """Return where a collection is now: cheap enough to ask before every query."""

@@ -76,9 +76,6 @@ class Sighting:
 class History(Protocol):
     """The operations on records, and the ways to take them back."""
 
-    def moment(self) -> Moment:
-        """Return this point in the history."""
-
     def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
 

@@ -118,7 +118,7 @@ def _result(collection: Searched, found: Found) -> QueryResult:
 
 
 def _candidates(collection: Searched, near: Mapping[int, float], worded: Matches) -> Candidates:
-    held = collection.ledger.columns.described(list(near))
+    held = collection.ledger.described(list(near))
     live = [seq for seq in near if seq in held]
     return Candidates(
         ids=[held[seq].id for seq in live],

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import NotFound
 from atlas.core.hits import Candidates, QueryResult
-from atlas.core.operations import Marks, TrashedRecord, Usage, Use
+from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
 from atlas.core.settings import Settings
 from atlas.core.types import Vector, Vectors
 from atlas.protocols.infra import Where
@@ -119,6 +119,8 @@ class LedgerCollection(Collection):
             replace(record, stored_at=restored[record.id].stored_at) if record.id in restored else record
             for record in self._records(ids, embeddings, metadatas, documents)
         ]
+        if not restored:
+            return self._add(records, skip_known=True, alone_in=alone_in)
         check_marks({record_id: known.marks for record_id, known in restored.items()})
         added = self._add(records, skip_known=True, restored=restored, alone_in=alone_in)
         self.parts.marks.settle()
@@ -300,8 +302,9 @@ class LedgerCollection(Collection):
             self.parts.retrievals.flush()
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Return what people have said of each record."""
-        return self.parts.marks.read(self._name, ids)
+        """Return what people have said of each record, empty marks where nobody marked it."""
+        held = self._ledger.marks.read(self._name, ids)
+        return {record_id: held.get(record_id, NO_MARKS) for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
         """Set the marks of records in place of those that they have, or raise `NotFound` where one is not there."""
@@ -319,7 +322,7 @@ class LedgerCollection(Collection):
 
     def moment(self) -> Moment:
         """Return this point in the history. Give it to `delete_unchanged` or `update`."""
-        return self._ledger.history.moment()
+        return self._ledger.moment()
 
     def delete_unchanged(
         self, ids: Sequence[str], moment: Moment, used: Mapping[str, Usage] = MappingProxyType({})

@@ -57,7 +57,7 @@ def test_a_restore_brings_records_marks_and_history_back(tmp_path):
         assert restore(store, tmp_path / "backup.zip").n_records == 3
 
         assert ids_of(store) == ["a", "bb", "ccc"]
-        marks = store.marks.read(COLLECTION, ["a", "ccc"])
+        marks = store.collection(COLLECTION).marks(["a", "ccc"])
         assert marks == {"a": Marks(tags=("kept",), pinned=True), "ccc": Marks()}
         assert [operation.kind for operation in store.history()] == ["mark", "store"]
         assert store.collection(COLLECTION).query(VECTORS[1], 1).ids == ["a"]
@@ -118,7 +118,7 @@ def test_marks_on_their_way_to_their_file_are_in_the_backup(tmp_path):
         leave_pending(store, COLLECTION, a=Marks(note="waiting"))
         backup(store, tmp_path / "backup.zip")
         restore(store, tmp_path / "backup.zip")
-        assert store.marks.read(COLLECTION, ["a"])["a"].note == "waiting"
+        assert store.ledger.marks.read(COLLECTION)["a"].note == "waiting"
 
 
 def test_a_backup_never_replaces_a_file(tmp_path):

@@ -17,7 +17,7 @@ from atlas.core.settings import Settings
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 from atlas.storage.erasing import in_use
-from atlas.storage.sqlite.tables.marks import await_files
+from atlas.storage.sqlite.marks import await_files
 from atlas.testing import HashEmbedder
 from atlas.views.shared.purging import purge_view
 from tests.support.processes.purging import FORMS, SECRET, attempt, fill, holding, opened, purge, rows

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
+from atlas.memory.base.merging import joined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +53,6 @@ class MarksChange:
             buried=marks.buried if self.buried is None else self.buried,
             note=marks.note if self.note is None else self.note,
         )
-
-
-def joined(*lists: Iterable[str]) -> tuple[str, ...]:
-    """Return each text once, in the order in which they come first."""
-    return tuple(dict.fromkeys(text for texts in lists for text in texts))
-
-
-def merged_marks(every: Sequence[Marks]) -> Marks:
-    """Return what several records' marks say together: all tags and notes. Pinned if one is, buried if all are."""
-    return Marks(
-        tags=joined(*(marks.tags for marks in every)),
-        pinned=any(marks.pinned for marks in every),
-        note="\n".join(joined(marks.note for marks in every if marks.note)),
-        buried=all(marks.buried for marks in every),
-    )
 
 
 def _tags(name: str, tags: Sequence[str]) -> tuple[str, ...]:

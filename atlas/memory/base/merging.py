@@ -1,8 +1,8 @@
-"""Merging records that say the same, for every memory: the groups, the plan, and the ids that a record stands for."""
+"""Merging records that say the same, for every memory: the groups, the plan, and what a record stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -98,3 +98,18 @@ def lineage(metadata: Mapping[str, Any]) -> list[str]:
     """Return the ids that a record was merged from, as its metadata says, or none where it says nothing readable."""
     ids = metadata.get("merged_from")
     return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
+
+
+def joined(*lists: Iterable[str]) -> tuple[str, ...]:
+    """Return each text once, in the order in which they come first."""
+    return tuple(dict.fromkeys(text for texts in lists for text in texts))
+
+
+def merged_marks(every: Sequence[Marks]) -> Marks:
+    """Return what several records' marks say together: all tags and notes. Pinned if one is, buried if all are."""
+    return Marks(
+        tags=joined(*(marks.tags for marks in every)),
+        pinned=any(marks.pinned for marks in every),
+        note="\n".join(joined(marks.note for marks in every if marks.note)),
+        buried=all(marks.buried for marks in every),
+    )

@@ -14,7 +14,6 @@ from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
-from atlas.memory.base.columns import first_vectors
 from atlas.memory.base.ranking import (
     USUAL,
     Calibration,
@@ -28,6 +27,7 @@ from atlas.memory.base.ranking import (
     overfetch,
     rank,
 )
+from atlas.memory.base.records import first_vectors
 from atlas.memory.base.rerank import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker

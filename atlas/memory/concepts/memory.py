@@ -18,12 +18,11 @@ from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
-from atlas.memory.base.columns import columns
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import stored_at, to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import listed, retried
+from atlas.memory.base.records import columns, listed, retried
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, naming, reached, read_concepts

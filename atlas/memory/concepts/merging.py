@@ -13,8 +13,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept
-from atlas.memory.base.marks import joined, merged_marks
-from atlas.memory.base.merging import GroupsPlan, lineage, merged_row
+from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
 from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry
 from atlas.storage.records import Merge, Moment
 

@@ -19,8 +19,8 @@ from atlas.core.types import CodeConcept
 from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import NotPython, parse
-from atlas.memory.base.columns import Entry
 from atlas.memory.base.merging import lineage
+from atlas.memory.base.records import Entry
 from atlas.storage.damage import decoded_content
 
 SOURCES = ("primitive", "learned", "composed", "imported")

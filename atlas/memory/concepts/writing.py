@@ -9,8 +9,8 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import CodeConcept
-from atlas.memory.base.columns import columns, unknown
 from atlas.memory.base.memory import not_found
+from atlas.memory.base.records import columns, unknown
 from atlas.memory.concepts.calls import read_concepts, with_calls
 from atlas.memory.concepts.records import PYTHON, checked, made_at, to_entry, usage_of
 from atlas.protocols.infra import Clock, WholeEmbedder

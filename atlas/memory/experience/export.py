@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from atlas.core.codec import decode_experience
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import Marks, Usage
 from atlas.core.types import Vectors
 from atlas.memory.base.export import stored_at
-from atlas.memory.experience import extraction
 from atlas.protocols.infra import WholeEmbedder
+from atlas.storage.damage import decoded_content
 
 
 def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str = "") -> ExportedExperience:
     """Return all that is known of an experience, with its vectors where a model is named."""
     return ExportedExperience(
-        experience=extraction.from_metadata(row["metadata"]),
+        experience=decoded_content(decode_experience, row["metadata"]),
         marks=marks,
         usage=usage,
         vectors=np.atleast_2d(row["embedding"]) if model else None,

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.codec import Json, decode_experience, dump, encode_experience, to_text
+from atlas.core.codec import Json, dump, encode_experience, to_text
 from atlas.core.types import Experience, Trajectory
 from atlas.memory.base.merging import lineage
-from atlas.storage.damage import decoded_content
 
 TITLE_CHARACTERS = 200
 SUMMARY_CHARACTERS = 300
@@ -105,11 +104,6 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
     present = {name: value for name, value in derived.items() if value is not None and value != ""}
     given = {name: value for name, value in _scalars(experience.metadata).items() if name not in derived}
     return {**given, **present}
-
-
-def from_metadata(metadata: Mapping[str, Any]) -> Experience:
-    """Return the experience that a vector store keeps with this metadata."""
-    return decoded_content(decode_experience, metadata)
 
 
 def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from atlas.core.codec import decode_experience
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
@@ -15,15 +16,13 @@ from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
-from atlas.memory.base.columns import Entry, columns, first_vectors, unknown
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import retried
+from atlas.memory.base.records import Entry, columns, first_vectors, retried, unknown
 from atlas.memory.experience import extraction
 from atlas.memory.experience.export import to_exported, usable_vectors
-from atlas.memory.experience.extraction import SimpleExperienceExtractor, from_metadata, to_metadata
 from atlas.memory.experience.merging import MergePlan, merge_of, plan_merge
 from atlas.memory.experience.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.experience.refinement import ExplainingStrategy, PassthroughRefineStrategy
@@ -32,6 +31,7 @@ from atlas.memory.experience.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
 from atlas.storage.collection import Collection
+from atlas.storage.damage import decoded_content
 
 COLLECTION = "atlas_experiences"
 EDITABLE: Editable = {
@@ -57,7 +57,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         self,
         embedder: Embedder,
         vector_store: VectorStore | Collection,
-        extractor: ExperienceExtractor = SimpleExperienceExtractor(),
+        extractor: ExperienceExtractor = extraction.SimpleExperienceExtractor(),
         refine_strategy: RefineStrategy = PassthroughRefineStrategy(),
         collection_name: str = COLLECTION,
         *,
@@ -70,7 +70,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         self._refine_strategy = refine_strategy
 
     def _read(self, rows: Sequence[Row]) -> list[Experience]:
-        return [from_metadata(row["metadata"]) for row in rows]
+        return [decoded_content(decode_experience, row["metadata"]) for row in rows]
 
     # Storing
 
@@ -163,8 +163,8 @@ class ChromaExperienceMemory(Memory[Experience]):
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
         """Edit an experience unless it changes between being read and being written."""
         with self._store.reading():
-            moment, metadata = self._store.moment(), self._row(experience_id)["metadata"]
-        changed = replace(from_metadata(metadata), **changes)
+            moment, row = self._store.moment(), self._row(experience_id)
+        changed = replace(self._read([row])[0], **changes)
         trajectory = extraction.to_trajectory(changed)
         changed = replace(
             changed,
@@ -173,7 +173,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         )
         ids, vectors, metadatas, documents = self._columns([changed])
         # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
-        metadatas[0]["content_hash"] = metadata["content_hash"]
+        metadatas[0]["content_hash"] = row["metadata"]["content_hash"]
         self._store.update(ids, vectors, metadatas, documents, unchanged_since=moment)
         return changed
 
@@ -392,9 +392,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None
     ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
         """Return what the vector store takes: ids, embeddings, metadatas, documents."""
-        entries = [_entry(experience) for experience in experiences]
-        return columns(entries, self._store, self.embedder, given or {})
+        return columns([_entry(experience) for experience in experiences], self._store, self.embedder, given or {})
 
 
 def _entry(experience: Experience) -> Entry:
-    return Entry(experience.id, experience.embedding_text, to_metadata(experience))
+    return Entry(experience.id, experience.embedding_text, extraction.to_metadata(experience))

@@ -13,8 +13,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import Experience
-from atlas.memory.base.marks import joined, merged_marks
-from atlas.memory.base.merging import GroupsPlan, lineage, merged_row
+from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
 from atlas.memory.experience.extraction import merged_attempts, to_metadata
 from atlas.storage.records import Merge, Moment
 

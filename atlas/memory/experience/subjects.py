@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from atlas.core.codec import decode_experience
 from atlas.core.operations import NO_USAGE, Usage
-from atlas.memory.experience.extraction import from_metadata
 from atlas.memory.experience.merging import MergeSubject
 from atlas.memory.experience.pruning import PruneSubject
 from atlas.storage.collection import Collection
-from atlas.storage.damage import decoded
+from atlas.storage.damage import decoded, decoded_content
 
 COLUMNS = ("title", "success", "created_at", "stored_at")
 
@@ -32,7 +32,7 @@ def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubj
     marks = store.marks(ids)
     return {
         row["id"]: MergeSubject(
-            experience=from_metadata(row["metadata"]),
+            experience=decoded_content(decode_experience, row["metadata"]),
             title=row["metadata"].get("title", ""),
             marks=marks[row["id"]],
             content_hash=row["metadata"].get("content_hash", ""),

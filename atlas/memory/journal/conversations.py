@@ -13,9 +13,9 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import new_id
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
-from atlas.memory.base.columns import Entry, columns
 from atlas.memory.base.latest import newest, place_after_all
 from atlas.memory.base.memory import Memory, Row, Weights
+from atlas.memory.base.records import Entry, columns
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded_content, stored_instant

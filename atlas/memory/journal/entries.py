@@ -12,10 +12,9 @@ from typing import Any
 from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import TIERS, check_names, checked_entry, decode_entry
 from atlas.core.types import JournalEntry, Link
-from atlas.memory.base.columns import Entry, columns
 from atlas.memory.base.latest import newest
 from atlas.memory.base.memory import Row, not_found
-from atlas.memory.base.records import retried
+from atlas.memory.base.records import Entry, columns, retried
 from atlas.memory.base.versions import item_versions
 from atlas.memory.journal.records import (
     changed_row,

@@ -9,7 +9,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, TIERS, check_link_type
 from atlas.core.types import JournalEntry, Link, Vectors
-from atlas.memory.base.columns import first_vectors
+from atlas.memory.base.records import first_vectors
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.records import PROMOTED_TO, REFUSED_LINKS, promotions_of, refusals_of

@@ -11,7 +11,7 @@ from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
 from atlas.core.types import JournalEntry, Link
-from atlas.memory.base.columns import Entry
+from atlas.memory.base.records import Entry
 from atlas.memory.journal.importance import SCORE, score_of
 from atlas.storage.damage import decoded_content
 

@@ -12,8 +12,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import Strategy
-from atlas.memory.base.marks import merged_marks
-from atlas.memory.base.merging import GroupsPlan, merged_row
+from atlas.memory.base.merging import GroupsPlan, merged_marks, merged_row
 from atlas.memory.strategies.records import TextOf, best_first, merged, to_entry
 from atlas.storage.records import Merge, Moment
 

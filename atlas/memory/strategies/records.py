@@ -13,9 +13,8 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import Use
 from atlas.core.strategy_codec import check_parameters, decode_strategy, encode_strategy
 from atlas.core.types import Strategy
-from atlas.memory.base.columns import Entry
-from atlas.memory.base.marks import joined
-from atlas.memory.base.merging import lineage
+from atlas.memory.base.merging import joined, lineage
+from atlas.memory.base.records import Entry
 from atlas.memory.base.success_rates import replay
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.damage import decoded_content

@@ -13,10 +13,9 @@ from atlas.core.errors import AtlasError, LLMError, PlanOutdated
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call
 from atlas.llm.budget import operation
-from atlas.memory.base.columns import columns
-from atlas.memory.base.marks import joined
 from atlas.memory.base.memory import Row, not_found
-from atlas.memory.base.records import retried
+from atlas.memory.base.merging import joined
+from atlas.memory.base.records import columns, retried
 from atlas.memory.strategies.outcomes import RetirementRule, retired
 from atlas.memory.strategies.records import TextOf, checked, content_hash, to_entry
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder
@@ -137,10 +136,11 @@ class StrategyWriter:
         """Return the strategy that an attempt becomes, or that gets it as a source. See `ChromaStrategyBank.write`."""
         if trajectory.outcome.success is not True:
             return None
-        known = self.read(self.store.get(self.store.ids({"sources": trajectory.id})))
-        already = next((strategy for strategy in known if trajectory.id in strategy.sources), None)
-        if already is not None:
-            return already
+        if ids := self.store.ids({"sources": trajectory.id}):
+            known = self.read(self.store.get(ids))
+            already = next((strategy for strategy in known if trajectory.id in strategy.sources), None)
+            if already is not None:
+                return already
         with operation():
             abstracted = self._abstracted(trajectory)
             return None if abstracted is None else self._joined_or_added(abstracted)

@@ -6,13 +6,12 @@ import sqlite3
 from collections.abc import Iterator
 from functools import partial
 
+from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import Check
-from atlas.storage.sqlite.database import Database, Unreadable
+from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.meta import GONE, read_model
 from atlas.storage.sqlite.records import attribute_values, read_collections
-from atlas.storage.sqlite.tables.meta import read_model
-from atlas.storage.sqlite.tables.stored import parsed
-from atlas.storage.sqlite.tables.tombstones import GONE
-from atlas.storage.sqlite.words.fts_schema import check_word_table, make_word_table_anew
+from atlas.storage.sqlite.words.fts_tables import check_word_table, make_word_table_anew
 
 _ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
 _WITHOUT_VECTORS = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"

@@ -12,10 +12,17 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.protocols.infra import Where
-from atlas.storage.records import Described, Seqs
-from atlas.storage.sqlite.database import Database, Unreadable
-from atlas.storage.sqlite.filters import USAGE_COLUMNS, counted_usage, matching_sql, total_sql, where_sql
-from atlas.storage.sqlite.tables.stored import parsed
+from atlas.storage.damage import Unreadable
+from atlas.storage.records import Seqs
+from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.filters import (
+    USAGE_COLUMNS,
+    counted_usage,
+    matching_sql,
+    read_matching,
+    total_sql,
+    where_sql,
+)
 
 FEW = 5_000
 """Up to so many records are looked up one by one. For more, one pass over an index is quicker."""
@@ -23,53 +30,74 @@ FEW = 5_000
 _KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
 
 
-def read_matching(connection: sqlite3.Connection, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
-    """Return the live records that pass a filter, by number."""
-    query = matching_sql(collection, where)
-    # One text instead of a row for each: thousands of rows take longer to fetch than to find.
-    row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
-    return np.fromstring(row[0] or "", np.int64, sep=",")
+class SqliteColumns:
+    """Values of many records at once."""
 
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-def read_ids(database: Database, collection: str, where: Mapping[str, Any] | None = None) -> list[str]:
-    """Return the ids of the live records that pass a filter, as they were added."""
-    with database.read() as connection:  # one state of the store for both
-        seqs = np.sort(read_matching(connection, collection, where)).tolist()
-        names = _names(connection, collection, seqs)
-        return [names[seq] for seq in seqs]
+    def ids(self, collection: str, where: Where | None = None) -> list[str]:
+        """Return the ids of the live records that pass a filter, as they were added."""
+        with self._database.read() as connection:  # one state of the store for both
+            seqs = np.sort(read_matching(connection, collection, where)).tolist()
+            names = _names(connection, collection, seqs)
+            return [names[seq] for seq in seqs]
 
+    def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
+        """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id.
 
-def read_column(
-    database: Database, collection: str, key: str, where: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id. A tuple where a record has several.
+        A tuple where a record has several. Records without the key are left out. Truths come as 1 and 0, as SQLite
+        holds them.
+        """
+        if key.startswith("usage."):
+            return _read_usage(self._database, collection, key, where)
+        if key == "stored_at":
+            return _read_stored_at(self._database, collection, where)
+        with self._database.read() as connection:
+            rows = _values(connection, collection, key, where)
+            names = _names(connection, collection, [seq for seq, _ in rows])
+            column = {names[seq]: value for seq, value in rows}
+            return column if len(column) == len(rows) else _gathered((names[seq], value) for seq, value in rows)
 
-    Records without the key are left out. Truths come as 1 and 0, as SQLite holds them.
-    """
-    if key.startswith("usage."):
-        return _read_usage(database, collection, key, where)
-    if key == "stored_at":
-        return _read_stored_at(database, collection, where)
-    with database.read() as connection:
-        rows = _values(connection, collection, key, where)
-        names = _names(connection, collection, [seq for seq, _ in rows])
-        column = {names[seq]: value for seq, value in rows}
-        return column if len(column) == len(rows) else _gathered((names[seq], value) for seq, value in rows)
+    def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
+        """Return the titles of the records that are live, by id."""
+        if len(ids) > FEW:
+            titles = self.column(collection, "title")
+        else:
+            with self._database.read() as connection:
+                rows = connection.execute(
+                    f"SELECT r.id, a.value FROM records r LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {_KEY} "
+                    "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
+                    (collection, "title", collection, json.dumps(list(ids))),
+                ).fetchall()
+            titles = dict(rows)
+        return {record_id: str(titles[record_id] or "") for record_id in ids if record_id in titles}
 
+    def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
+        """Return how many records each day (UTC, `2026-05-01`) of `created_at` has, by outcome.
 
-def read_titles(database: Database, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the titles of the records that are live, by id."""
-    if len(ids) > FEW:
-        titles = read_column(database, collection, "title")
-    else:
-        with database.read() as connection:
+        Days without any are left out.
+        """
+        with self._database.read() as connection:
+            by_day = _grouped(connection, collection, "created_at", where, of="substr(a.value, 1, 10)")
+            by_outcome = _grouped(connection, collection, "outcome", where)
+        names = ["unknown", *by_outcome]
+        newest = max((int(seqs.max()) for seqs in (*by_day.values(), *by_outcome.values())), default=0)
+        codes = np.zeros(newest + 1, np.int64)
+        for code, seqs in enumerate(by_outcome.values(), 1):
+            codes[seqs] = code
+        return {day: _tally(names, codes[by_day[day]]) for day in sorted(by_day)}
+
+    def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
+        """Return id, title and the beginning of the document of the records that are live, by their numbers."""
+        with self._database.read() as connection:
             rows = connection.execute(
-                f"SELECT r.id, a.value FROM records r LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {_KEY} "
-                "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
-                (collection, "title", collection, json.dumps(list(ids))),
+                f"SELECT r.id, coalesce(a.value, ''), substr(r.document, 1, ?) FROM records r "
+                f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {_KEY} "
+                "WHERE r.deleted = 0 AND r.seq IN (SELECT value FROM json_each(?)) ORDER BY r.seq",
+                (n_characters, collection, "title", json.dumps(seqs.tolist())),
             ).fetchall()
-        titles = dict(rows)
-    return {record_id: str(titles[record_id] or "") for record_id in ids if record_id in titles}
+        return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
 
 
 def check_alone(connection: sqlite3.Connection, collection: str, key: str, ids: Sequence[str]) -> None:
@@ -83,48 +111,6 @@ def check_alone(connection: sqlite3.Connection, collection: str, key: str, ids: 
     ).fetchone()
     if row:
         raise PlanOutdated(f"{row[0]!r} has the {key} {row[1]!r} by now; nothing was done. Read it and choose again")
-
-
-def read_beginnings(database: Database, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
-    """Return id, title and the beginning of the document of the records that are live, by their numbers."""
-    with database.read() as connection:
-        rows = connection.execute(
-            f"SELECT r.id, coalesce(a.value, ''), substr(r.document, 1, ?) FROM records r "
-            f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {_KEY} "
-            "WHERE r.deleted = 0 AND r.seq IN (SELECT value FROM json_each(?)) ORDER BY r.seq",
-            (n_characters, collection, "title", json.dumps(seqs.tolist())),
-        ).fetchall()
-    return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
-
-
-def read_metadata(database: Database, seqs: Sequence[int]) -> dict[int, Described]:
-    """Return what can be filtered and sorted by of those of some records that are live, by number."""
-    with database.read() as connection:
-        rows = connection.execute(
-            "SELECT seq, id, metadata FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(seqs)),),
-        ).fetchall()
-        # At once, in half the time of one by one.
-        held = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
-        if len(held) != len(rows) or not all(isinstance(metadata, dict) for metadata in held):
-            raise Unreadable("a text of a row is not a JSON object")
-        return {seq: Described(held_id, metadata) for (seq, held_id, _), metadata in zip(rows, held, strict=True)}
-
-
-def read_days(database: Database, collection: str, where: Mapping[str, Any] | None = None) -> dict[str, dict[str, int]]:
-    """Return how many records each day (UTC, `2026-05-01`) of `created_at` has, by outcome.
-
-    Days without any are left out.
-    """
-    with database.read() as connection:
-        by_day = _grouped(connection, collection, "created_at", where, of="substr(a.value, 1, 10)")
-        by_outcome = _grouped(connection, collection, "outcome", where)
-    names = ["unknown", *by_outcome]
-    newest = max((int(seqs.max()) for seqs in (*by_day.values(), *by_outcome.values())), default=0)
-    codes = np.zeros(newest + 1, np.int64)
-    for code, seqs in enumerate(by_outcome.values(), 1):
-        codes[seqs] = code
-    return {day: _tally(names, codes[by_day[day]]) for day in sorted(by_day)}
 
 
 def _tally(names: Sequence[str], codes: Seqs) -> dict[str, int]:
@@ -220,34 +206,3 @@ def _gathered(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     for record_id, value in rows:
         values.setdefault(record_id, []).append(value)
     return {record_id: held[0] if len(held) == 1 else tuple(held) for record_id, held in values.items()}
-
-
-class SqliteColumns:
-    """Values of many records at once."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def ids(self, collection: str, where: Where | None = None) -> list[str]:
-        """Return the ids of the live records that pass a filter, as they were added."""
-        return read_ids(self._database, collection, where)
-
-    def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id."""
-        return read_column(self._database, collection, key, where)
-
-    def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of the records that are live, by id."""
-        return read_titles(self._database, collection, ids)
-
-    def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return how many records each day (UTC) has, by outcome."""
-        return read_days(self._database, collection, where)
-
-    def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
-        """Return id, title and the beginning of the document of the records that are live, by their numbers."""
-        return read_beginnings(self._database, collection, seqs, n_characters)
-
-    def described(self, seqs: Sequence[int]) -> dict[int, Described]:
-        """Return what can be filtered and sorted by of the records that are live, by number."""
-        return read_metadata(self._database, seqs)

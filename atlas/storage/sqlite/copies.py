@@ -13,10 +13,9 @@ from atlas.storage.damage import damaged
 from atlas.storage.marks.tinydb import marks_file
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.history.purging import SqlitePurges, note_unfinished
+from atlas.storage.sqlite.marks import await_files, check_table
+from atlas.storage.sqlite.meta import PURGED, purged_by, read_ledger_id, read_revision, read_texts, renew_ledger_id
 from atlas.storage.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
-from atlas.storage.sqlite.tables.marks import await_files, check_table
-from atlas.storage.sqlite.tables.meta import read_ledger_id, read_revision, renew_ledger_id
-from atlas.storage.sqlite.tables.tombstones import every_purged, purged_by
 
 BUSY_SECONDS = 60.0
 
@@ -67,11 +66,11 @@ class SqliteCopies:
     def revived(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still holds, live or in its history."""
         with self._database.read() as connection:
-            purged = every_purged(connection)
+            purged = [name.partition(":") for name in read_texts(connection, PURGED)]
         with closing(sqlite3.connect(copy)) as connection:
             held = (
                 record_id
-                for collection, record_id in purged
+                for collection, _, record_id in purged
                 if purged_by(connection, collection, record_id) is None
                 and connection.execute(
                     "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from atlas.core.errors import InvalidInput
 from atlas.core.filters import Combine, Compare, Filter, Scalar, matches, parse_where
+from atlas.storage.records import Seqs
 
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
@@ -100,6 +104,14 @@ def matching_sql(collection: str, where: Mapping[str, Any] | None) -> Sql:
         return from_attributes
     condition = where_sql(collection, where)
     return Sql(f"SELECT r.seq FROM records r WHERE {condition.text}", condition.parameters)
+
+
+def read_matching(connection: sqlite3.Connection, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
+    """Return the live records that pass a filter, by number."""
+    query = matching_sql(collection, where)
+    # One text instead of a row for each: thousands of rows take longer to fetch than to find.
+    row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
+    return np.fromstring(row[0] or "", np.int64, sep=",")
 
 
 def _from_attributes(collection: str, tree: Filter) -> Sql | None:

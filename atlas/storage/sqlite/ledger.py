@@ -19,16 +19,19 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
 from atlas.protocols.infra import Clock
-from atlas.storage.records import Check, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
+from atlas.storage.damage import Unreadable, parsed
+from atlas.storage.records import Check, Described, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
+from atlas.storage.sqlite import meta
 from atlas.storage.sqlite.checks import checks_of
-from atlas.storage.sqlite.columns import SqliteColumns, check_alone, read_matching
+from atlas.storage.sqlite.columns import SqliteColumns, check_alone
 from atlas.storage.sqlite.copies import SqliteCopies
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.filters import Sql, where_sql
+from atlas.storage.sqlite.filters import Sql, read_matching, where_sql
 from atlas.storage.sqlite.history.history import SqliteHistory
+from atlas.storage.sqlite.history.operations import check_records_unchanged, check_unchanged
 from atlas.storage.sqlite.history.purging import SqlitePurges
-from atlas.storage.sqlite.marks import SqliteMarks
-from atlas.storage.sqlite.notes import SqliteNotes
+from atlas.storage.sqlite.marks import SqliteMarks, put_marks
+from atlas.storage.sqlite.meta import IS_PURGED, SqliteNotes
 from atlas.storage.sqlite.ordering import ordered_page, sorted_sql
 from atlas.storage.sqlite.records import (
     LIGHT_COLUMNS,
@@ -41,12 +44,7 @@ from atlas.storage.sqlite.records import (
     writing,
 )
 from atlas.storage.sqlite.schema import prepare_schema
-from atlas.storage.sqlite.tables import meta
-from atlas.storage.sqlite.tables.meta import read_model, read_revision
-from atlas.storage.sqlite.tables.operations import check_records_unchanged, check_unchanged
-from atlas.storage.sqlite.tables.tombstones import IS_PURGED
-from atlas.storage.sqlite.tables.usage import check_unused, restore_usage, restore_uses
-from atlas.storage.sqlite.usage import SqliteUsage
+from atlas.storage.sqlite.usage import SqliteUsage, restore_usage, restore_uses
 from atlas.storage.sqlite.vectors import SqliteVectors
 from atlas.storage.sqlite.words.keyword_search import SqliteWords
 
@@ -182,15 +180,33 @@ class SqliteLedger:
             ).fetchall()
             return {row[0]: read_record(connection, row, with_vectors=False) for row in rows}
 
+    def described(self, seqs: Sequence[int]) -> dict[int, Described]:
+        """Return what can be filtered and sorted by of the live records of these numbers, by number."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT seq, id, metadata FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(seqs)),),
+            ).fetchall()
+            # At once, in half the time of one by one.
+            held = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
+            if len(held) != len(rows) or not all(isinstance(metadata, dict) for metadata in held):
+                raise Unreadable("a text of a row is not a JSON object")
+            return {seq: Described(held_id, metadata) for (seq, held_id, _), metadata in zip(rows, held, strict=True)}
+
     def revision(self) -> int:
         """Return the newest revision of the whole store, marks included."""
         with self.database.read() as connection:
-            return read_revision(connection)
+            return meta.read_revision(connection)
 
     def collections(self) -> list[str]:
         """Return the collections that hold, or held, any record."""
         with self.database.read() as connection:
             return read_collections(connection)
+
+    def moment(self) -> Moment:
+        """Return this point in the history."""
+        with self.database.read() as connection:
+            return meta.read_moment(connection)
 
     def position(self, collection: str) -> Position:
         """Return where a collection is now: cheap enough to ask before every query."""
@@ -249,7 +265,7 @@ class SqliteLedger:
     def model(self) -> tuple[str, int] | None:
         """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
         with self.database.read() as connection:
-            return read_model(connection)
+            return meta.read_model(connection)
 
     def bind_model(self, name: str, dimension: int) -> None:
         """Bind a store that has no model yet. One that has is left as it is."""
@@ -302,7 +318,8 @@ class SqliteLedger:
                 added.append(record.id)
             if alone_in:
                 check_alone(writer.connection, collection, alone_in, added)
-            _restore(writer, collection, {one: restored[one] for one in added if one in restored})
+            if restored:
+                _restore(writer, collection, {one: restored[one] for one in added if one in restored})
         return added
 
     def update(
@@ -359,7 +376,7 @@ class SqliteLedger:
         with writing(self.database, self.clock, operation) as writer:
             if unchanged_since is not None:
                 check_unchanged(writer.connection, collection, unchanged_since)
-            check_unused(self.database, collection, used)
+            self.usage.check_unused(collection, used)
             present = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
             for record_id in present:
                 writer.remove("removed", collection, record_id)
@@ -368,6 +385,6 @@ class SqliteLedger:
 
 def _restore(writer: LedgerWriter, collection: str, restored: Mapping[str, Restored]) -> None:
     marks = {record_id: given.marks for record_id, given in restored.items() if given.marks != NO_MARKS}
-    writer.put_marks(collection, marks)
+    put_marks(writer, collection, marks)
     restore_usage(writer.connection, collection, {record_id: given.usage for record_id, given in restored.items()})
     restore_uses(writer.connection, collection, {record_id: given.uses for record_id, given in restored.items()})

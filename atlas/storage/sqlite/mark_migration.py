@@ -13,8 +13,8 @@ from atlas.core.codec import check_json
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.storage.marks.codec import decode_marks, is_marks
 from atlas.storage.marks.tinydb import UNREADABLE, TinyMetadataStore, marks_file, may_have_marks_file
-from atlas.storage.sqlite.tables.marks import await_files, forget_lost, write_marks
-from atlas.storage.sqlite.tables.operations import MARKS
+from atlas.storage.sqlite.marks import await_files, forget_lost, write_marks
+from atlas.storage.sqlite.records import MARKS
 
 logger = logging.getLogger(__name__)
 

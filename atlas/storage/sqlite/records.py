@@ -1,4 +1,8 @@
-"""Records of the ledger: one row a record, written with its before-image, read back whole."""
+"""Records of the ledger: one row a record, written with its before-image, read back whole.
+
+Every writing transaction names its operation; the first change creates the operation's row and later ones add to it, so
+that an import of many batches is one operation, and what was committed before a crash can still be undone.
+"""
 
 from __future__ import annotations
 
@@ -16,31 +20,44 @@ import numpy.typing as npt
 
 from atlas.core.codec import to_text
 from atlas.core.errors import NotFound
-from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import Vectors
 from atlas.protocols.infra import Clock
-from atlas.storage.marks.codec import encode_marks
+from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import OperationDraft, Record, mismatch
-from atlas.storage.sqlite.database import Database, Unreadable
+from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.filters import bindable
-from atlas.storage.sqlite.tables.marks import await_files, forget_lost, read_marks, write_marks
-from atlas.storage.sqlite.tables.meta import read_model, read_revision, write_revision
-from atlas.storage.sqlite.tables.operations import MARKS, RECORD, Image, Recorder, empty_images
-from atlas.storage.sqlite.tables.stored import parsed
-from atlas.storage.sqlite.tables.tombstones import GONE, note_purged, purged_by, refuse_purged
-from atlas.storage.sqlite.words.fts_schema import make_word_table
+from atlas.storage.sqlite.meta import purged_by, read_model, read_revision, refuse_purged, write_revision
+from atlas.storage.sqlite.words.fts_tables import make_word_table
 
 FLOAT = np.dtype("<f4")
 
+COUNTS = ("added", "changed", "removed", "marked")
+"""The totals of an operation."""
+
+RECORD = "record"
+MARKS = "marks"
+"""The aspects of a record, one of which each change touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeImage:
+    """A record, or its marks, as it was before a change."""
+
+    before: str | None
+    """JSON. None where there was nothing."""
+
+    vectors: bytes = b""
+    """The record's vectors, one after another."""
+
 
 class LedgerWriter:
-    """Writes records and marks inside an open transaction, each with its before-image, under one operation."""
+    """Writes records inside an open transaction, and the before-image of each change, under one operation."""
 
     def __init__(self, connection: sqlite3.Connection, operation: OperationDraft, at: datetime) -> None:
         self.connection = connection
-        self._recorder = Recorder(connection, operation, at)
-        self._operation_id = operation.id
+        self.operation = operation
         self._at = at.isoformat()
+        self._tally = dict.fromkeys(COUNTS, 0)
         self.revision = read_revision(connection)
         """The revision of what was written last."""
 
@@ -76,7 +93,7 @@ class LedgerWriter:
         row = self.connection.execute(
             f"SELECT 1 FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
             "(SELECT 1 FROM changes WHERE collection = r.collection AND record_id = r.id AND operation = ?) LIMIT 1",
-            (collection, json.dumps([record.content_hash]), self._operation_id),
+            (collection, json.dumps([record.content_hash]), self.operation.id),
         ).fetchone()
         return row is not None
 
@@ -94,8 +111,8 @@ class LedgerWriter:
         found = self._find(collection, record.id)
         if found and found.deleted:
             refuse_purged(self.connection, collection, record.id)
-        image = self._image(found.seq) if found and not found.deleted else Image(None, b"")
-        self._recorder.add(count, RECORD, collection, record.id, image, is_new=found is None, state_after=state)
+        image = self._image(found.seq) if found and not found.deleted else BeforeImage(None)
+        self.keep(count, RECORD, collection, record.id, image, is_new=found is None, state_after=state)
         seq = self._write_row(collection, found, record)
         write_vectors(self.connection, seq, record.vectors)
         self.connection.executemany(
@@ -103,44 +120,69 @@ class LedgerWriter:
             [(self._key(collection, name), value, seq) for name, value in attribute_values(record.metadata)],
         )
 
-    def remove(self, count: str, collection: str, record_id: str, *, state: int | None = None) -> None:
-        """Make a live record a tombstone."""
+    def remove(
+        self, count: str, collection: str, record_id: str, *, state: int | None = None, image: BeforeImage | None = None
+    ) -> None:
+        """Make a record an empty tombstone.
+
+        Args:
+            image: What the history is to keep of it, where that is not the record as it was.
+        """
         found = self._find(collection, record_id)
         assert found is not None
-        self._recorder.add(count, RECORD, collection, record_id, self._image(found.seq), state_after=state)
+        self.keep(count, RECORD, collection, record_id, image or self._image(found.seq), state_after=state)
         self._empty(found.seq)
 
-    def purge(self, collection: str, record_id: str) -> None:
-        """Empty a record, live or not, and all that the history holds of it. Nothing is kept to bring it back."""
-        found = self._find(collection, record_id)
-        assert found is not None
-        self._recorder.add("removed", RECORD, collection, record_id, Image(GONE, b""))
-        self._empty(found.seq)
-        empty_images(self.connection, collection, record_id)
-        write_marks(self.connection, collection, {record_id: NO_MARKS})
-        await_files(self.connection, collection, [record_id], self._next_revision())
-        forget_lost(self.connection, collection, [record_id])
-        note_purged(self.connection, collection, record_id, self._operation_id)
+    def keep(
+        self,
+        count: str,
+        aspect: str,
+        collection: str,
+        record_id: str,
+        image: BeforeImage,
+        *,
+        is_new: bool = False,
+        state_after: int | None = None,
+    ) -> None:
+        """Keep a before-image in the history, and count it.
 
-    def mark(self, collection: str, record_id: str, before: Marks, after: Marks, *, state: int | None = None) -> None:
-        """Set a record's marks. Their JSON file has to follow."""
-        image = Image(to_text(encode_marks(before)), b"")
-        self._recorder.add("marked", MARKS, collection, record_id, image, state_after=state)
-        write_marks(self.connection, collection, {record_id: after})
-        await_files(self.connection, collection, [record_id], self._next_revision())
-        forget_lost(self.connection, collection, [record_id])
+        Args:
+            count: One of `COUNTS`.
+            is_new: The record never existed, so no earlier state is looked up.
+            state_after: The earlier state that an undo brings back; a new one where it is None.
+        """
+        if not any(self._tally.values()):
+            self._create_operation()
+        self._tally[count] += 1
+        earlier = 0 if is_new else current_state(self.connection, collection, record_id, aspect)
+        self.connection.execute(
+            "INSERT INTO changes "
+            "(operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (self.operation.id, aspect, collection, record_id, earlier, state_after, image.before, image.vectors),
+        )
 
-    def put_marks(self, collection: str, marks: Mapping[str, Marks]) -> None:
-        """Set the marks of records, or raise `NotFound` where one is not there."""
-        self.check_there(collection, marks)
-        held = read_marks(self.connection, collection, list(marks))
-        for record_id, value in marks.items():
-            self.mark(collection, record_id, held.get(record_id, NO_MARKS), value)
+    def next_revision(self) -> int:
+        """Return the revision of what is written now."""
+        self.revision += 1
+        return self.revision
 
     def close(self) -> None:
         """Write the counts and the revision back."""
-        self._recorder.close()
+        totals = ", ".join(f"{count} = {count} + ?" for count in COUNTS)
+        self.connection.execute(
+            f"UPDATE operations SET {totals} WHERE id = ?", (*self._tally.values(), self.operation.id)
+        )
         write_revision(self.connection, self.revision)
+
+    def _create_operation(self) -> None:
+        """Create the operation with its first change, so that nothing done is no operation."""
+        draft = self.operation
+        self.connection.execute(
+            "INSERT INTO operations (id, kind, actor, created_at, reason, undoes) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO NOTHING",
+            (draft.id, draft.kind, draft.actor, self._at, draft.reason, draft.undoes),
+        )
 
     def _find(self, collection: str, record_id: str) -> _Row | None:
         row = self.connection.execute(
@@ -152,7 +194,7 @@ class LedgerWriter:
     def _write_row(self, collection: str, found: _Row | None, record: Record) -> int:
         assert record.vectors is not None
         columns = (
-            self._next_revision(),
+            self.next_revision(),
             max(found.n_windows if found else 0, len(record.vectors)),
             record.content_hash,
             text_hash(record.document),
@@ -184,19 +226,19 @@ class LedgerWriter:
         self.connection.execute(
             "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = x'', metadata = '{}', "
             "document = '', search_text = '', content = '' WHERE seq = ?",
-            (self._next_revision(), seq),
+            (self.next_revision(), seq),
         )
 
     def _clear(self, seq: int) -> None:
         self.connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
         self.connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
 
-    def _image(self, seq: int) -> Image:
+    def _image(self, seq: int) -> BeforeImage:
         names = ("stored_at", "content_hash", "metadata", "document", "search_text", "content")
         row = self.connection.execute(f"SELECT {', '.join(names)} FROM records WHERE seq = ?", (seq,)).fetchone()
         vectors = read_vectors(self.connection, seq)
         fields = dict(zip(names, row, strict=True)) | {"n_vectors": len(vectors)}
-        return Image(json.dumps(fields, ensure_ascii=False), vectors.tobytes())
+        return BeforeImage(json.dumps(fields, ensure_ascii=False), vectors.tobytes())
 
     def _key(self, collection: str, name: str) -> int:
         if (collection, name) not in self._keys:
@@ -208,10 +250,6 @@ class LedgerWriter:
             ).fetchone()
             self._keys[collection, name] = row[0]
         return self._keys[collection, name]
-
-    def _next_revision(self) -> int:
-        self.revision += 1
-        return self.revision
 
 
 @contextmanager
@@ -229,6 +267,18 @@ class _Row:
     deleted: int
     n_windows: int
     stored_at: str
+
+
+LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1"
+
+
+def current_state(connection: sqlite3.Connection, collection: str, record_id: str, aspect: str) -> int:
+    """Return the name of the state that a record is in. 0 before its first change."""
+    row = connection.execute(
+        f"SELECT coalesce(state_after, seq) {LAST_CHANGE}",
+        (collection, record_id, aspect),
+    ).fetchone()
+    return int(row[0]) if row else 0
 
 
 def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) -> Record:

@@ -11,8 +11,8 @@ from atlas.core.errors import ReadOnlyStore, SchemaTooNew
 from atlas.storage.damage import damaged
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.mark_migration import OldFiles, files_beside, keep_marks
-from atlas.storage.sqlite.tables import marks as mark_tables
-from atlas.storage.sqlite.words.fts_schema import REGISTRY, make_word_table
+from atlas.storage.sqlite.marks import TABLES as MARK_TABLES
+from atlas.storage.sqlite.words.fts_tables import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
 SCHEMA_VERSION = 4
@@ -146,7 +146,7 @@ def _keep_marks_in_the_ledger(connection: sqlite3.Connection, marks: OldFiles) -
     """Let the ledger hold the marks: version 3 kept them in their files alone, and here those on their way there."""
     pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
     connection.execute("DROP TABLE pending_marks")
-    _run_script(connection, mark_tables.TABLES)
+    _run_script(connection, MARK_TABLES)
     keep_marks(connection, pending, marks)
 
 
@@ -183,7 +183,7 @@ def prepare_schema(database: Database) -> None:
         return
     with database.write() as connection:
         if _check_version(connection, database.path) == 0:  # else another process has come first
-            _run_script(connection, SCHEMA + REGISTRY + mark_tables.TABLES)
+            _run_script(connection, SCHEMA + REGISTRY + MARK_TABLES)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from atlas.core.types import Vector, Vectors
+from atlas.storage.damage import parsed
 from atlas.storage.records import Seqs
+from atlas.storage.sqlite import meta
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.records import join_vectors, read_vectors, text_hash, write_vectors
-from atlas.storage.sqlite.tables import meta
-from atlas.storage.sqlite.tables.operations import replace_image
-from atlas.storage.sqlite.tables.stored import parsed
-from atlas.storage.sqlite.tables.tombstones import GONE
+from atlas.storage.sqlite.meta import GONE
+from atlas.storage.sqlite.records import FLOAT, join_vectors, read_vectors, text_hash, write_vectors
 
 _IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
 
@@ -60,7 +60,10 @@ class SqliteVectors:
     def count(self, collection: str) -> int:
         """Return how many vectors the records of a collection have."""
         with self._database.read() as connection:
-            return meta.count_vectors(connection, collection)
+            row = connection.execute(
+                "SELECT count(*) FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ?", (collection,)
+            ).fetchone()
+        return int(row[0])
 
     def exceed(self, collection: str, n_vectors: int) -> bool:
         """Return whether the live records of a collection have more vectors than this. It counts no further."""
@@ -130,3 +133,12 @@ def _replace_images(connection: sqlite3.Connection, vectors: Mapping[str, Vector
     for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall():
         image = parsed(before, "document")
         replace_image(connection, seq, image, vectors[image["document"]])
+
+
+def replace_image(connection: sqlite3.Connection, seq: int, image: dict[str, Any], vectors: Vectors) -> None:
+    """Put another image, with its vectors, in the place of the one that a change holds."""
+    image["n_vectors"] = len(vectors)
+    connection.execute(
+        "UPDATE changes SET before = ?, vectors = ? WHERE seq = ?",
+        (json.dumps(image, ensure_ascii=False), np.ascontiguousarray(vectors, FLOAT).tobytes(), seq),
+    )

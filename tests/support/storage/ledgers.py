@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from atlas.core.operations import Marks
-from atlas.storage.sqlite.records import LedgerWriter
 from atlas.storage.store import EmbeddingModel, Store
 
 DIMENSION = 8
@@ -84,10 +83,7 @@ def without_privileges() -> Iterator[None]:
 
 def leave_pending(store: Store, collection: str, **marks: Marks) -> None:
     """Leave what a process leaves that is killed after its commit, before it has replaced the marks' file."""
-    with store.ledger.database.write() as connection:
-        writer = LedgerWriter(connection, store.ledger.draft("mark", actor="killed"), store.ledger.clock.now())
-        writer.put_marks(collection, marks)
-        writer.close()
+    store.ledger.marks.write(collection, marks, store.ledger.draft("mark", actor="killed"))
 
 
 def vector_of(text: str) -> np.ndarray:

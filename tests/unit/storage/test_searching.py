@@ -12,7 +12,7 @@ import pytest
 
 from atlas.storage import hybrid_search as searching
 from atlas.storage.records import Scope
-from atlas.storage.sqlite.words.fts_schema import MOST_PARTS, is_scattered
+from atlas.storage.sqlite.words.fts_tables import MOST_PARTS, is_scattered
 from atlas.storage.vectors.vector_search import Nearest
 from tests.support.storage.ledgers import THINGS, vector_of
 

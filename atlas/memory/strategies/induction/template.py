@@ -9,12 +9,13 @@ from collections.abc import Sequence
 
 from atlas.core.types import Strategy, Trajectory
 from atlas.core.words import STOP_WORDS
-from atlas.memory.strategies.induction.program_summaries import is_program, program_gist
 from atlas.memory.strategies.induction.slots import QUANTITIES, TEXT_CHARACTERS, Generaliser, parse_call
 from atlas.memory.strategies.induction.summaries import (
     advice_of,
     faults_of,
     feedback_of,
+    is_program,
+    program_gist,
     program_of,
     reflections_of,
     sentences,

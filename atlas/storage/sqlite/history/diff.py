@@ -10,13 +10,13 @@ from itertools import chain
 from typing import Any
 
 from atlas.core.operations import NO_MARKS, RecordChange
+from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.marks.codec import MARK_NAMES, encode_marks
-from atlas.storage.sqlite.database import Database, Unreadable, bounded
-from atlas.storage.sqlite.tables import operations as history
-from atlas.storage.sqlite.tables.marks import read_marks
-from atlas.storage.sqlite.tables.operations import MARKS, RECORD
-from atlas.storage.sqlite.tables.stored import parsed
-from atlas.storage.sqlite.tables.tombstones import purged_by
+from atlas.storage.sqlite.database import Database, bounded
+from atlas.storage.sqlite.history.operations import read_operation
+from atlas.storage.sqlite.marks import read_marks
+from atlas.storage.sqlite.meta import purged_by
+from atlas.storage.sqlite.records import MARKS, RECORD
 
 SHOWN_CHARACTERS = 4_000
 """Longer texts are cut. The whole one is in the record."""
@@ -32,7 +32,7 @@ def read_changes(database: Database, operation_id: str, limit: int, offset: int)
         NotFound: No operation, or several, begin with this id.
     """
     with database.read() as connection:
-        operation = history.read_operation(connection, operation_id)
+        operation = read_operation(connection, operation_id)
         rows = connection.execute(
             "SELECT seq, aspect, collection, record_id, before FROM changes WHERE operation = ? ORDER BY seq "
             "LIMIT ? OFFSET ?",

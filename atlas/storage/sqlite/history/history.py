@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from atlas.core.operations import Operation, RecordChange, TrashedRecord
+from atlas.core.operations import NO_MARKS, Operation, RecordChange, TrashedRecord
 from atlas.protocols.infra import Clock
+from atlas.storage.marks.codec import check_marks
 from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.history import diff, trash
-from atlas.storage.sqlite.history.merge import merge
+from atlas.storage.sqlite.history import diff, operations, trash
 from atlas.storage.sqlite.history.undo import undo
 from atlas.storage.sqlite.history.versions import read_versions
+from atlas.storage.sqlite.marks import put_marks, read_marks
+from atlas.storage.sqlite.meta import purged_by
 from atlas.storage.sqlite.records import writing
-from atlas.storage.sqlite.tables import operations
-from atlas.storage.sqlite.tables.tombstones import read_purged
 
 
 class SqliteHistory:
@@ -23,11 +23,6 @@ class SqliteHistory:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-
-    def moment(self) -> Moment:
-        """Return this point in the history."""
-        with self._database.read() as connection:
-            return operations.read_moment(connection)
 
     def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
@@ -78,14 +73,32 @@ class SqliteHistory:
         unchanged_since: Moment,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Make one record of several, as often as is asked, or raise `PlanOutdated` where one has changed since.
+        """Make one record of several, as often as is asked. It is all done, or nothing.
 
         Args:
             records: Those that stay, as they are after it.
-            dropped: Records that go besides.
+            unchanged_since: A moment; refuse if one of the records, or its marks, has changed since.
+            dropped: Records that go besides, and that no other takes the place of.
+
+        Raises:
+            NotFound: One of them is not there.
+            PlanOutdated: One of them has changed.
         """
+        check_marks({item.kept_id: item.marks for item in merges})
+        ids = [*(record_id for item in merges for record_id in (item.kept_id, *item.removed)), *dropped]
         with writing(self._database, self._clock, operation) as writer:
-            merge(writer, collection, merges, records, model=model, unchanged_since=unchanged_since, dropped=dropped)
+            operations.check_records_unchanged(writer.connection, collection, ids, unchanged_since, with_marks=True)
+            writer.check_vectors(records, model)
+            writer.check_there(collection, ids)
+            for item, record in zip(merges, records, strict=True):
+                writer.put("changed", collection, record)
+                for record_id in item.removed:
+                    writer.remove("removed", collection, record_id)
+            for record_id in dropped:
+                writer.remove("removed", collection, record_id)
+            held = read_marks(writer.connection, collection, [item.kept_id for item in merges])
+            changed = {item.kept_id: item.marks for item in merges if item.marks != held.get(item.kept_id, NO_MARKS)}
+            put_marks(writer, collection, changed)
 
     def versions(self, collection: str, record_id: str) -> list[Version]:
         """Return a record as it was before each edit, the last first."""
@@ -93,7 +106,8 @@ class SqliteHistory:
 
     def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
         """Return the ids whose records were purged."""
-        return read_purged(self._database, collection, ids)
+        with self._database.read() as connection:
+            return {record_id for record_id in ids if purged_by(connection, collection, record_id)}
 
     def trash(self, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
         """Return deleted records, the last deleted first."""

@@ -16,17 +16,26 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import Vectors
 from atlas.protocols.infra import Clock
+from atlas.storage.damage import parsed
 from atlas.storage.history import Doomed, Image, Left, Reword, Sighting
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.records import text_hash, write_vectors, writing
-from atlas.storage.sqlite.tables.marks import read_marks
-from atlas.storage.sqlite.tables.meta import read_texts, renew_ledger_id, write_texts
-from atlas.storage.sqlite.tables.operations import RECORD, check_records_unchanged, read_moment, replace_image
-from atlas.storage.sqlite.tables.stored import parsed
-from atlas.storage.sqlite.tables.tombstones import GONE, has_pending_marks, purged_by
-from atlas.storage.sqlite.words.fts_schema import make_word_table_anew
+from atlas.storage.sqlite.history.operations import check_records_unchanged
+from atlas.storage.sqlite.marks import await_files, forget_lost, read_marks, write_marks
+from atlas.storage.sqlite.meta import (
+    GONE,
+    PURGED,
+    note_purged,
+    purged_by,
+    read_moment,
+    read_texts,
+    renew_ledger_id,
+    write_texts,
+)
+from atlas.storage.sqlite.records import RECORD, BeforeImage, LedgerWriter, text_hash, write_vectors, writing
+from atlas.storage.sqlite.vectors import replace_image
+from atlas.storage.sqlite.words.fts_tables import make_word_table_anew
 from atlas.storage.sqlite.words.quotes import Sought, quotes, sought
 
 REASON_GONE = "(purged)"
@@ -89,7 +98,7 @@ class SqlitePurges:
                 check_records_unchanged(connection, collection, [record_id], unchanged_since, with_marks=True)
             images = {key: list(_images(connection, *key)) for key in keys}
             for key in keys:
-                writer.purge(*key)
+                _empty(writer, *key)
             _forget_traces(connection, images, [record_id for _, record_id in keys])
             if reword is not None:
                 _reword(connection, images, reword)
@@ -115,7 +124,12 @@ class SqlitePurges:
     def awaits_files(self, operation_ids: Iterable[str]) -> bool:
         """Return whether a marks file may still hold marks of what one of these operations purged."""
         with self._database.read() as connection:
-            return has_pending_marks(connection, operation_ids)
+            row = connection.execute(
+                f"SELECT 1 FROM pending_marks p JOIN meta m ON m.name = '{PURGED}' || p.collection || ':' || "
+                "p.record_id WHERE m.value IN (SELECT value FROM json_each(?)) LIMIT 1",
+                (json.dumps(list(operation_ids)),),
+            ).fetchone()
+        return row is not None
 
     def rewrite(self, collections: Iterable[str]) -> None:
         """Build the tables of words again from what is there, and write the file again, without free pages."""
@@ -127,6 +141,20 @@ class SqlitePurges:
     def empty_journal(self) -> bool:
         """Cut off the file that holds what was written last. Return False while a reader needs it."""
         return self._database.empty_journal()
+
+
+def _empty(writer: LedgerWriter, collection: str, record_id: str) -> None:
+    """Empty a record, live or not, and all that the history holds of it. Nothing is kept to bring it back."""
+    writer.remove("removed", collection, record_id, image=BeforeImage(GONE))
+    connection = writer.connection
+    connection.execute(  # that it was changed stays
+        "UPDATE changes SET before = ?, vectors = NULL WHERE collection = ? AND record_id = ? AND before IS NOT NULL",
+        (GONE, collection, record_id),
+    )
+    write_marks(connection, collection, {record_id: NO_MARKS})
+    await_files(connection, collection, [record_id], writer.next_revision())
+    forget_lost(connection, collection, [record_id])
+    note_purged(connection, collection, record_id, writer.operation.id)
 
 
 def note_unfinished(connection: sqlite3.Connection, left: Mapping[str, Left]) -> None:

@@ -9,12 +9,11 @@ from typing import Any
 from atlas.core.errors import NotFound
 from atlas.core.operations import TrashedRecord
 from atlas.protocols.infra import Clock
+from atlas.storage.damage import Unreadable, instant, parsed
 from atlas.storage.records import OperationDraft
-from atlas.storage.sqlite.database import Database, Unreadable, bounded
-from atlas.storage.sqlite.records import record_from_image, writing
-from atlas.storage.sqlite.tables.operations import RECORD
-from atlas.storage.sqlite.tables.stored import instant, parsed
-from atlas.storage.sqlite.tables.tombstones import IS_PURGED, count_purged, purged_by
+from atlas.storage.sqlite.database import Database, bounded
+from atlas.storage.sqlite.meta import IS_PURGED, PURGED, purged_by
+from atlas.storage.sqlite.records import RECORD, record_from_image, writing
 
 # Both indexes are narrow; of the records themselves, only the ids of those that are asked for are looked at.
 _DEAD = (
@@ -43,7 +42,16 @@ def count_trash(database: Database, collection: str) -> int:
             "- (SELECT count(*) FROM records WHERE collection = ?1 AND deleted = 0)",
             (collection,),
         ).fetchone()
-        return int(row[0]) - count_purged(connection, collection)
+        return int(row[0]) - _count_purged(connection, collection)
+
+
+def _count_purged(connection: sqlite3.Connection, collection: str) -> int:
+    """Return how many records of a collection were purged."""
+    beginning = f"{PURGED}{collection}"
+    row = connection.execute(
+        "SELECT count(*) FROM meta WHERE name > ? AND name < ?", (f"{beginning}:", f"{beginning};")
+    )
+    return int(row.fetchone()[0])
 
 
 def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:

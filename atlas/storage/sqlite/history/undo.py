@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from atlas.core.errors import UndoRefused
 from atlas.core.operations import NO_MARKS, Operation
 from atlas.core.types import new_id
 from atlas.protocols.infra import Clock
+from atlas.storage.damage import parsed
 from atlas.storage.marks.codec import decode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.records import LedgerWriter, record_from_image
-from atlas.storage.sqlite.tables import operations as history
-from atlas.storage.sqlite.tables.marks import read_marks
-from atlas.storage.sqlite.tables.operations import MARKS, RECORD, Change
-from atlas.storage.sqlite.tables.tombstones import purged_in
-from atlas.storage.sqlite.tables.usage import take_back_uses
+from atlas.storage.sqlite.history.operations import read_operation
+from atlas.storage.sqlite.marks import mark, read_marks
+from atlas.storage.sqlite.meta import GONE, PURGED
+from atlas.storage.sqlite.records import (
+    LAST_CHANGE,
+    MARKS,
+    RECORD,
+    LedgerWriter,
+    current_state,
+    record_from_image,
+)
+from atlas.storage.sqlite.usage import take_back_uses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """One record's step within an operation."""
+
+    seq: int
+    aspect: str
+    """`record` or `marks`."""
+
+    collection: str
+    record_id: str
+    state_before: int
+    state_after: int
+    before: dict[str, Any] | None
+    """The record, or its marks, before. None where there was nothing."""
+
+    vectors: bytes
 
 
 def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, reason: str = "") -> Operation:
@@ -33,14 +59,14 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
             marked since, or all that it touched was purged. Of what was purged, nothing is brought back.
     """
     with database.write() as connection:
-        operation = history.read_operation(connection, operation_id)
+        operation = read_operation(connection, operation_id)
         if operation.undone_by:
             raise UndoRefused(
                 f"{operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
                 f"to do it again: atlas undo {operation.undone_by[:8]}"
             )
-        purged = purged_in(connection, operation.id)
-        every = list(history.read_changes(connection, operation.id))
+        purged = _purged_in(connection, operation.id)
+        every = list(_read_changes(connection, operation.id))
         changes = [change for change in every if (change.collection, change.record_id) not in purged]
         _check_anything_left(connection, operation, changes, purged)
         _check_unchanged_since(connection, operation, changes)
@@ -54,7 +80,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
         stored_by, counts = _origin(connection, operation)
         take_back_uses(connection, stored_by, counts=counts)
         _link(connection, operation, draft.id)
-        return history.read_operation(connection, draft.id)
+        return read_operation(connection, draft.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +88,18 @@ class _Taker:
     connection: sqlite3.Connection
     writer: LedgerWriter
 
-    def take_back(self, change: Change) -> None:
+    def take_back(self, change: _Change) -> None:
         if change.aspect == MARKS:
             self._take_back_marks(change)
         else:
             self._take_back_record(change)
 
-    def _take_back_marks(self, change: Change) -> None:
+    def _take_back_marks(self, change: _Change) -> None:
         held = read_marks(self.connection, change.collection, [change.record_id]).get(change.record_id, NO_MARKS)
         before = decode_marks(change.before or {})
-        self.writer.mark(change.collection, change.record_id, held, before, state=change.state_before)
+        mark(self.writer, change.collection, change.record_id, held, before, state=change.state_before)
 
-    def _take_back_record(self, change: Change) -> None:
+    def _take_back_record(self, change: _Change) -> None:
         is_there = self.writer.exists(change.collection, change.record_id)
         if change.before is None:
             if is_there:
@@ -95,12 +121,12 @@ def _without(n_purged: int) -> str:
 
 
 def _check_anything_left(
-    connection: sqlite3.Connection, operation: Operation, changes: list[Change], purged: Mapping[tuple[str, str], str]
+    connection: sqlite3.Connection, operation: Operation, changes: list[_Change], purged: Mapping[tuple[str, str], str]
 ) -> None:
     if changes or not purged:
         return
     (_, record_id), purge_id = next(iter(purged.items()))
-    purge = history.read_operation(connection, purge_id)
+    purge = read_operation(connection, purge_id)
     since = f"{record_id} was purged since, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC, and"
     raise UndoRefused(
         f"{operation.kind} {operation.id[:8]} cannot be undone: "
@@ -108,22 +134,22 @@ def _check_anything_left(
     )
 
 
-def _check_unchanged_since(connection: sqlite3.Connection, operation: Operation, changes: list[Change]) -> None:
-    left_behind: dict[tuple[str, str, str], Change] = {}
+def _check_unchanged_since(connection: sqlite3.Connection, operation: Operation, changes: list[_Change]) -> None:
+    left_behind: dict[tuple[str, str, str], _Change] = {}
     for change in changes:  # latest first: what the operation left behind is its last change of each record
         left_behind.setdefault((change.collection, change.record_id, change.aspect), change)
     for change in left_behind.values():
-        if history.current_state(connection, change.collection, change.record_id, change.aspect) != change.state_after:
+        if current_state(connection, change.collection, change.record_id, change.aspect) != change.state_after:
             raise _changed_since(connection, operation, change)
     first = {(change.collection, change.record_id, change.aspect): change for change in changes}
     for key, change in left_behind.items():
         goes = change.aspect == RECORD and first[key].before is None
-        if goes and (*key[:2], MARKS) not in left_behind and history.marked_since(connection, change):
+        if goes and (*key[:2], MARKS) not in left_behind and _marked_since(connection, change):
             raise _changed_since(connection, operation, replace(change, aspect=MARKS))
 
 
-def _changed_since(connection: sqlite3.Connection, operation: Operation, change: Change) -> UndoRefused:
-    later = history.last_change(connection, change)
+def _changed_since(connection: sqlite3.Connection, operation: Operation, change: _Change) -> UndoRefused:
+    later = _last_change(connection, change)
     return UndoRefused(
         f"{operation.kind} {operation.id[:8]} cannot be undone: {change.record_id} was changed since, by "
         f"{later.kind} {later.id[:8]} of {later.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
@@ -138,7 +164,7 @@ def _origin(connection: sqlite3.Connection, operation: Operation) -> tuple[str, 
     """
     counts = False
     while operation.undoes:
-        operation, counts = history.read_operation(connection, operation.undoes), not counts
+        operation, counts = read_operation(connection, operation.undoes), not counts
     return operation.id, counts
 
 
@@ -146,3 +172,53 @@ def _link(connection: sqlite3.Connection, operation: Operation, undo_id: str) ->
     connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
     if operation.undoes:  # an undo was taken back: what it had undone is done again, and can be undone again
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation.undoes,))
+
+
+def _read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[_Change]:
+    """Return an operation's changes, latest first, without those whose before-images were purged."""
+    rows = connection.execute(
+        "SELECT seq, aspect, collection, record_id, state_before, coalesce(state_after, seq), before, vectors "
+        "FROM changes "
+        "WHERE operation = ? AND before IS NOT ? ORDER BY seq DESC",
+        (operation_id, GONE),
+    )
+    for seq, aspect, collection, record_id, state_before, state_after, before, vectors in rows.fetchall():
+        yield _Change(
+            seq=seq,
+            aspect=aspect,
+            collection=collection,
+            record_id=record_id,
+            state_before=state_before,
+            state_after=state_after,
+            before=parsed(before) if before is not None else None,
+            vectors=vectors or b"",
+        )
+
+
+def _marked_since(connection: sqlite3.Connection, change: _Change) -> bool:
+    """Return whether a record's marks are in another state than right after a change of it."""
+    row = connection.execute(
+        "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
+        "AND seq < ? ORDER BY seq DESC LIMIT 1",
+        (change.collection, change.record_id, MARKS, change.seq),
+    ).fetchone()
+    return current_state(connection, change.collection, change.record_id, MARKS) != (row[0] if row else 0)
+
+
+def _last_change(connection: sqlite3.Connection, change: _Change) -> Operation:
+    """Return the operation that touched a change's record last."""
+    row = connection.execute(
+        f"SELECT operation {LAST_CHANGE}",
+        (change.collection, change.record_id, change.aspect),
+    ).fetchone()
+    return read_operation(connection, row[0])
+
+
+def _purged_in(connection: sqlite3.Connection, operation_id: str) -> dict[tuple[str, str], str]:
+    """Return the records that an operation touched and that were purged, with what purged each."""
+    rows = connection.execute(
+        f"SELECT c.collection, c.record_id, m.value FROM changes c JOIN meta m ON m.name = '{PURGED}' || c.collection "
+        "|| ':' || c.record_id WHERE c.operation = ?",
+        (operation_id,),
+    ).fetchall()
+    return {(collection, record_id): purge for collection, record_id, purge in rows}

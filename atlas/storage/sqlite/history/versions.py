@@ -6,11 +6,11 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from atlas.storage.damage import instant, parsed
 from atlas.storage.records import Version
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.tables.operations import RECORD
-from atlas.storage.sqlite.tables.stored import instant, parsed
-from atlas.storage.sqlite.tables.tombstones import purged_by
+from atlas.storage.sqlite.meta import purged_by
+from atlas.storage.sqlite.records import RECORD
 
 WHOLE = ("merge", "refine", "undo")
 """Operations that are taken back whole or not at all."""

@@ -16,15 +16,17 @@ import numpy as np
 
 from atlas.storage.records import NO_TIP, Matches, Position, Scope
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.tables.meta import has_change, read_revision, read_tip
-from atlas.storage.sqlite.words.fts_schema import is_scattered, merge_parts, word_table
-from atlas.storage.sqlite.words.postings import (
+from atlas.storage.sqlite.meta import has_change, read_ledger_id, read_revision, read_tip
+from atlas.storage.sqlite.words.fts_tables import (
     FIELD_WEIGHTS,
     Totals,
+    is_scattered,
     is_token,
+    merge_parts,
     read_lengths,
     read_postings,
     read_totals,
+    word_table,
 )
 from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
 from atlas.storage.text.bm25 import K1, Postings, Scores
@@ -134,8 +136,7 @@ def _still_holds(held: int, then: Position, now: Position) -> bool:
 
 
 def _position(connection: sqlite3.Connection) -> Position:
-    ledger_id = connection.execute("SELECT value FROM meta WHERE name = 'ledger_id'").fetchone()[0]
-    return Position(ledger_id, read_revision(connection), tip=read_tip(connection))
+    return Position(read_ledger_id(connection), read_revision(connection), tip=read_tip(connection))
 
 
 def _searched(

@@ -13,9 +13,9 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
+from atlas.storage.damage import parsed
 from atlas.storage.history import Quote
-from atlas.storage.sqlite.tables.stored import parsed
-from atlas.storage.sqlite.tables.tombstones import GONE
+from atlas.storage.sqlite.meta import GONE
 
 SHORTEST = 20
 """Characters that a line or sentence has at least to be looked for."""

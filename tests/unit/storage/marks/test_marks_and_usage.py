@@ -17,7 +17,7 @@ from atlas.core.settings import Settings
 from atlas.infra.bridge import in_thread
 from atlas.storage.retrievals import FLUSH_RECORDS
 from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.tables.usage import restore_usage
+from atlas.storage.sqlite.usage import restore_usage
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
 from tests.support.storage.ledgers import THINGS, Opened, leave_pending, vector_of

@@ -259,7 +259,7 @@ def test_what_is_changed_by_hand_stands_before_the_next_change_of_marks(marked):
 
 
 def test_what_is_changed_by_hand_stands_before_an_undo_and_a_merge(marked):
-    operation, moment = marked.store.history(1)[0], marked.store.ledger.history.moment()
+    operation, moment = marked.store.history(1)[0], marked.store.ledger.moment()
     change_by_hand(marked, a={"note": "by hand"})
     with pytest.raises(UndoRefused, match="a was changed since"):
         marked.store.undo(operation.id)

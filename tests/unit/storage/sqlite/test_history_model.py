@@ -251,7 +251,7 @@ class Histories(RuleBasedStateMachine):
                 marks=marks,
             )
         ]
-        self.scoped(draft).merge(merges, self.store.ledger.history.moment())
+        self.scoped(draft).merge(merges, self.store.ledger.moment())
         operation = self.model.operations[draft.id] = ModelOperation()
         self.model.change(operation, RECORD, kept, self.shown(self.store.ledger.get(THINGS, [kept])[kept]))
         for record_id in removed:

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import StoreDamaged
+from atlas.storage.sqlite.words import fts_tables
 from atlas.storage.sqlite.words import keyword_search as words
-from atlas.storage.sqlite.words import postings
-from atlas.storage.sqlite.words.fts_schema import word_table
-from atlas.storage.sqlite.words.postings import read_lengths, read_postings, read_totals
+from atlas.storage.sqlite.words.fts_tables import read_lengths, read_postings, read_totals, word_table
 from atlas.storage.text import bm25 as scoring
 from atlas.storage.text.analyzer import query_terms
 from atlas.storage.text.bm25 import Postings, Scores
@@ -54,7 +53,7 @@ def by_fts(ledger, query: str) -> dict[int, float]:
 
 @pytest.mark.parametrize("most_occurrences", [0, 30])
 def test_words_that_occur_too_often_to_be_read_count_as_fts5_counts_them(filled, monkeypatch, most_occurrences):
-    monkeypatch.setattr(postings, "MAX_OCCURRENCES", most_occurrences)
+    monkeypatch.setattr(fts_tables, "MAX_OCCURRENCES", most_occurrences)
     ledger, query = filled.store.ledger, " ".join(VOCABULARY[:8])
     found = ledger.words.find(THINGS, query, words.Scope(hidden=np.zeros(0, np.int64)), 1_000).values
     assert found == pytest.approx(by_fts(ledger, query))

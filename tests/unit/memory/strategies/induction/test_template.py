@@ -10,9 +10,8 @@ from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.importers import detect
 from atlas.importers.rows import Limits
 from atlas.infra.bridge import run
-from atlas.memory.strategies.induction.program_summaries import is_program, program_gist
 from atlas.memory.strategies.induction.slots import Generaliser
-from atlas.memory.strategies.induction.summaries import steps_of
+from atlas.memory.strategies.induction.summaries import is_program, program_gist, steps_of
 from atlas.memory.strategies.induction.template import (
     SITUATION_CHARACTERS,
     TITLE_CHARACTERS,

@@ -1,4 +1,4 @@
-"""The state of a ledger as a whole: its id, its model, how far it is, and small texts that are kept by name.
+"""The ledger's `meta` table: its id, its model, how far it is, what was purged, and small texts kept by name.
 
 A copy of the file that is put back has the id of the ledger that it was taken of, and may grow to any revision with
 other records. So a follower remembers the newest change that it has seen, by the random id of the operation that made
@@ -10,10 +10,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 
-from atlas.storage.records import NO_TIP, Position, Tip
-from atlas.storage.sqlite.database import Unreadable
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.storage.damage import Unreadable
+from atlas.storage.records import NO_TIP, Moment, Position, Tip
+from atlas.storage.sqlite.database import Database
 
-SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+_SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 
 def read_texts(connection: sqlite3.Connection, beginning: str) -> dict[str, str]:
@@ -25,15 +27,9 @@ def read_texts(connection: sqlite3.Connection, beginning: str) -> dict[str, str]
     return {name.removeprefix(beginning): str(value) for name, value in rows}
 
 
-def read_text(connection: sqlite3.Connection, name: str) -> str | None:
-    """Return the text of a name, or None where there is none."""
-    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return None if row is None else row[0]
-
-
 def write_texts(connection: sqlite3.Connection, beginning: str, texts: Mapping[str, str]) -> None:
     """Keep texts under names that begin so, in place of those of the same names."""
-    connection.executemany(SET, [(beginning + name, text) for name, text in texts.items()])
+    connection.executemany(_SET, [(beginning + name, text) for name, text in texts.items()])
 
 
 def read_ledger_id(connection: sqlite3.Connection) -> str:
@@ -93,6 +89,14 @@ def read_position(connection: sqlite3.Connection, collection: str) -> Position:
     return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _tip(*tip))
 
 
+def read_moment(connection: sqlite3.Connection) -> Moment:
+    """Return the present point in the history."""
+    row = connection.execute(
+        "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), (SELECT coalesce(max(seq), 0) FROM changes)"
+    ).fetchone()
+    return Moment(row[0], int(row[1]))
+
+
 def read_tip(connection: sqlite3.Connection) -> Tip:
     """Return the newest change of a ledger, of whatever collection."""
     return _tip(*connection.execute(f"SELECT {_TIP}").fetchone())
@@ -108,9 +112,73 @@ def has_change(connection: sqlite3.Connection, tip: Tip) -> bool:
     return row is not None and row[0] == tip.name
 
 
-def count_vectors(connection: sqlite3.Connection, collection: str) -> int:
-    """Return how many vectors a collection has, as one who follows it from its start would be given them."""
-    row = connection.execute(
-        "SELECT count(*) FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ?", (collection,)
-    ).fetchone()
-    return int(row[0])
+# Ids of purged records, so that nothing brings such a record back. No hash of what a record said is kept: one of a
+# short secret could be guessed. So the same text under another id is another record.
+
+PURGED = "purged:"
+"""The beginning of the name of each purged record's row. Its collection, a colon and its id are the rest."""
+
+IS_PURGED = f"EXISTS (SELECT 1 FROM meta WHERE name = '{PURGED}' || r.collection || ':' || r.id)"
+"""A condition on `records AS r`."""
+
+GONE = "null"
+"""The before-image of a change of a purged record: JSON for nothing, where NULL says that there was no record."""
+
+
+def note_purged(connection: sqlite3.Connection, collection: str, record_id: str, operation_id: str) -> None:
+    """Keep from now on that an operation purged a record."""
+    connection.execute("INSERT INTO meta VALUES (?, ?)", (f"{PURGED}{collection}:{record_id}", operation_id))
+
+
+def purged_by(connection: sqlite3.Connection, collection: str, record_id: str) -> str | None:
+    """Return the id of the operation that purged a record. None where none did."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"{PURGED}{collection}:{record_id}",)).fetchone()
+    return row[0] if row else None
+
+
+def refuse_purged(connection: sqlite3.Connection, collection: str, record_id: str) -> None:
+    """Raise `InvalidInput` if a record of this id was purged."""
+    if purged_by(connection, collection, record_id):
+        raise InvalidInput(
+            f"the record {record_id!r} of {collection!r} was purged, and its id is not used again; give another id"
+        )
+
+
+class SqliteNotes:
+    """Texts by name. So a backup holds them, and every process that has the store open sees them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, beginning: str) -> dict[str, str]:
+        """Return each text whose name begins so, by the rest of its name, in the order of names."""
+        with self._database.read() as connection:
+            return read_texts(connection, beginning)
+
+    def write(
+        self, texts: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None, moves: bool = False
+    ) -> dict[str, str | None]:
+        """Keep texts, or forget those that are None, and return what was kept under these names before.
+
+        Args:
+            expected: What should be kept under these names now.
+            moves: Whether the store's revision moves, as results of searches that are kept under it are void then.
+
+        Raises:
+            PlanOutdated: Something else than expected is kept; nothing was written.
+        """
+        with self._database.write() as connection:
+            held = {name: _read_text(connection, name) for name in texts}
+            if expected is not None and held != expected:
+                raise PlanOutdated("it was changed again since; nothing was done. Look at it again")
+            gone = [(name,) for name, text in texts.items() if text is None]
+            connection.executemany("DELETE FROM meta WHERE name = ?", gone)
+            connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])
+            if moves:
+                write_revision(connection, read_revision(connection) + 1)
+        return held
+
+
+def _read_text(connection: sqlite3.Connection, name: str) -> str | None:
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if row is None else row[0]

@@ -1,0 +1,107 @@
+"""Operations on a store as the history lists them, and what has changed since a moment."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from atlas.core.errors import NotFound, PlanOutdated
+from atlas.core.operations import Operation
+from atlas.storage.damage import instant
+from atlas.storage.records import Moment
+from atlas.storage.sqlite.database import bounded
+from atlas.storage.sqlite.meta import read_moment
+from atlas.storage.sqlite.records import COUNTS, MARKS, RECORD
+
+_COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(COUNTS)}"
+
+
+def read_operation(connection: sqlite3.Connection, operation_id: str) -> Operation:
+    """Return one operation, by its id or by a beginning of it that no other shares.
+
+    Raises:
+        NotFound: No operation, or several, begin so.
+    """
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM operations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(operation_id), operation_id)
+    ).fetchall()
+    if len(rows) != 1 or not operation_id:
+        raise NotFound(
+            f"{'no' if not rows else 'more than one'} operation begins with {operation_id!r}; see: atlas history"
+        )
+    return _operation(rows[0])
+
+
+def read_operations(connection: sqlite3.Connection, limit: int, offset: int) -> list[Operation]:
+    """Return operations, newest first."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM operations ORDER BY seq DESC LIMIT ? OFFSET ?", (bounded(limit), bounded(offset))
+    ).fetchall()
+    return [_operation(row) for row in rows]
+
+
+def read_collections(connection: sqlite3.Connection, operation_id: str) -> set[str]:
+    """Return the collections whose records an operation touched."""
+    operation = read_operation(connection, operation_id)
+    rows = connection.execute("SELECT DISTINCT collection FROM changes WHERE operation = ?", (operation.id,))
+    return {collection for (collection,) in rows}
+
+
+def _check_same_ledger(connection: sqlite3.Connection, moment: Moment) -> None:
+    if read_moment(connection).ledger_id != moment.ledger_id:
+        raise PlanOutdated(
+            "the store was restored, embedded again or purged of a record since it was read; nothing was done. "
+            "Read it and plan again"
+        )
+
+
+def check_unchanged(connection: sqlite3.Connection, collection: str, moment: Moment) -> None:
+    """Raise `PlanOutdated` if what a collection held at a moment has changed since.
+
+    New records do not count: they take nothing away from what a plan was made on.
+    """
+    _check_same_ledger(connection, moment)
+    row = connection.execute(
+        "SELECT o.kind, o.id FROM changes c JOIN operations o ON o.id = c.operation "
+        "WHERE c.seq > ? AND c.collection = ? AND c.before IS NOT NULL LIMIT 1",
+        (moment.change, collection),
+    ).fetchone()
+    if row:
+        raise PlanOutdated(
+            f"the store has changed since the plan was made ({row[0]} {row[1][:8]}); nothing was done. Plan again"
+        )
+
+
+def check_records_unchanged(
+    connection: sqlite3.Connection, collection: str, ids: Sequence[str], moment: Moment, *, with_marks: bool = False
+) -> None:
+    """Raise `PlanOutdated` if one of these records, or where that matters its marks, has changed since a moment."""
+    _check_same_ledger(connection, moment)
+    row = connection.execute(
+        "SELECT record_id FROM changes WHERE collection = ? AND aspect IN (?, ?) AND seq > ? "
+        "AND record_id IN (SELECT value FROM json_each(?)) LIMIT 1",
+        (collection, RECORD, MARKS if with_marks else RECORD, moment.change, json.dumps(list(ids))),
+    ).fetchone()
+    if row:
+        raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
+
+
+def count_operations(connection: sqlite3.Connection) -> int:
+    """Return how many operations the history holds."""
+    return int(connection.execute("SELECT count(*) FROM operations").fetchone()[0])
+
+
+def _operation(row: tuple[Any, ...]) -> Operation:
+    operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
+    return Operation(
+        id=operation_id,
+        kind=kind,
+        actor=actor,
+        created_at=instant(created_at),
+        reason=reason,
+        undoes=undoes,
+        undone_by=undone_by,
+        counts={name: count for name, count in zip(COUNTS, counts, strict=True) if count},
+    )
