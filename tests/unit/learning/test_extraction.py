@@ -110,7 +110,7 @@ def test_fences_that_nothing_closes_take_no_time():
         ('reply: "No, thanks."', extracting.NO_STATEMENT),
         ('{"name": "value"}', extracting.NO_STATEMENT),
         ("```javascript\nconst f = () => 1;\n```", extracting.OTHER_LANGUAGE),
-        ("diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n -1 +1 \n-a\n+b", extracting.PATCH),
+        ("diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b", extracting.PATCH),
         ("return 1\nx = 2", extracting.NOT_PYTHON),
         ("x = '\0'", extracting.NOT_PYTHON),
         ("x = " + "(" * 5_000 + ")" * 5_000, extracting.NOT_PYTHON),

@@ -29,7 +29,7 @@ def test_json_is_what_parses_as_an_object_or_a_list(text):
     assert language_of(text) == "json"
 
 
-@pytest.mark.parametrize("text", ["diff --git a/x b/x\n", "--- a/x\n+++ b/x\n -1 +1 "])
+@pytest.mark.parametrize("text", ["diff --git a/x b/x\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@"])
 def test_a_patch_is_a_diff(text):
     assert language_of(text) == "diff"
 

@@ -9,16 +9,16 @@ import pytest
 from atlas.primitives.swe import patches as swe_patches
 from atlas.primitives.swe.patches import apply_patch
 
-CHANGE = "--- a/notes.txt\n+++ b/notes.txt\n -1,2 +1,2 \n first\n-second\n+last\n"
-NEW = "--- /dev/null\n+++ b/{path}\n -0,0 +1 \n+new\n"
+CHANGE = "--- a/notes.txt\n+++ b/notes.txt\n@@ -1,2 +1,2 @@\n first\n-second\n+last\n"
+NEW = "--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+new\n"
 GONE = "diff --git a/package/module.py b/package/module.py\ndeleted file mode 100644\n" + (
-    "--- a/package/module.py\n+++ /dev/null\n -1,2 +0,0 \n-def greet():\n-    return 'hello'\n"
+    "--- a/package/module.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-def greet():\n-    return 'hello'\n"
 )
 RENAME = (
     "diff --git a/notes.txt b/words.txt\nsimilarity index 60%\nrename from notes.txt\nrename to words.txt\n"
-    "--- a/notes.txt\n+++ b/words.txt\n -1,2 +1,2 \n first\n-second\n+last\n"
+    "--- a/notes.txt\n+++ b/words.txt\n@@ -1,2 +1,2 @@\n first\n-second\n+last\n"
 )
-LINK = "diff --git a/link b/link\nnew file mode 120000\n--- /dev/null\n+++ b/link\n -0,0 +1 \n+/etc\n"
+LINK = "diff --git a/link b/link\nnew file mode 120000\n--- /dev/null\n+++ b/link\n@@ -0,0 +1 @@\n+/etc\n"
 RUNNABLE = "diff --git a/notes.txt b/notes.txt\nold mode 100644\nnew mode 100755\n"
 
 
@@ -88,7 +88,7 @@ def test_a_patch_that_does_not_fit_or_leads_out_changes_nothing(root, outside, p
 
 
 def test_an_absolute_path_in_a_patch_is_taken_below_the_root(root):
-    assert apply_patch(root, "--- /dev/null\n+++ /etc/new\n -0,0 +1 \n+new\n") == ["etc/new"]
+    assert apply_patch(root, "--- /dev/null\n+++ /etc/new\n@@ -0,0 +1 @@\n+new\n") == ["etc/new"]
     assert (root / "etc" / "new").read_text() == "new\n"
 
 
