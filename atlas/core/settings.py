@@ -44,8 +44,11 @@ class RankingWeights:
     importance: float = 0.02
     """Weight of a journal entry's importance, in [0, 1], in place of `success`: an entry is no attempt."""
 
-    threshold: float = 0.25
-    """Relevance below which `retrieve` hides a hit, in [0, 1]. At 0 it hides nothing."""
+    strictness: float = 1.0
+    """How many times the level of its store the best hit needs for any to be shown. At 0 nothing is hidden.
+
+    The level is the relevance that nine of ten queries about other subjects do not reach in this store.
+    """
 
     @property
     def nudges(self) -> float:

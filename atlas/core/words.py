@@ -31,6 +31,26 @@ STOP_WORDS = frozenset(
 )
 
 
+FUNCTION_WORDS = frozenset(
+    """
+    a about above across after again against all almost along already also although always am among an and another any
+    anybody anyone anything are around as at away be because been before behind being below beneath beside besides
+    between beyond both but by can cannot could did do does doing done down during each either else enough etc even ever
+    every everybody everyone everything few for from further had has have having he her here hers herself him himself
+    his how however i if in indeed instead into is it its itself just least less many may maybe me might mine more most
+    much must my myself near neither never no nobody none nor not nothing now of off often on once one ones only onto or
+    other others otherwise ought our ours ourselves out over own perhaps please quite rather really shall she should
+    since so some somebody someone something sometimes soon still such than that the their theirs them themselves then
+    there therefore these they this those though through throughout thus till to together too toward towards under
+    unless until up upon us very was we well were what whatever when whenever where wherever whether which while who
+    whoever whom whose why will with within without would yet you your yours yourself yourselves
+    ain aren couldn didn doesn don hadn hasn haven isn ll mustn needn re shan shouldn ve wasn weren won wouldn s t d m
+    """.split()  # noqa: SIM905  (a list of it would fill the page)
+)
+"""Words of English that hold sentences together and name nothing: of the closed classes, and what is left of them
+where an apostrophe parts them."""
+
+
 def words(text: str) -> set[str]:
     """Return the words of a text that may name its subject: no stop words, and no word with a digit, as ids have."""
     found = set()

@@ -300,6 +300,13 @@ class Collection(ABC):
         """Return this point in the history, to give to `delete_unchanged`, `update` or `merge`."""
         return NO_MOMENT
 
+    def derived(self) -> str | None:
+        """Return what was measured of the collection and kept, or None. It can be measured again at any time."""
+        return None
+
+    def keep_derived(self, text: str) -> None:  # noqa: B027 - a store that keeps nothing beside its records does nothing
+        """Keep what was measured of the collection, in place of what is kept."""
+
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:  # noqa: B027 - a store that keeps none does nothing
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
 

@@ -178,6 +178,15 @@ class LedgerCollection(Collection):
         """Return cosines of pairs of some n records, and of each with the nearest record that says something else."""
         return similarities.sample(self._ledger, self._name, self.parts.nearest, n)
 
+    def derived(self) -> str | None:
+        """Return what was measured of the collection and kept, or None."""
+        return self._ledger.notes.read(DERIVED).get(self._name)
+
+    def keep_derived(self, text: str) -> None:
+        """Keep what was measured of the collection, in place of what is kept. A read-only store keeps nothing."""
+        if not self._ledger.read_only:
+            self._ledger.notes.write({DERIVED + self._name: text})
+
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vector of each record as a whole, by id."""
         return self._ledger.vectors.first(self._name, ids)

@@ -214,7 +214,7 @@ def check_weights(weights: RankingWeights) -> None:
 
 
 def _bounds(name: str) -> tuple[float, float]:
-    return {"threshold": (0.0, 1.0), "recency_half_life_days": HALF_LIFE_DAYS}.get(name, (0.0, LARGEST))
+    return {"recency_half_life_days": HALF_LIFE_DAYS}.get(name, (0.0, LARGEST))
 
 
 def _profile(name: str, value: str | None) -> Profile:
@@ -232,6 +232,8 @@ def _decoded(value: str | None) -> RankingWeights:
     known = {option.name: type(option.default) for option in fields(RankingWeights)}
     if not isinstance(held, dict):
         raise TypeError("it should be an object of weights")
+    if isinstance(threshold := held.pop("threshold", None), int | float):  # of an earlier version, which stood at 0.25
+        held["strictness"] = threshold / 0.25
     for name, weight in held.items():
         if name not in known:
             raise ValueError(f"this version of ATLAS knows no {name!r}")

@@ -22,39 +22,10 @@ from atlas.core.hits import Candidates, Hit
 from atlas.core.operations import NO_USAGE, Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Outcome, Vectors
+from atlas.memory.base.calibration import Calibration, relevance, weighed
 from atlas.storage.damage import stored_instant
 
 T = TypeVar("T")
-
-SHRINKAGE = 20
-"""Records that a model's usual similarities count as, so that a store of few records does not set the scale alone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """The scale of similarities in one store with one model."""
-
-    unrelated: float = 0.1
-    """The usual cosine of two texts that have nothing to do with each other."""
-
-    near: float = 0.7
-    """The usual cosine of a text and the nearest other one."""
-
-    def meaning(self, similarity: float) -> float:
-        """Return 0 for unrelated texts, 1 for neighbours. Below and above for what is farther or nearer than those."""
-        return (similarity - self.unrelated) / (self.near - self.unrelated)
-
-
-USUAL = {
-    "all-MiniLM-L6-v2": Calibration(unrelated=0.08, near=0.65),
-    "BAAI/bge-small-en-v1.5": Calibration(unrelated=0.5, near=0.85),
-    "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
-    "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
-}
-"""Similarities that are usual with a model, before a store has records of its own. Those of bge are rough."""
-
-WORDS_POWER = 0.7
-"""Of the share of what the words tell: the first telling words that are found say more than the last ones."""
 
 WORKED = {True: 1.0, None: 0.5, False: 0.0}
 LABELS = {success: Outcome(success).label for success in WORKED}
@@ -78,35 +49,6 @@ NEARNESS = (
     (-np.inf, "means something else"),
 )
 """The words for a meaning from so much."""
-
-ABOVE_USUAL = 0.1
-"""How far above what is usual with its model the cosine of a store's unrelated texts may be."""
-
-BELOW_USUAL = 0.15
-"""How far below what is usual with its model the cosine of a store's neighbours may be: few texts are no neighbours."""
-
-LEAST_SPAN = 0.1
-"""Cosine between unrelated and near, at least: a store of one text alone has no scale."""
-
-
-def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32], usual: Calibration) -> Calibration:
-    """Return the scale of a store.
-
-    Args:
-        unrelated: Cosines of pairs of its records, picked at random.
-        near: The cosine of each of some records with the nearest other one.
-        usual: What is usual with the model; decides as long as there are few records. As a store of one subject has no
-            unrelated pairs, and one of few has no neighbours, it also bounds what counts as either.
-    """
-    low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
-    high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)
-    return Calibration(unrelated=low, near=max(high, low + LEAST_SPAN))
-
-
-def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
-    typical = float(np.median(values)) if len(values) else usual
-    return (typical * len(values) + usual * SHRINKAGE) / (len(values) + SHRINKAGE)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate(Generic[T]):
@@ -322,15 +264,14 @@ def _marginal(vectors: Vectors, relevance: Sequence[float], diversity: float) ->
 
 def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
     near = calibration.meaning(candidate.similarity)
-    meaning = weights.meaning * near
-    words = weights.words * min(1.0, candidate.words) ** WORDS_POWER
+    meaning, words = weighed(near, candidate.words, weights)
     asked = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
     return Hit(
         item=candidate.item,
         similarity=candidate.similarity,
         meaning=near,
         words=candidate.words,
-        relevance=min(1.0, max(0.0, (meaning + words) / ((weights.meaning + weights.words) or 1.0))),
+        relevance=relevance(meaning, words, weights),
         signals=asked | _nudges(candidate, weights, now),
         outcomes={LABELS[candidate.success]: 1},
     )

@@ -14,11 +14,9 @@ from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
+from atlas.memory.base.calibration import Cut, LiveCalibration
 from atlas.memory.base.ranking import (
-    USUAL,
-    Calibration,
     Candidate,
-    calibrate,
     candidates_of,
     check_diversity,
     check_k,
@@ -32,13 +30,6 @@ from atlas.memory.base.rerank import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
 from atlas.storage.collection import Collection
-from atlas.storage.records import NO_MOMENT, Moment
-
-SAMPLED = 64
-"""Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
-
-GROWTH = 1.25
-"""How much longer a store's history gets before it is measured again."""
 
 QUERY_CHARACTERS = 50_000
 """Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
@@ -75,26 +66,6 @@ class Ranked:
 
 
 @dataclass(slots=True)
-class LiveCalibration:
-    """The scale of one collection. It is measured when first asked for, and again whenever the store has grown."""
-
-    store: Collection
-    model: str
-    _measured: Calibration | None = None
-    _at: Moment = NO_MOMENT
-
-    def now(self) -> Calibration:
-        """Return the scale as it is for the store's present size."""
-        now = self.store.moment()
-        is_outgrown = now.change > GROWTH * self._at.change or now.ledger_id != self._at.ledger_id
-        if self._measured is None or is_outgrown:
-            unrelated, near = self.store.similarities(SAMPLED)
-            self._measured = calibrate(unrelated, near, USUAL.get(self.model, Calibration()))
-            self._at = now
-        return self._measured
-
-
-@dataclass(slots=True)
 class Retriever:
     """Gives the ids of a collection's records as hits. Whoever holds the records says what they are."""
 
@@ -114,7 +85,7 @@ class Retriever:
     _was_filled: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self._calibration = LiveCalibration(self.store, self.embedder.model_name)
+        self._calibration = LiveCalibration(self.store, self.embedder)
 
     def changed(self, **changes: Any) -> Retriever:
         """Return this one with other parts, which shares what was measured of the store."""
@@ -145,6 +116,8 @@ class Retriever:
         if threshold is not None:
             check_threshold(threshold)
         is_idle = not k or not query.strip() or not self._is_filled()
+        if not is_idle:
+            self._calibration.prepare()
         return Search(
             query=query,
             k=k,
@@ -163,17 +136,18 @@ class Retriever:
             n_withheld: How many records the memory leaves out of what is found.
         """
         weights = self.weights()
-        least = weights.threshold if search.threshold is None else search.threshold
-        check_threshold(least)
+        cut = self._cut(weights, search.threshold)
         if search.vector is None:
-            return Ranked(hits=[], n_hidden=0, threshold=least)
+            return Ranked(hits=[], n_hidden=0, threshold=cut.best)
         k = search.k + n_withheld
-        candidates = self._candidates(search, k, weights, least)
+        candidates = self._candidates(search, k, weights, cut)
         every = self._ranked(candidates, weights, distinct=search.distinct)
-        hits = [hit for hit in every if hit.relevance >= least]
+        hits, least = _shown(every, cut)
+        n_hidden = sum(hit not in hits for hit in every[:k])
         if search.distinct:
-            hits = self._ranked(candidates, weights, threshold=least, distinct=True)
-        return Ranked(hits=hits, n_hidden=sum(hit.relevance < least for hit in every[:k]), threshold=least)
+            shown = {hit.item for hit in _shown(self._ranked(candidates, weights), cut)[0]}
+            hits = self._ranked([one for one in candidates if one.item in shown], weights, distinct=True)
+        return Ranked(hits=hits, n_hidden=n_hidden, threshold=least)
 
     def n_read(self, search: Search) -> int:
         """Return how many of the first hits `ordered` may choose from."""
@@ -234,14 +208,20 @@ class Retriever:
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 
-    def _candidates(self, search: Search, k: int, weights: RankingWeights, least: float) -> list[Candidate[str]]:
+    def _cut(self, weights: RankingWeights, threshold: float | None) -> Cut:
+        """Return which hits are shown: those of a threshold that a search names, else those of the store's level."""
+        if threshold is not None:
+            return Cut(best=threshold, each=threshold)
+        return self._calibration.now().cut(weights)
+
+    def _candidates(self, search: Search, k: int, weights: RankingWeights, cut: Cut) -> list[Candidate[str]]:
         n = overfetch(k)
         while True:
             found = self.store.candidates(search.vector, search.query, n, search.where, with_buried=search.with_buried)
             candidates = self._known(found)
             if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:
                 return candidates
-            if len(self._ranked(candidates, weights, threshold=least, distinct=True)) >= k:
+            if len(_shown(self._ranked(candidates, weights, distinct=True), cut)[0]) >= k:
                 return candidates
             n *= 4  # so many were alike that they left no room for others
 
@@ -251,12 +231,13 @@ class Retriever:
         return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()}, self.prior)
 
     def _ranked(
-        self,
-        candidates: list[Candidate[str]],
-        weights: RankingWeights,
-        *,
-        threshold: float = 0.0,
-        distinct: bool = False,
+        self, candidates: list[Candidate[str]], weights: RankingWeights, *, distinct: bool = False
     ) -> list[Hit[str]]:
-        scale, now = self._calibration.now(), self.clock.now()
-        return rank(candidates, weights, scale, now, threshold=threshold, distinct=distinct)
+        scale, now = self._calibration.now().scale, self.clock.now()
+        return rank(candidates, weights, scale, now, distinct=distinct)
+
+
+def _shown(hits: list[Hit[str]], cut: Cut) -> tuple[list[Hit[str]], float]:
+    """Return the hits that a cut shows, and the relevance that it asks for beside the best of them."""
+    least = cut.least(max((hit.relevance for hit in hits), default=0.0))
+    return [hit for hit in hits if hit.relevance >= least or (cut.spares_words and hit.words > 0)], least

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from atlas.core.words import FUNCTION_WORDS
 from atlas.storage.records import NO_TIP, Matches, Position, Scope
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.meta import has_change, read_ledger_id, read_revision, read_tip
@@ -46,6 +47,8 @@ to find it, all occurrences of both would have to be read."""
 
 NARROW = 0.1
 """Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
+
+FUNCTION_WEIGHT = 0.3
 
 FEW_RECORDS = 10
 """In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
@@ -87,8 +90,9 @@ class SqliteWords:
             searched = _searched(connection, table, counts, totals.n_records)
             values = _values(connection, table, list(searched), totals, scope, n, also)
         rarest = 0 if totals.n_records >= FEW_RECORDS else 1
-        missing = [rarest for term, n_holding in counts.items() if not n_holding and not term.is_composed]
-        weights = [_weight(n_holding, totals.n_records) for n_holding in (*searched.values(), *missing)]
+        missing = [term for term, n_holding in counts.items() if not n_holding and not term.is_composed]
+        weights = [_weight(term, n_holding, totals.n_records) for term, n_holding in searched.items()]
+        weights += [_weight(term, rarest, totals.n_records) for term in missing]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
@@ -171,7 +175,7 @@ def _values(
     is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
     words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
     read = read_postings(connection, table, words)
-    postings = [(one, _weight(len(one.seqs), totals.n_records)) for one in read.values()]
+    postings = [(one, _weight(Term(word), len(one.seqs), totals.n_records)) for word, one in read.items()]
     others = [term for term in terms if is_narrow or term.is_prefix or term.text not in read]
     given = _other_values(connection, table, others, scope) if others else {}
     scores = Scores(
@@ -223,10 +227,11 @@ def _counts(connection: sqlite3.Connection, table: str, terms: Sequence[Term], m
     return {term: int(held) for term, (held,) in zip(terms, rows.fetchall(), strict=True)}
 
 
-def _weight(n_holding: int, n_records: int) -> float:
-    """Return the inverse document frequency, exactly as FTS5 computes it."""
+def _weight(term: Term, n_holding: int, n_records: int) -> float:
+    """Return the inverse document frequency as FTS5 computes it, of a function word only a part of it."""
     weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
-    return weight if weight > 0 else 1e-6
+    share = FUNCTION_WEIGHT if term.text in FUNCTION_WORDS else 1.0
+    return share * weight if weight > 0 else 1e-6
 
 
 def _any_of(terms: Sequence[Term]) -> str:

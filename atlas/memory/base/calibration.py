@@ -1,0 +1,288 @@
+"""The scale of a store: which similarity is near, and from which relevance on a search has found something.
+
+Both differ from store to store by more than they differ within one. So they are measured on the store itself: how near
+its records are to each other, and how relevant the best answer is to questions about other subjects.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.errors import AtlasError
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Vector
+from atlas.memory.base.foreign_queries import foreign_queries
+from atlas.protocols.infra import WholeEmbedder
+from atlas.storage.collection import Collection
+from atlas.storage.records import NO_MOMENT, Moment
+
+logger = logging.getLogger(__name__)
+
+SAMPLED = 64
+"""Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
+
+GROWTH = 1.2
+"""How much longer a store's history gets before it is measured again."""
+
+FOREIGN = 140
+"""Foreign queries that are asked. They take a second or two, in the background but for the first time."""
+
+ANSWERS = 3
+"""Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best."""
+
+SMALL = 20
+"""Records below which a store is not measured, and hides nothing that shares a telling word with the query."""
+
+FOREIGN_SHARE = 0.9
+"""Share of foreign queries that are to find nothing."""
+
+LOWEST_LEVEL, HIGHEST_LEVEL = 0.08, 0.22
+"""Bounds of the level. A store of many subjects is at home with some of the foreign queries, so it sets no higher one.
+Chosen on the development half of the given data."""
+
+NEAR_BEST = 0.4
+"""Share of the best hit's relevance that a hit needs to be shown beside it. Chosen on the same half: of the right hits
+among the first ten, 1 in 300 has less."""
+
+WORDS_POWER = 0.6
+"""Of the share of what the words tell: the first telling words that are found say more than the last ones."""
+
+SHRINKAGE = 20
+"""Records that a model's usual similarities count as, so that a store of few records does not set the scale alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """The scale of similarities in one store with one model."""
+
+    unrelated: float = 0.1
+    """The usual cosine of two texts that have nothing to do with each other."""
+
+    near: float = 0.7
+    """The usual cosine of a text and the nearest other one."""
+
+    def meaning(self, similarity: float) -> float:
+        """Return 0 for unrelated texts, 1 for neighbours. Below and above for what is farther or nearer than those."""
+        return (similarity - self.unrelated) / (self.near - self.unrelated)
+
+
+USUAL = {
+    "all-MiniLM-L6-v2": Calibration(unrelated=0.08, near=0.65),
+    "BAAI/bge-small-en-v1.5": Calibration(unrelated=0.5, near=0.85),
+    "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
+    "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
+}
+"""Similarities that are usual with a model, before a store has records of its own. Those of bge are rough."""
+
+ABOVE_USUAL = 0.1
+"""How far above what is usual with its model the cosine of a store's unrelated texts may be."""
+
+BELOW_USUAL = 0.15
+"""How far below what is usual with its model the cosine of a store's neighbours may be: few texts are no neighbours."""
+
+LEAST_SPAN = 0.1
+"""Cosine between unrelated and near, at least: a store of one text alone has no scale."""
+
+
+def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32], usual: Calibration) -> Calibration:
+    """Return the scale of a store.
+
+    Args:
+        unrelated: Cosines of pairs of its records, picked at random.
+        near: The cosine of each of some records with the nearest other one.
+        usual: What is usual with the model; decides as long as there are few records. As a store of one subject has no
+            unrelated pairs, and one of few has no neighbours, it also bounds what counts as either.
+    """
+    low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
+    high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)
+    return Calibration(unrelated=low, near=max(high, low + LEAST_SPAN))
+
+
+def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
+    typical = float(np.median(values)) if len(values) else usual
+    return (typical * len(values) + usual * SHRINKAGE) / (len(values) + SHRINKAGE)
+
+
+def weighed(meaning: float, words: float, weights: RankingWeights) -> tuple[float, float]:
+    """Return what both signals of relevance add to a rank value.
+
+    Args:
+        meaning: On a store's scale.
+        words: Share of what the query's words tell.
+    """
+    return weights.meaning * meaning, weights.words * min(1.0, words) ** WORDS_POWER
+
+
+def relevance(meaning: float, words: float, weights: RankingWeights) -> float:
+    """Return the relevance, in [0, 1], that both signals add up to."""
+    return min(1.0, max(0.0, (meaning + words) / ((weights.meaning + weights.words) or 1.0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """The rule that says which hits are relevant enough to be shown."""
+
+    best: float
+    """Relevance that the best hit needs for any to be shown."""
+
+    each: float = 0.0
+    """Relevance that each hit needs."""
+
+    near_best: float = 0.0
+    """Share of the best hit's relevance that each hit needs."""
+
+    spares_words: bool = False
+    """Whether a hit that shares a telling word with the query is shown in any case."""
+
+    def least(self, best: float) -> float:
+        """Return the relevance that hits need, beside a best one of so much."""
+        return self.best if best < self.best else max(self.each, self.near_best * best)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A measurement of one collection."""
+
+    scale: Calibration
+    n_records: int
+    answers: tuple[tuple[tuple[float, float], ...], ...] = ()
+    """Similarity and share of words of the best answers to each foreign query. Empty where none was asked."""
+
+    model: str = ""
+    at: Moment = NO_MOMENT
+
+    def level(self, weights: RankingWeights) -> float:
+        """Return the relevance that nine of ten foreign queries do not reach, within bounds."""
+        if not self.answers:
+            return HIGHEST_LEVEL
+        best = [
+            max((relevance(*weighed(self.scale.meaning(near), words, weights), weights) for near, words in found), default=0.0)
+            for found in self.answers
+        ]
+        return float(np.clip(np.quantile(best, FOREIGN_SHARE), LOWEST_LEVEL, HIGHEST_LEVEL))
+
+    def cut(self, weights: RankingWeights) -> Cut:
+        """Return which hits are shown where a search names no threshold."""
+        strictness = weights.strictness
+        return Cut(
+            best=min(1.0, strictness * self.level(weights)),
+            near_best=min(1.0, strictness * NEAR_BEST),
+            spares_words=self.n_records < SMALL,
+        )
+
+
+@dataclass(slots=True)
+class LiveCalibration:
+    """The scale of one collection: read or measured when first asked for, and again whenever the store has grown."""
+
+    store: Collection
+    embedder: WholeEmbedder
+    _measured: Measured | None = None
+    _is_outgrown: bool = False
+    _measuring: threading.Thread | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def prepare(self) -> None:
+        """Have a measurement at hand. Call it outside of any state of the store, as models and writes stand outside.
+
+        A store that has grown is measured again in the background.
+        """
+        if self._measured is None:
+            with self._lock:
+                self._measured = self._measured or self._kept() or self._measure()
+        elif self._is_outgrown and not (self._measuring and self._measuring.is_alive()):
+            self._is_outgrown = False
+            if self._measured.n_records < SMALL:  # takes no time
+                self._measured = self._measure()
+                return
+            self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
+            self._measuring.start()
+
+    def now(self) -> Measured:
+        """Return the scale of the store as it was when it was measured."""
+        if self._measured is None:
+            self._measured = self._kept() or self._measure(keep=False)
+        self._is_outgrown = self._is_outgrown or _is_outgrown(self._measured.at, self.store.moment())
+        return self._measured
+
+    def _measure_again(self) -> None:
+        try:
+            self._measured = self._measure()
+        except AtlasError as error:  # closed meanwhile, or damaged, which whoever asks is told
+            logger.debug("the store could not be measured: %s", error)
+
+    def _kept(self) -> Measured | None:
+        """Return the measurement that is kept with the store, unless it is of another model or of another size."""
+        try:
+            held = _decode(self.store.derived())
+        except (ValueError, TypeError, KeyError):
+            return None
+        if held is None or held.model != self.embedder.model_name or _is_outgrown(held.at, self.store.moment()):
+            return None
+        return held
+
+    def _measure(self, *, keep: bool = True) -> Measured:
+        at = self.store.moment()
+        unrelated, near = self.store.similarities(SAMPLED)
+        n_records = self.store.count()
+        made = Measured(
+            scale=calibrate(unrelated, near, USUAL.get(self.embedder.model_name, Calibration())),
+            n_records=n_records,
+            answers=self._answers() if len(near) and n_records >= SMALL else (),
+            model=self.embedder.model_name,
+            at=at,
+        )
+        if keep and made.answers:
+            self.store.keep_derived(_encode(made))
+        return made
+
+    def _answers(self) -> tuple[tuple[tuple[float, float], ...], ...]:
+        texts = foreign_queries()[:: max(1, len(foreign_queries()) // FOREIGN)]
+        vectors = self.embedder.encode_batch(list(texts))
+        return tuple(self._best_answers(text, vector) for text, vector in zip(texts, vectors, strict=True))
+
+    def _best_answers(self, text: str, vector: Vector) -> tuple[tuple[float, float], ...]:
+        found = self.store.candidates(vector, text, ANSWERS)
+        information = found.word_information or 1.0
+        return tuple((near, words / information) for near, words in zip(found.similarities, found.words, strict=True))
+
+
+def _is_outgrown(then: Moment, now: Moment) -> bool:
+    return now.ledger_id != then.ledger_id or not then.change <= now.change <= GROWTH * then.change
+
+
+def _encode(measured: Measured) -> str:
+    answers = [[[round(value, 4) for value in pair] for pair in found] for found in measured.answers]
+    return json.dumps(
+        {
+            "scale": [measured.scale.unrelated, measured.scale.near],
+            "n_records": measured.n_records,
+            "answers": answers,
+            "model": measured.model,
+            "at": [measured.at.ledger_id, measured.at.change],
+        }
+    )
+
+
+def _decode(text: str | None) -> Measured | None:
+    """Return a measurement as it was kept. Raises what damage to it brings about."""
+    if text is None:
+        return None
+    held: dict[str, Any] = json.loads(text)
+    unrelated, near = map(float, held["scale"])
+    ledger_id, change = held["at"]
+    return Measured(
+        scale=Calibration(unrelated=unrelated, near=max(near, unrelated + LEAST_SPAN)),
+        n_records=int(held["n_records"]),
+        answers=tuple(tuple((float(near), float(words)) for near, words in found) for found in held["answers"]),
+        model=str(held["model"]),
+        at=Moment(str(ledger_id), int(change)),
+    )
