@@ -74,7 +74,7 @@ class Retrieval(Generic[T]):
     """Number of records left out because their relevance is below the threshold."""
 
     threshold: float
-    """Lowest relevance of a hit, in [0, 1]."""
+    """Lowest relevance of a hit, in [0, 1]. Without hits, what the best one did not reach."""
 
     problems: tuple[str, ...] = ()
     """Failures that did not cost the answer, each as a sentence, such as that of a reranker."""
@@ -92,6 +92,9 @@ class MemoryQueryResult:
     journal_hits: tuple[Hit[JournalEntry], ...] = ()
     n_hidden: Mapping[str, int] = field(default_factory=dict)
     """Number of records that were not relevant enough, by memory: `experience`, `concepts`, `strategies`, `journal`."""
+
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """Lowest relevance of a hit, by memory. Of a memory without hits, what the best one did not reach."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
     """Messages of the memories that failed, by memory. The hits of the others are complete."""

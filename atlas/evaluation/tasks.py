@@ -173,7 +173,7 @@ def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], An
 
     def search(text: str, k: int) -> Answer:
         found = experience.retrieve(text, k, threshold=0.0, count_retrieval=False)
-        is_nothing = all(hit.relevance < experience.weights.threshold for hit in found.hits)
+        is_nothing = not experience.retrieve(text, 1, count_retrieval=False).hits
         return Answer([hit.item for hit in found.hits], is_nothing)
 
     return search

@@ -135,6 +135,7 @@ def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQ
         strategy_hits=hits.get("strategies", ()),
         journal_hits=hits.get("journal", ()),
         n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
+        thresholds={name: retrieval.threshold for name, retrieval in found.answers.items()},
         errors=found.errors,
     )
 

@@ -219,7 +219,7 @@ class MemorySystemImpl:
         What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
 
         Args:
-            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the ranking's weights.
+            threshold: The relevance that a hit has at least, in [0, 1]; None for what each memory's level makes of it.
             count_retrieval: Whether what is returned counts as retrieved, and as used for the task; a demonstration
                 does not.
 

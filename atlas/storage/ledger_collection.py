@@ -39,6 +39,9 @@ from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors import similarities
 from atlas.storage.vectors.vector_search import Nearest
 
+DERIVED = "derived:"
+"""Beginning of the name of the ledger's note on what was measured of a collection."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionParts:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,7 +163,10 @@ class Measured:
         if not self.answers:
             return HIGHEST_LEVEL
         best = [
-            max((relevance(*weighed(self.scale.meaning(near), words, weights), weights) for near, words in found), default=0.0)
+            max(
+                (relevance(*weighed(self.scale.meaning(near), words, weights), weights) for near, words in found),
+                default=0.0,
+            )
             for found in self.answers
         ]
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), LOWEST_LEVEL, HIGHEST_LEVEL))
@@ -241,8 +243,15 @@ class LiveCalibration:
             at=at,
         )
         if keep and made.answers:
-            self.store.keep_derived(_encode(made))
+            # a search waits for no other writer, and the next process can measure again
+            threading.Thread(target=self._keep, args=(made,), name="atlas-calibration", daemon=True).start()
         return made
+
+    def _keep(self, measured: Measured) -> None:
+        try:
+            self.store.keep_derived(_encode(measured))
+        except AtlasError as error:
+            logger.debug("the measurement could not be kept: %s", error)
 
     def _answers(self) -> tuple[tuple[tuple[float, float], ...], ...]:
         texts = foreign_queries()[:: max(1, len(foreign_queries()) // FOREIGN)]

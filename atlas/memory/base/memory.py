@@ -179,7 +179,9 @@ class Memory(Records, ABC, Generic[T]):
         """Return hits as `search_hits` does, but without those below a relevance, and how many those are.
 
         Args:
-            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
+            threshold: The relevance that a hit has at least, in [0, 1]. None for what the store's level and the
+                strictness of the weights make of it: nothing if the best hit does not reach the level, else the best
+                hit and those near it.
             distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
                 looked at, so that k hits are k different things. There may be fewer where one task has thousands.
             diversity: In [0, 1): how much a hit loses that is like one above it, whatever its task; 0.3 is usual. What

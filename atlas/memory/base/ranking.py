@@ -15,7 +15,6 @@ from numbers import Integral
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates, Hit
@@ -49,6 +48,7 @@ NEARNESS = (
     (-np.inf, "means something else"),
 )
 """The words for a meaning from so much."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate(Generic[T]):

@@ -149,6 +149,11 @@ class Retriever:
             hits = self._ranked([one for one in candidates if one.item in shown], weights, distinct=True)
         return Ranked(hits=hits, n_hidden=n_hidden, threshold=least)
 
+    def level(self) -> float:
+        """Return the relevance that the best hit of a search needs for any to be shown. It may measure the store."""
+        self._calibration.prepare()
+        return self._calibration.now().cut(self.weights()).best
+
     def n_read(self, search: Search) -> int:
         """Return how many of the first hits `ordered` may choose from."""
         n_reranked = RERANKED if self.reranker is not None else 0

