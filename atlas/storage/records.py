@@ -21,6 +21,10 @@ Seqs = npt.NDArray[np.int64]
 """Numbers of records, of shape (n,)."""
 
 
+SMALL = 20
+"""Records below which a collection says little about itself: how rare a word is, or what is foreign to it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One row of a collection, as it is written and read."""

@@ -59,7 +59,7 @@ def test_it_is_shown_as_text_in_what_ask_finds_and_in_the_block(dashboard: Dashb
         memory.strategies.add(Strategy(title=hostile[:150], situation=said, suggestion=hostile, rationale=hostile))
         memory.concepts.add(concept(name="another", description=said, guidance=hostile))
         memory.journal.add_entries([JournalEntry(entry_type=hostile[:50].strip(), content=said, generation=1)])
-        memory.storage.profiles.save("all", atlas.RankingWeights(threshold=0.0))
+        memory.storage.profiles.save("all", atlas.RankingWeights(strictness=0.0))
         memory.storage.profiles.use("all")
     app = dashboard(tmp_path, "ask", ask_text="another", ask_budget="8000")
     assert len(cards(app)) == 4

@@ -21,7 +21,7 @@ from atlas.core.types import Vector
 from atlas.memory.base.foreign_queries import foreign_queries
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
-from atlas.storage.records import NO_MOMENT, Moment
+from atlas.storage.records import NO_MOMENT, SMALL, Moment
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +37,10 @@ FOREIGN = 140
 ANSWERS = 3
 """Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best."""
 
-SMALL = 20
-"""Records below which a store is not measured, and hides nothing that shares a telling word with the query."""
+TELLING = 0.02
+"""Share of what a query's words tell from which, in a small store, a record shares a telling word.
+
+Function words, which count for next to nothing there, stay below."""
 
 FOREIGN_SHARE = 0.9
 """Share of foreign queries that are to find nothing."""
@@ -139,7 +141,11 @@ class Cut:
     """Share of the best hit's relevance that each hit needs."""
 
     spares_words: bool = False
-    """Whether a hit that shares a telling word with the query is shown in any case."""
+    """True where a hit that shares a telling word with the query is shown in any case."""
+
+    def shows(self, relevance: float, words: float, least: float) -> bool:
+        """Say whether a hit is shown that has so much relevance and holds such a share of what the words tell."""
+        return relevance >= least or (self.spares_words and words >= TELLING)
 
     def least(self, best: float) -> float:
         """Return the relevance that hits need, beside a best one of so much."""
@@ -157,6 +163,8 @@ class Measured:
 
     model: str = ""
     at: Moment = NO_MOMENT
+    is_whole: bool = True
+    """False where foreign queries are still to be asked."""
 
     def level(self, weights: RankingWeights) -> float:
         """Return the relevance that nine of ten foreign queries do not reach, within bounds."""
@@ -197,23 +205,24 @@ class LiveCalibration:
 
         A store that has grown is measured again in the background.
         """
-        if self._measured is None:
+        held = self._measured
+        if held is None or not held.is_whole or (self._is_outgrown and held.n_records < SMALL):
             with self._lock:
-                self._measured = self._measured or self._kept() or self._measure()
+                self._measured = self._kept() or self._measure()
+            self._is_outgrown = False
         elif self._is_outgrown and not (self._measuring and self._measuring.is_alive()):
             self._is_outgrown = False
-            if self._measured.n_records < SMALL:  # takes no time
-                self._measured = self._measure()
-                return
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
             self._measuring.start()
 
     def now(self) -> Measured:
-        """Return the scale of the store as it was when it was measured."""
-        if self._measured is None:
-            self._measured = self._kept() or self._measure(keep=False)
-        self._is_outgrown = self._is_outgrown or _is_outgrown(self._measured.at, self.store.moment())
-        return self._measured
+        """Return the scale of the store as it was when it was measured. Models are not asked."""
+        held = self._measured
+        self._is_outgrown = self._is_outgrown or held is None or _is_outgrown(held.at, self.store.moment())
+        if held is None or (self._is_outgrown and held.n_records < SMALL):
+            held = self._measured = self._kept() or self._measure(asks=False)
+            self._is_outgrown = False
+        return held
 
     def _measure_again(self) -> None:
         try:
@@ -231,18 +240,20 @@ class LiveCalibration:
             return None
         return held
 
-    def _measure(self, *, keep: bool = True) -> Measured:
+    def _measure(self, *, asks: bool = True) -> Measured:
         at = self.store.moment()
         unrelated, near = self.store.similarities(SAMPLED)
         n_records = self.store.count()
+        can_ask = len(near) > 0 and n_records >= SMALL
         made = Measured(
             scale=calibrate(unrelated, near, USUAL.get(self.embedder.model_name, Calibration())),
             n_records=n_records,
-            answers=self._answers() if len(near) and n_records >= SMALL else (),
+            answers=self._answers() if asks and can_ask else (),
             model=self.embedder.model_name,
             at=at,
+            is_whole=asks or not can_ask,
         )
-        if keep and made.answers:
+        if made.answers:
             # a search waits for no other writer, and the next process can measure again
             threading.Thread(target=self._keep, args=(made,), name="atlas-calibration", daemon=True).start()
         return made

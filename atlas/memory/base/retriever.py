@@ -245,4 +245,4 @@ class Retriever:
 def _shown(hits: list[Hit[str]], cut: Cut) -> tuple[list[Hit[str]], float]:
     """Return the hits that a cut shows, and the relevance that it asks for beside the best of them."""
     least = cut.least(max((hit.relevance for hit in hits), default=0.0))
-    return [hit for hit in hits if hit.relevance >= least or (cut.spares_words and hit.words > 0)], least
+    return [hit for hit in hits if cut.shows(hit.relevance, hit.words, least)], least

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from atlas.storage.records import Seqs
 
-K1, B = 1.2, 0.4
+K1, B = 1.2, 0.75
 """How soon repeating a word stops counting, and how much a long text is held against it. As FTS5 has them."""
 
 FIRST_SCORED = 512

@@ -66,8 +66,8 @@ KNOBS: Mapping[str, Knob] = {
             "Strictness",
             3.0,
             0.1,
-            "Multiplied by the relevance that an answer has in this store, below which nothing is shown. That is measured: "
-            "nine of ten questions about other subjects stay below it; 0 hides nothing",
+            "Multiplied by the relevance that an answer has in this store, below which nothing is shown. "
+            "It is measured: nine of ten questions about other subjects stay below it; 0 hides nothing",
         ),
     )
 }

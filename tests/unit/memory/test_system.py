@@ -192,7 +192,7 @@ def test_looking_counts_neither_as_retrieved_nor_as_used(memory):
 
 def test_memories_can_be_left_out_and_ranked_otherwise(memory):
     first = memory.store(attempt(REFUND))
-    alone = memory.ranked_with(RankingWeights(success=0.5, threshold=0.0), ["strategies"])
+    alone = memory.ranked_with(RankingWeights(success=0.5, strictness=0.0), ["strategies"])
     result = alone.query_sync(task("cancel a flight"), count_retrieval=False)
     assert result.ids == dict.fromkeys(MEMORIES, ()) | {"strategies": (first["strategies"],)}
     never_tried = 0.025  # the bank's prior: the lower bound of its success rate

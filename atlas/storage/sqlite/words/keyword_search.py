@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from atlas.core.words import FUNCTION_WORDS
-from atlas.storage.records import NO_TIP, Matches, Position, Scope
+from atlas.storage.records import NO_TIP, SMALL, Matches, Position, Scope
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.meta import has_change, read_ledger_id, read_revision, read_tip
 from atlas.storage.sqlite.words.fts_tables import (
@@ -49,6 +49,14 @@ NARROW = 0.1
 """Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
 
 FUNCTION_WEIGHT = 0.3
+"""Share of its weight that a function word keeps, and a pair of them.
+
+A third of the words of a question hold it together and name nothing. In a small store they are rare by chance. Taken
+out altogether, they cost where a text is nearly the query's own."""
+
+FUNCTION_WEIGHT_OF_SMALL = 0.01
+"""The same in a collection of fewer than `SMALL` records: next to nothing, so that a share of the words tells by itself
+whether a record has to do with a query."""
 
 FEW_RECORDS = 10
 """In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
@@ -91,8 +99,11 @@ class SqliteWords:
             values = _values(connection, table, list(searched), totals, scope, n, also)
         rarest = 0 if totals.n_records >= FEW_RECORDS else 1
         missing = [term for term, n_holding in counts.items() if not n_holding and not term.is_composed]
-        weights = [_weight(term, n_holding, totals.n_records) for term, n_holding in searched.items()]
-        weights += [_weight(term, rarest, totals.n_records) for term in missing]
+        weights = [
+            _weight(n_holding, totals.n_records) * _share(term, totals.n_records)
+            for term, n_holding in searched.items()
+        ]
+        weights += [_weight(rarest, totals.n_records) * _share(term, totals.n_records) for term in missing]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
@@ -173,11 +184,12 @@ def _values(
 ) -> dict[int, float]:
     """Return the BM25 values of the n best records, the best first, and of those of `also` that hold any term."""
     is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
+    n_records = totals.n_records
     words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
     read = read_postings(connection, table, words)
-    postings = [(one, _weight(Term(word), len(one.seqs), totals.n_records)) for word, one in read.items()]
+    postings = [(one, _weight(len(one.seqs), n_records) * _share(Term(word), n_records)) for word, one in read.items()]
     others = [term for term in terms if is_narrow or term.is_prefix or term.text not in read]
-    given = _other_values(connection, table, others, scope) if others else {}
+    given = _other_values(connection, table, others, scope, n_records) if others else {}
     scores = Scores(
         [_within(one, scope) for one, _ in postings],
         [weight for _, weight in postings],
@@ -206,7 +218,20 @@ def _within(postings: Postings, scope: Scope) -> Postings:
     return Postings(postings.seqs[is_kept], postings.often[is_kept])
 
 
-def _other_values(connection: sqlite3.Connection, table: str, terms: Sequence[Term], scope: Scope) -> dict[int, float]:
+def _other_values(
+    connection: sqlite3.Connection, table: str, terms: Sequence[Term], scope: Scope, n_records: int
+) -> dict[int, float]:
+    """Return what FTS5's `bm25` makes of terms, of function words only their share."""
+    shares = {term: _share(term, n_records) for term in terms}
+    values: dict[int, float] = {}
+    for share in {*shares.values()}:
+        asked = [term for term in terms if shares[term] == share]
+        for seq, value in _bm25(connection, table, asked, scope):
+            values[seq] = values.get(seq, 0.0) + share * value
+    return values
+
+
+def _bm25(connection: sqlite3.Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
     # `+` keeps SQLite from one full-text query for each number.
     within, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
     rows = connection.execute(
@@ -214,7 +239,7 @@ def _other_values(connection: sqlite3.Connection, table: str, terms: Sequence[Te
         f"WHERE {table} MATCH ? AND +rowid {within} (SELECT value FROM json_each(?))",
         (_any_of(terms), json.dumps(seqs.tolist())),
     )
-    return dict(rows.fetchall())
+    return rows.fetchall()
 
 
 def _counts(connection: sqlite3.Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
@@ -227,11 +252,17 @@ def _counts(connection: sqlite3.Connection, table: str, terms: Sequence[Term], m
     return {term: int(held) for term, (held,) in zip(terms, rows.fetchall(), strict=True)}
 
 
-def _weight(term: Term, n_holding: int, n_records: int) -> float:
-    """Return the inverse document frequency as FTS5 computes it, of a function word only a part of it."""
+def _weight(n_holding: int, n_records: int) -> float:
+    """Return the inverse document frequency, exactly as FTS5 computes it."""
     weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
-    share = FUNCTION_WEIGHT if term.text in FUNCTION_WORDS else 1.0
-    return share * weight if weight > 0 else 1e-6
+    return weight if weight > 0 else 1e-6
+
+
+def _share(term: Term, n_records: int) -> float:
+    """Return how much of its weight a term keeps."""
+    if not FUNCTION_WORDS.issuperset(term.text.split()):
+        return 1.0
+    return FUNCTION_WEIGHT if n_records >= SMALL else FUNCTION_WEIGHT_OF_SMALL
 
 
 def _any_of(terms: Sequence[Term]) -> str:

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
+from atlas.memory.base.calibration import Calibration
 from atlas.memory.base.ranking import (
-    Calibration,
     Candidate,
-    calibrate,
     diversified,
     explain,
     maximal_marginal_relevance,
@@ -131,24 +130,6 @@ def test_signals_add_up_and_never_outweigh_a_larger_difference_of_relevance(cand
         assert before > after - WEIGHTS.nudges - 1e-9
 
 
-def test_a_store_sets_its_own_scale_once_it_has_records():
-    usual = Calibration(unrelated=0.1, near=0.7)
-    none = np.zeros(0, np.float32)
-    assert calibrate(none, none, usual) == usual
-    measured = calibrate(np.full(2000, 0.15, np.float32), np.full(64, 0.5, np.float32), usual)
-    assert measured.unrelated == pytest.approx(0.15, abs=0.01)
-    assert 0.5 < measured.near < 0.6
-    assert measured.meaning(measured.unrelated) == 0
-    assert measured.meaning(measured.near) == 1
-
-
-def test_a_store_of_one_subject_does_not_count_its_own_kind_as_unrelated():
-    usual = Calibration(unrelated=0.1, near=0.7)
-    alike = calibrate(np.full(2000, 0.9, np.float32), np.full(64, 0.95, np.float32), usual)
-    assert alike.unrelated == pytest.approx(0.2)
-    assert alike.meaning(0.9) > 0.8
-
-
 def test_what_is_less_relevant_is_left_out_and_stands_for_nothing():
     candidates = [candidate("near", 0.9), candidate("far", 0.1, True)]
     assert [hit.item for hit in rank(candidates, WEIGHTS, SCALE, NOW, threshold=0.25)] == ["near"]
@@ -156,12 +137,6 @@ def test_what_is_less_relevant_is_left_out_and_stands_for_nothing():
     alike = [at("a", "below", 0.545, True), at("a", "above", 0.56)]
     (hit,) = rank(alike, WEIGHTS, SCALE, NOW, threshold=0.25, distinct=True)
     assert (hit.item, hit.outcomes) == ("above", {"unknown": 1})
-
-
-def test_a_store_of_texts_without_neighbours_does_not_take_what_is_far_for_near():
-    usual = Calibration(unrelated=0.1, near=0.7)
-    sparse = calibrate(np.full(2000, 0.05, np.float32), np.full(64, 0.3, np.float32), usual)
-    assert sparse.near == pytest.approx(0.55)
 
 
 def at(task_id, name, similarity, success=None):
@@ -200,7 +175,7 @@ def test_an_impossible_threshold_is_refused(threshold):
 def test_a_hit_is_explained_in_a_sentence():
     assert explain(only(candidate("a", 0.92, True, words=0.36, age_days=9000))) == (
         "Its text means nearly the same (similarity 0.92), and it holds 36% of what the query's words tell: "
-        "relevance 0.68, moved up by 0.025 for success and use."
+        "relevance 0.71, moved up by 0.025 for success and use."
     )
     far = only(candidate("a", 0.1))
     assert explain(far).startswith("Its text means something else (similarity 0.10), and it shares none of its words")

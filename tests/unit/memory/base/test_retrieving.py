@@ -8,8 +8,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import RankingWeights
-from atlas.memory.base.ranking import USUAL, Calibration, explain
-from atlas.memory.base.retriever import LiveCalibration
+from atlas.memory.base.ranking import explain
 from atlas.testing import HashEmbedder, ScriptedReranker
 from tests.support.memories import attempt, memory_over
 
@@ -231,22 +230,6 @@ def test_weights_are_a_setting(tmp_path):
     with memory_over("ledger", tmp_path, weights=RankingWeights(words=0.0)) as memory:
         fill(memory, 20)
         assert all("words" not in hit.signals for hit in memory.search_hits("cancel", 5))
-
-
-def test_the_scale_is_measured_once_and_again_when_the_store_has_grown(stored):
-    live = LiveCalibration(stored._store, "hash")
-    assert live.now() == Calibration()
-    fill(stored, 40)
-    measured = live.now()
-    assert measured != Calibration()
-    fill(stored, 4, seed=1)
-    assert live.now() is measured
-    fill(stored, 40, seed=2)
-    assert live.now() is not measured
-
-
-def test_a_scale_begins_with_what_is_usual_with_the_model(stored):
-    assert LiveCalibration(stored._store, "all-MiniLM-L6-v2").now() == USUAL["all-MiniLM-L6-v2"]
 
 
 def test_texts_that_are_the_same_say_nothing_of_neighbours(stored):

@@ -1,0 +1,210 @@
+"""The scale of a store is measured on the store, and so is the level that says whether it has an answer."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import atlas
+from atlas.core.settings import RankingWeights, Settings
+from atlas.memory.base.calibration import (
+    HIGHEST_LEVEL,
+    LOWEST_LEVEL,
+    NEAR_BEST,
+    SMALL,
+    USUAL,
+    Calibration,
+    Cut,
+    LiveCalibration,
+    Measured,
+    calibrate,
+)
+from atlas.memory.base.foreign_queries import foreign_queries
+from atlas.storage.ledger_collection import DERIVED
+from atlas.testing import HashEmbedder
+
+SUBJECTS = ("flight", "hotel", "refund", "luggage", "visa", "seat", "meal", "voucher")
+
+
+def attempts(n: int, start: int = 0) -> list[atlas.Trajectory]:
+    texts = [
+        f"cancel the {SUBJECTS[i % 8]} of passenger {i} because of {SUBJECTS[(i // 8) % 8]} trouble"
+        for i in range(start, start + n)
+    ]
+    return [atlas.Trajectory(atlas.Task(f"t{text}", "", text), (), atlas.Outcome(True)) for text in texts]
+
+
+def opened(path, **options) -> atlas.MemorySystem:
+    embedder = options.pop("embedder", None) or HashEmbedder()
+    return atlas.open_memory(path, embedder=embedder, settings=Settings(), **options)
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with opened(tmp_path) as memory:
+        yield memory
+
+
+def live(memory: atlas.MemorySystem) -> LiveCalibration:
+    return LiveCalibration(memory.experience.collection, memory.experience.embedder)
+
+
+def settled(memory: atlas.MemorySystem) -> LiveCalibration:
+    """The calibration of the memory itself, once it has kept what it measured."""
+    held = memory.experience._retriever._calibration
+    held.prepare()
+    held._keep(held.now())
+    return held
+
+
+def test_a_store_sets_its_own_scale_once_it_has_records():
+    usual = Calibration(unrelated=0.1, near=0.7)
+    none = np.zeros(0, np.float32)
+    assert calibrate(none, none, usual) == usual
+    measured = calibrate(np.full(2000, 0.15, np.float32), np.full(64, 0.5, np.float32), usual)
+    assert measured.unrelated == pytest.approx(0.15, abs=0.01)
+    assert 0.5 < measured.near < 0.6
+    assert measured.meaning(measured.unrelated) == 0
+    assert measured.meaning(measured.near) == 1
+
+
+def test_a_store_of_one_subject_does_not_count_its_own_kind_as_unrelated():
+    usual = Calibration(unrelated=0.1, near=0.7)
+    alike = calibrate(np.full(2000, 0.9, np.float32), np.full(64, 0.95, np.float32), usual)
+    assert alike.unrelated == pytest.approx(0.2)
+    assert alike.meaning(0.9) > 0.8
+
+
+def test_a_store_of_texts_without_neighbours_does_not_take_what_is_far_for_near():
+    usual = Calibration(unrelated=0.1, near=0.7)
+    sparse = calibrate(np.full(2000, 0.05, np.float32), np.full(64, 0.3, np.float32), usual)
+    assert sparse.near == pytest.approx(0.55)
+
+
+def test_a_scale_begins_with_what_is_usual_with_the_model(tmp_path):
+    with opened(tmp_path, embedder=HashEmbedder(384, "all-MiniLM-L6-v2")) as memory:
+        assert live(memory).now().scale == USUAL["all-MiniLM-L6-v2"]
+
+
+def test_it_is_measured_once_and_again_when_the_store_has_grown(memory):
+    memory.experience.store_many(attempts(3))
+    calibration = live(memory)
+    calibration.prepare()
+    small = calibration.now()
+    memory.experience.store_many(attempts(40, 3))
+    grown = calibration.now()
+    assert (small.n_records, grown.n_records) == (3, 43)
+    assert grown.scale != small.scale
+    calibration.prepare()
+    whole = calibration.now()
+    assert not grown.answers
+    assert len(whole.answers) > 100
+    memory.experience.store_many(attempts(4, 43))
+    calibration.prepare()
+    assert calibration.now() is whole
+
+
+def test_a_store_that_has_grown_is_measured_again_in_the_background(memory):
+    memory.experience.store_many(attempts(30))
+    calibration = settled(memory)
+    before = calibration.now()
+    memory.experience.store_many(attempts(30, 30))
+    memory.experience.retrieve("cancel the flight of passenger 7", 3)
+    memory.experience.retrieve("cancel the flight of passenger 8", 3)
+    calibration._measuring.join()
+    assert (before.n_records, calibration.now().n_records) == (30, 60)
+
+
+def test_what_was_measured_is_kept_and_nobody_measures_it_again(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.experience.store_many(attempts(30))
+        level = settled(memory).now().level(RankingWeights())
+    for read_only in (False, True):
+        embedder = HashEmbedder()
+        with opened(tmp_path, embedder=embedder, read_only=read_only) as again:
+            assert again.experience._retriever.level() == pytest.approx(level, abs=1e-3)
+            assert again.experience.retrieve("cancel the flight of passenger 7", 3).hits
+        assert embedder.texts == ["cancel the flight of passenger 7"]
+
+
+@pytest.mark.parametrize("kept", ["", "{", "[1]", '{"scale": "far"}', "null"], ids=repr)
+def test_a_damaged_measurement_is_made_again(tmp_path, kept):
+    with opened(tmp_path) as memory:
+        memory.experience.store_many(attempts(30))
+        memory.storage.ledger.notes.write({DERIVED + "atlas_experiences": kept})
+        assert settled(memory).now().n_records == 30
+        assert json.loads(memory.experience.collection.derived())["n_records"] == 30
+
+
+def test_that_of_another_model_is_not_taken(memory):
+    memory.experience.store_many(attempts(30))
+    settled(memory)
+    other = LiveCalibration(memory.experience.collection, HashEmbedder(model_name="other"))
+    assert other._kept() is None
+    assert live(memory)._kept() is not None
+
+
+def test_a_read_only_store_is_measured_without_writing(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.experience.store_many(attempts(30))
+    with opened(tmp_path, read_only=True) as memory:
+        assert LOWEST_LEVEL <= memory.experience._retriever.level() <= HIGHEST_LEVEL
+        assert memory.experience.collection.derived() is None
+
+
+def test_foreign_questions_find_nothing_and_its_own_find_what_is_near(memory):
+    memory.experience.store_many(attempts(60))
+    told = [text for text in foreign_queries()[1::4] if memory.experience.retrieve(text, 5).hits]
+    assert len(told) <= 0.15 * len(foreign_queries()[1::4])
+    own = memory.experience.retrieve("cancel the hotel of passenger 9 because of meal trouble", 10)
+    assert own.hits
+    assert own.threshold == pytest.approx(NEAR_BEST * own.hits[0].relevance, abs=0.02)
+
+
+def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
+    measured = Measured(scale=Calibration(unrelated=0.0, near=1.0), n_records=100, answers=(((0.15, 0.0),),) * 10)
+    level = measured.level(RankingWeights(meaning=1.0, words=0.0))
+    assert level == pytest.approx(0.15)
+    weights = [RankingWeights(meaning=1.0, words=0.0, strictness=factor) for factor in (0.0, 1.0, 2.0)]
+    assert [measured.cut(one).best for one in weights] == pytest.approx([0.0, 0.15, 0.30])
+    assert measured.cut(weights[0]).least(0.9) == 0.0
+    assert measured.cut(weights[1]).least(0.9) == pytest.approx(NEAR_BEST * 0.9)
+    assert measured.cut(weights[1]).least(0.1) == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize(("near", "level"), [(0.9, HIGHEST_LEVEL), (0.0, LOWEST_LEVEL)])
+def test_a_store_at_home_everywhere_or_nowhere_has_a_level_within_bounds(near, level):
+    measured = Measured(scale=Calibration(unrelated=0.0, near=1.0), n_records=100, answers=(((near, 0.0),),) * 10)
+    assert measured.level(RankingWeights()) == level
+
+
+def test_a_threshold_that_is_named_holds_for_each_hit():
+    assert Cut(best=0.5, each=0.5).least(0.9) == 0.5
+    assert Cut(best=0.5, each=0.5).least(0.1) == 0.5
+
+
+def test_a_small_store_hides_nothing_that_shares_a_telling_word(memory):
+    memory.experience.store_many(attempts(SMALL - 1))
+    long = "the quarterly numbers of the branch in the north do not add up, and somebody asks about a voucher"
+    found = memory.experience.retrieve(long, 3)
+    assert found.hits
+    assert all("voucher" in hit.item.task.description for hit in found.hits)
+    assert not memory.experience.retrieve("and what is there to be done about it", 3).hits
+
+
+def test_a_store_of_one_text_many_times_over_is_not_asked(memory):
+    memory.experience.store_many(attempts(1) * 30)
+    assert memory.experience._retriever.level() == HIGHEST_LEVEL
+
+
+def test_each_memory_has_its_own_level(memory):
+    memory.experience.store_many(attempts(30))
+    memory.journal.add_entries(
+        [atlas.JournalEntry(entry_type="observation", content=f"the {one} was late again {i}", generation=i)
+         for i, one in enumerate(SUBJECTS * 4)]
+    )  # fmt: skip
+    result = memory.query_sync(atlas.Task("t", "", "cancel the flight of passenger 3"))
+    assert set(result.thresholds) == {"experience", "concepts", "strategies", "journal"}
+    assert result.thresholds["experience"] != result.thresholds["journal"]
