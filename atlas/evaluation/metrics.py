@@ -1,7 +1,7 @@
 """Metrics of a ranking: hit, recall, reciprocal rank and nDCG, and their means under a random order.
 
-All take a ranking with its judgements, and all but `told_nothing` are 0 if nothing is relevant. Expectations under a
-random order are exact: each is a closed form of the hypergeometric distribution, nothing is simulated.
+All take a ranking with its judgements, and are 0 if nothing is relevant. Expectations under a random order are exact:
+each is a closed form of the hypergeometric distribution, nothing is simulated.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def ndcg(ranking: JudgedRanking, k: int) -> float:
 
 
 def told_nothing(ranking: JudgedRanking) -> float:
-    """Return 1 if nothing at all was retrieved, else 0. Less is better where something is relevant."""
-    return float(not ranking.found)
+    """Return 1 if nothing was retrieved although a record is relevant, else 0. Of this metric alone, less is better."""
+    return float(not ranking.found and ranking.n_relevant > 0)
 
 
 def expected_hit(ranking: JudgedRanking, k: int) -> float:

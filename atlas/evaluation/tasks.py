@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """What a memory gives to an agent, which hides what it takes to be irrelevant."""
+    """The answers of a memory to an agent, less what the memory hides as irrelevant."""
 
     experience: ChromaExperienceMemory
 
