@@ -71,7 +71,7 @@ class AgentRow:
     """As in `Row`."""
 
     name = AGENT
-    about = "what `retrieve` gives an agent: the same, less what the memory hides as irrelevant"
+    about = f"what `retrieve` gives an agent: {FUSED}, less what the memory hides as irrelevant"
     against = (FUSED, "BM25", "dense", "RRF")
     hides = True
 
@@ -240,7 +240,7 @@ def evaluate_corpora(
                 for task in corpus.tasks
             ]
             by_source = foreign_to(corpus, corpora, half)
-            foreign += ask_foreign(corpus.name, by_source, rows, seed=seed, on_progress=watch("foreign queries"))
+            foreign += ask_foreign(corpus.name, by_source, rows, seed=seed, on_progress=watch("asking foreign queries"))
     return Report(
         model=remembering.model_name,
         half=half,

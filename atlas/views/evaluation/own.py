@@ -30,7 +30,7 @@ MEANINGS: Mapping[str, str] = {
     "MRR@10": "1 divided by the rank of the first other attempt at the same task, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all other attempts at the same task first; 1 is best.",
     TOLD_NOTHING: "How often nothing was given, although another attempt at the same task is there. Less is better. "
-    "Only what an agent gets has anything hidden from it.",
+    "Only in the first row is anything hidden.",
     OUTCOME: f"How often an attempt ended as most of the first {LOOKED_AT} hits for its task did; half for a tie.",
 }
 
@@ -80,7 +80,7 @@ class Measured:
         return (
             f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95 % intervals over tasks. "
             f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from the "
-            "current search with nothing hidden."
+            "same search with nothing hidden."
             f"{trivial if self.share_verbatim >= 0.005 else ''}"
         )
 
@@ -193,8 +193,8 @@ def foreign_sentence(found: OwnEvaluation) -> str:
     told = asked.told_something[AGENT]
     between = f" ({told.interval.low:.0%}–{told.interval.high:.0%})" if told.interval else ""
     return (
-        f"Foreign queries: {counted(asked.n_queries, 'query')} on many subjects, most of which this store "
-        f"holds nothing about. {told.mean:.0%}{between} of them were given something all the same."
+        f"Foreign queries: {counted(asked.n_queries, 'query')} on many other subjects, so that the right answer is "
+        f"nothing. {told.mean:.0%} of them were given something all the same{between}."
     )
 
 
