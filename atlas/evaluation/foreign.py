@@ -78,7 +78,7 @@ def ask_foreign(
     """
     hiding = [retriever for retriever in retrievers if retriever.hides]
     asked = [
-        _Asked(source, *query)
+        _Query(source, *query)
         for source, queries in by_source.items()
         for query in drawn(list(queries.items()), MAX_FOREIGN, seed=SPLIT_SEED)
     ]
@@ -93,14 +93,14 @@ def ask_foreign(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Query:
     source: str
     text: str
     group: str
 
 
 def _results(
-    asked_in: str, asked: Sequence[_Asked], told: Values, names: Sequence[str], seed: int
+    asked_in: str, asked: Sequence[_Query], told: Values, names: Sequence[str], seed: int
 ) -> tuple[ForeignResult, ...]:
     rows_of = {
         source: [row for row, query in enumerate(asked) if query.source == source]

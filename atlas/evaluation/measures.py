@@ -65,7 +65,7 @@ class Ranking:
     """Ids retrieved for a query."""
 
     ids: tuple[str, ...]
-    """The best first, each once. None if the retriever found nothing, or nothing relevant."""
+    """The best first, each once. Empty if the retriever found nothing, or nothing that it takes to be relevant."""
 
 
 class Retriever(Protocol):
