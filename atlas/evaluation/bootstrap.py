@@ -1,17 +1,18 @@
-"""The split of tasks into a half to choose on and one to report on, and intervals of means over queries."""
+"""The split of tasks into a half to choose on and one to report on, draws, and intervals of means over queries."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from atlas.core.statistics import Interval
 
+T = TypeVar("T")
 Half = Literal["dev", "test", "both"]
 """The half to choose on, the half to report on, or all."""
 
@@ -45,6 +46,14 @@ def is_test(group: str, seed: int = SPLIT_SEED) -> bool:
 def is_in(half: Half, group: str) -> bool:
     """Return whether a task's queries belong to a half."""
     return half == "both" or is_test(group) == (half == "test")
+
+
+def drawn(items: Sequence[T], limit: int, *, seed: int) -> list[T]:
+    """Return at most so many of some items, drawn at random, in their order."""
+    if len(items) <= limit:
+        return list(items)
+    positions = np.random.default_rng(seed).choice(len(items), limit, replace=False)
+    return [items[position] for position in sorted(positions)]
 
 
 def estimates(values: Values, groups: Sequence[str], *, seed: int) -> list[Estimate]:

@@ -20,7 +20,7 @@ class CachedStore(LedgerCollection):
 
     def __init__(self, collection: LedgerCollection) -> None:
         super().__init__(collection.parts)
-        self._found: dict[tuple[bool, str, int, bool], Candidates] = {}
+        self._found: dict[tuple[bool, str, int, str, bool], Candidates] = {}
         self._rows: dict[str, dict[str, Any]] = {}
 
     def candidates(
@@ -33,11 +33,11 @@ class CachedStore(LedgerCollection):
         with_buried: bool = True,
     ) -> Candidates:
         """Return the candidates for a text, remembered by the text because it always has the same vector here."""
-        if text is None or where is not None or n > FEW:
+        if text is None or n > FEW:
             return super().candidates(embedding, text, n, where, with_buried=with_buried)
-        asked = (embedding is not None, text, n, with_buried)
+        asked = (embedding is not None, text, n, repr(where), with_buried)
         if asked not in self._found:
-            self._found[asked] = super().candidates(embedding, text, n, with_buried=with_buried)
+            self._found[asked] = super().candidates(embedding, text, n, where, with_buried=with_buried)
         return self._found[asked]
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from atlas.evaluation.bootstrap import Estimate, Half, Values, estimates, is_in
+from atlas.evaluation.bootstrap import Estimate, Half, Values, drawn, estimates, is_in
 from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
 from atlas.evaluation.metrics import SAME
 from atlas.protocols.infra import Progress
@@ -128,18 +128,18 @@ def outcome_agreement(
         on_progress: Called after each retriever.
     """
     outcomes = {attempt.id: attempt.success for attempt in attempts if attempt.success is not None}
-    drawn = _drawn([attempt for attempt in attempts if attempt.id in outcomes], half, seed, limit)
-    if not drawn:
+    asked = _drawn([attempt for attempt in attempts if attempt.id in outcomes], half, seed, limit)
+    if not asked:
         return None
-    base_rate = sum(outcomes[attempt.id] for attempt in drawn) / len(drawn)
+    base_rate = sum(outcomes[attempt.id] for attempt in asked) / len(asked)
     foretold = []
     for n_done, retriever in enumerate(retrievers, start=1):
-        foretold.append(_foretell(retriever, drawn, outcomes, base_rate))
+        foretold.append(_foretell(retriever, asked, outcomes, base_rate))
         if on_progress:
             on_progress(n_done, len(retrievers))
-    groups = [_group(attempt) for attempt in drawn]
+    groups = [_group(attempt) for attempt in asked]
     return OutcomeAgreement(
-        n_attempts=len(drawn), n_groups=len(set(groups)), base_rate=base_rate, rows=_rows(foretold, groups, seed)
+        n_attempts=len(asked), n_groups=len(set(groups)), base_rate=base_rate, rows=_rows(foretold, groups, seed)
     )
 
 
@@ -156,11 +156,11 @@ class _Foretold:
 
 
 def _foretell(
-    retriever: Retriever, drawn: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float
+    retriever: Retriever, asked: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float
 ) -> _Foretold:
-    shares = [_share(retriever, attempt, outcomes) for attempt in drawn]
+    shares = [_share(retriever, attempt, outcomes) for attempt in asked]
     foretold = np.array([base_rate if share is None else share for share in shares])
-    actual = np.array([outcomes[attempt.id] for attempt in drawn], np.float64)
+    actual = np.array([outcomes[attempt.id] for attempt in asked], np.float64)
     right = np.where(foretold == 0.5, 0.5, (foretold > 0.5) == (actual == 1.0))
     values = np.column_stack([right, (foretold - actual) ** 2])
     return _Foretold(retriever.name, retriever.against, values, shares.count(None))
@@ -195,11 +195,7 @@ def _share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool])
 
 def _drawn(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:
     """Return at most so many of the attempts of a half, in their order."""
-    eligible = [attempt for attempt in attempts if is_in(half, _group(attempt))]
-    if len(eligible) <= limit:
-        return eligible
-    positions = np.random.default_rng(seed).choice(len(eligible), limit, replace=False)
-    return [eligible[position] for position in sorted(positions)]
+    return drawn([attempt for attempt in attempts if is_in(half, _group(attempt))], limit, seed=seed)
 
 
 def _group(attempt: Attempt) -> str:

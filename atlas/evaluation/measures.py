@@ -40,8 +40,6 @@ class RetrievalTask:
     """One sentence on what the query is, and what counts as relevant."""
 
     queries: tuple[JudgedQuery, ...]
-    nonsense: tuple[str, ...] = ()
-    """Queries that are about nothing in the records, so the right answer is that nothing is relevant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +51,8 @@ class JudgedCorpus:
     """Their ids are the records that judgements name."""
 
     tasks: tuple[RetrievalTask, ...]
+    nonsense: tuple[str, ...] = ()
+    """Queries that are about nothing in the records, so the right answer is nothing."""
 
     @property
     def texts(self) -> dict[str, str]:
@@ -65,10 +65,7 @@ class Ranking:
     """Ids retrieved for a query."""
 
     ids: tuple[str, ...]
-    """The best first, each once."""
-
-    is_nothing: bool | None = None
-    """True if the retriever said that nothing is relevant. None if it never says so."""
+    """The best first, each once. Empty if the retriever found nothing, or nothing that it takes to be relevant."""
 
 
 class Retriever(Protocol):
@@ -89,6 +86,11 @@ class Retriever(Protocol):
         """Names of the rows that it is compared with."""
         ...
 
+    @property
+    def hides(self) -> bool:
+        """True if it leaves out what it takes to be irrelevant, so that it may answer with nothing."""
+        ...
+
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
         """Return the best records for a query, at most `depth`, none of them among `without`, nothing collapsed."""
         ...
@@ -104,12 +106,6 @@ class RowResult:
 
     differences: Mapping[str, Mapping[str, Estimate]]
     """Differences from each compared row, by metric: mean over the same queries of its value − that one's."""
-
-    silent: float | None
-    """Share of the queries to which it wrongly said that nothing is relevant. None if it never says so."""
-
-    nonsense_told: float | None
-    """Share of the nonsense to which it rightly said so. None if it never says so, or without nonsense."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +124,6 @@ class TaskResult:
     n_groups: int
     """Number of tasks that the queries are about."""
 
-    n_nonsense: int
     share_verbatim: float
     """Share of the queries that equal the description of a relevant record, and so are no test."""
 
@@ -166,9 +161,8 @@ def evaluate(
     """
     queries = [query for query in task.queries if is_in(half, query.group)]
     answerable = [query for query in queries if _judged(query, texts, ()).n_relevant]
-    nonsense = [text for text in task.nonsense if is_in(half, text)]
-    asked = _Asked(len(retrievers) * (len(answerable) + len(nonsense)), on_progress)
-    tried = [_try(retriever, answerable, nonsense, texts, asked) for retriever in retrievers] if answerable else []
+    asked = _Asked(len(retrievers) * len(answerable), on_progress)
+    tried = [_try(retriever, answerable, texts, asked) for retriever in retrievers] if answerable else []
     return TaskResult(
         name=task.name,
         about=task.about,
@@ -176,7 +170,6 @@ def evaluate(
         n_queries=len(answerable),
         n_unanswerable=len(queries) - len(answerable),
         n_groups=len({query.group for query in answerable}),
-        n_nonsense=len(nonsense),
         share_verbatim=_mean([_is_verbatim(query, texts) for query in answerable]),
         word_overlap=_mean([_word_overlap(query, texts) for query in answerable]),
         chance=_chance(answerable, texts),
@@ -192,9 +185,6 @@ class _Tried:
     against: Sequence[str]
     values: Values
     """A row a query, a column a metric."""
-
-    silent: float | None
-    nonsense_told: float | None
 
 
 class _Asked:
@@ -212,7 +202,6 @@ class _Asked:
 def _try(
     retriever: Retriever,
     queries: Sequence[JudgedQuery],
-    nonsense: Sequence[str],
     texts: Mapping[str, str],
     asked: _Asked,
 ) -> _Tried:
@@ -222,8 +211,6 @@ def _try(
         name=retriever.name,
         against=retriever.against,
         values=np.array([[metric.measure(each) for metric in METRICS.values()] for each in judged], np.float64),
-        silent=_share_nothing(rankings),
-        nonsense_told=_share_nothing([_ask(retriever, text, frozenset(), asked) for text in nonsense]),
     )
 
 
@@ -254,8 +241,6 @@ def _rows(tried: Sequence[_Tried], groups: Sequence[str], seed: int) -> tuple[Ro
             differences={
                 name: _by_metric(each.values - values[name], groups, seed) for name in each.against if name in values
             },
-            silent=each.silent,
-            nonsense_told=each.nonsense_told,
         )
         for each in tried
     )
@@ -268,11 +253,6 @@ def _by_metric(values: Values, groups: Sequence[str], seed: int) -> dict[str, Es
 def _chance(queries: Sequence[JudgedQuery], texts: Mapping[str, str]) -> dict[str, float]:
     judged = [_judged(query, texts, ()) for query in queries]
     return {name: _mean([metric.expect(each) for each in judged]) for name, metric in METRICS.items()}
-
-
-def _share_nothing(rankings: Sequence[Ranking]) -> float | None:
-    said = [ranking.is_nothing for ranking in rankings if ranking.is_nothing is not None]
-    return _mean(said) if said else None
 
 
 def _is_verbatim(query: JudgedQuery, texts: Mapping[str, str]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas.core.statistics import Interval
 from atlas.evaluation.bootstrap import SPLIT_SEED, Estimate, Half
+from atlas.evaluation.foreign import ForeignResult
 from atlas.evaluation.leave_one_out import OutcomeAgreement, OutcomeDifference, OutcomeRow
 from atlas.evaluation.measures import RowResult, TaskResult
 from atlas.evaluation.metrics import METRICS
@@ -18,6 +19,12 @@ HALVES: Mapping[Half, str] = {
     "test": "test half: nothing was tuned on these tasks",
     "both": "both halves together",
 }
+
+FOREIGN_TOLD = "foreign told something"
+FOREIGN = (
+    "Queries about what a store does not hold, so that the right answer is nothing: those of other sources, nonsense "
+    "that people wrote, or queries on many subjects that ATLAS ships. How many were given a hit all the same?"
+)
 
 Grid = list[list[str]]
 """Rows of cells, of which the first is the heading."""
@@ -39,6 +46,7 @@ class Report:
 
     tasks: tuple[TaskResult, ...]
     outcomes: OutcomeAgreement | None = None
+    foreign: tuple[ForeignResult, ...] = ()
     split_seed: int = SPLIT_SEED
 
 
@@ -76,7 +84,8 @@ def from_json(text: str) -> Report:
     held = json.loads(text)
     outcomes = held.pop("outcomes")
     tasks = tuple(_task_of(task) for task in held.pop("tasks"))
-    return Report(**held, tasks=tasks, outcomes=_outcomes_of(outcomes) if outcomes else None)
+    foreign = tuple(_foreign_of(result) for result in held.pop("foreign"))
+    return Report(**held, tasks=tasks, outcomes=_outcomes_of(outcomes) if outcomes else None, foreign=foreign)
 
 
 def _task_of(held: dict[str, Any]) -> TaskResult:
@@ -101,6 +110,10 @@ def _outcome_row_of(held: dict[str, Any]) -> OutcomeRow:
     return OutcomeRow(**{**held, **measured, "differences": differences})
 
 
+def _foreign_of(held: dict[str, Any]) -> ForeignResult:
+    return ForeignResult(**{**held, "told_something": _estimates_of(held["told_something"])})
+
+
 def _estimates_of(held: Mapping[str, Any]) -> dict[str, Estimate]:
     return {
         name: Estimate(mean=each["mean"], interval=Interval(**each["interval"]) if each["interval"] else None)
@@ -115,6 +128,8 @@ def as_text(report: Report) -> str:
         parts += ["", _title(task), f"  {task.about}", f"  {_size(task)}", *aligned(_task_grid(task))]
     if report.outcomes:
         parts += ["", "outcomes", f"  {_outcomes_size(report.outcomes)}", *aligned(_outcome_grid(report.outcomes))]
+    if report.foreign:
+        parts += ["", "foreign queries", f"  {FOREIGN}", *aligned(_foreign_grid(report.foreign))]
     return "\n".join([*parts, "", *(f"{name}: {about}" for name, about in report.retrievers.items())])
 
 
@@ -126,6 +141,8 @@ def as_markdown(report: Report) -> str:
     if report.outcomes:
         grid = _outcome_grid(report.outcomes)
         parts += ["", "### outcomes", "", _outcomes_size(report.outcomes), "", *table(grid)]
+    if report.foreign:
+        parts += ["", "### foreign queries", "", FOREIGN, "", *table(_foreign_grid(report.foreign))]
     return "\n".join([*parts, "", *(f"- {name}: {about}" for name, about in report.retrievers.items())])
 
 
@@ -149,8 +166,6 @@ def _size(task: TaskResult) -> str:
         said.append("no query to ask")
     if task.n_unanswerable:
         said.append(f"{task.n_unanswerable} more queries, to which nothing stored is relevant, are left out")
-    if task.n_nonsense:
-        said.append(f"{task.n_nonsense} nonsense queries")
     return f"{'; '.join(said)}."
 
 
@@ -164,11 +179,9 @@ def _outcomes_size(outcomes: OutcomeAgreement) -> str:
 def _task_grid(task: TaskResult) -> Grid:
     if not task.rows:
         return []
-    says_nothing = any(row.silent is not None for row in task.rows)
-    heading = ["", *METRICS, *(("says nothing", "… to nonsense") if says_nothing else ())]
-    grid = [heading, ["chance", *(_share(task.chance[name]) for name in METRICS)]]
+    grid = [["", *METRICS], ["chance", *(_share(task.chance[name]) for name in METRICS)]]
     for row in task.rows:
-        grid.append([row.name, *_cells(row.estimates), *_silence(row, says_nothing)])
+        grid.append([row.name, *_cells(row.estimates)])
         grid += [[f"… − {name}", *_cells(by, signed=True)] for name, by in row.differences.items()]
     return grid
 
@@ -183,6 +196,17 @@ def _outcome_grid(outcomes: OutcomeAgreement) -> Grid:
     return grid
 
 
+def _foreign_grid(results: Sequence[ForeignResult]) -> Grid:
+    names = list(results[0].told_something)
+    return [
+        ["asked in", "queries of", "queries", *(f"{FOREIGN_TOLD}, {name}" for name in names)],
+        *(
+            [each.asked_in, each.source, f"{each.n_queries:,}", *(cell(each.told_something[name]) for name in names)]
+            for each in results
+        ),
+    ]
+
+
 def _cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[str]:
     return [cell(by_metric[name], signed=signed) for name in METRICS]
 
@@ -195,10 +219,6 @@ def cell(estimate: Estimate, *, signed: bool = False) -> str:
 
 def _range(interval: Interval, signed: bool) -> str:
     return f"{_share(interval.low, 2, signed=signed)}{'…' if signed else '–'}{_share(interval.high, 2, signed=signed)}"
-
-
-def _silence(row: RowResult, shown: bool) -> list[str]:
-    return ["" if share is None else f"{share:.0%}" for share in (row.silent, row.nonsense_told)] if shown else []
 
 
 def _share(value: float, digits: int = 3, *, signed: bool = False) -> str:

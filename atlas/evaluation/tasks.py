@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from operator import attrgetter
+from itertools import pairwise
 
 from atlas.core.errors import NotFound
 from atlas.core.settings import RankingWeights, Settings
@@ -16,52 +16,84 @@ from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.cached_store import CachedStore
+from atlas.evaluation.foreign import ForeignResult, ask_foreign, foreign_to, shipped
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import JudgedCorpus, Ranking, Retriever, TaskResult, evaluate
 from atlas.evaluation.report import Report
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
-from atlas.protocols.infra import Embedder, Progress, WholeEmbedder
+from atlas.protocols.infra import Embedder, Progress, Where, WholeEmbedder
 
 Watch = Callable[[str], Progress]
 """Callback that takes the name of what begins, and returns a callback for its progress."""
 
+FUSED = "fused"
+AGENT = "as an agent gets it"
+THIS_STORE = "this store"
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The result of a search."""
 
-    experiences: Sequence[Experience]
-    is_nothing: bool | None = None
-    """True if the search said that nothing is relevant. None if it cannot say so."""
+Search = Callable[[str, int], Sequence[Experience]]
+"""From a query and a number of records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to search a memory."""
+    """One way to search a memory, which hides nothing."""
 
     name: str
     about: str
     """One sentence on how it ranks, and what was tuned for it on what."""
 
-    search: Callable[[str, int], Answer]
-    """From a query and a number of records."""
+    search: Search
 
-    id_of: Callable[[Experience], str]
-    """The id that judgements know an experience by."""
+    known_by: str
+    """The field that judgements know an experience by, such as `id`."""
 
     against: Sequence[str] = ()
     """Names of the rows that it is compared with."""
 
+    hides = False
+
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
         """Return the best records for a query but for those left out."""
-        answer = self.search(text, depth + len(without))
-        ids = [self.id_of(experience) for experience in answer.experiences]
-        return Ranking(tuple(record_id for record_id in ids if record_id not in without)[:depth], answer.is_nothing)
+        ids = [getattr(experience, self.known_by) for experience in self.search(text, depth + len(without))]
+        return Ranking(tuple(record_id for record_id in ids if record_id not in without)[:depth])
 
 
-FUSED = "fused"
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """The answers of a memory to an agent, less what the memory hides as irrelevant."""
+
+    experience: ChromaExperienceMemory
+
+    known_by: str
+    """As in `Row`."""
+
+    name = AGENT
+    about = f"what `retrieve` gives an agent: {FUSED}, less what the memory hides as irrelevant"
+    against = (FUSED, "BM25", "dense", "RRF")
+    hides = True
+
+    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+        """Return what is given for a query by a memory that does not hold the records left out.
+
+        They must not be found at all: what is hidden may depend on the best hit.
+        """
+        where = _but_for(self.known_by, without)
+        found = self.experience.retrieve(text, depth, where=where, count_retrieval=False)
+        return Ranking(tuple(getattr(hit.item, self.known_by) for hit in found.hits))
+
+
+def _but_for(key: str, values: Collection[str]) -> Where | None:
+    """Return a filter that passes all but some values of a field: what is before, between and after them."""
+    if not values:
+        return None
+    ends = sorted(values)
+    between = [{key: {"$gt": low, "$lt": high}} for low, high in pairwise(ends)]
+    return {"$or": [{key: {"$lt": ends[0]}}, *between, {key: {"$gt": ends[-1]}}]}
+
+
 TUNED = "its weights were chosen on the development half"
 
 
@@ -71,12 +103,12 @@ SIGNALS = ("meaning", "words", "success", "recency")
 OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 
-def rows_of(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[Row, ...]:
+def rows_of(memory: MemorySystem, known_by: str) -> tuple[Retriever, ...]:
     """Return the ways to search a memory that are compared. None of them counts as a retrieval."""
-    return _rows(memory, id_of, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
+    return _rows(memory, known_by, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
 
 
-def own_rows(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[Row, ...]:
+def own_rows(memory: MemorySystem, known_by: str) -> tuple[Retriever, ...]:
     """Return the search of this memory as it is set up, and beside it the other profiles of its store."""
     used, weights = memory.storage.profiles.in_use(), memory.experience.weights
     named = f"profile {used.name!r}" if weights == used.weights else "the weights that it was opened with"
@@ -86,13 +118,13 @@ def own_rows(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[
     return (
         *(
             row
-            for row in _rows(memory, id_of, weights, f"what `search` of this store does now: {named}", OWN_SIGNALS)
+            for row in _rows(memory, known_by, weights, f"what `search` of this store does now: {named}", OWN_SIGNALS)
             if row.name != "RRF"
         ),
         *(
             Row(
                 profile_row(profile.name), f"the same with profile {profile.name!r}",
-                by_best_match(memory.experience.ranked_with(profile.weights)), id_of, (FUSED,),
+                by_best_match(memory.experience.ranked_with(profile.weights)), known_by, (FUSED,),
             )
             for profile in others
         ),
@@ -106,25 +138,26 @@ def profile_row(name: str) -> str:
 
 def _rows(
     memory: MemorySystem,
-    id_of: Callable[[Experience], str],
+    known_by: str,
     full: RankingWeights,
     about: str,
     signals: Sequence[str],
-) -> tuple[Row, ...]:
+) -> tuple[Retriever, ...]:
     dense = by_best_match(memory.experience.ranked_with(replace(BARE, words=0.0), reranked=False))
     words = by_words(memory.experience)
     return (
-        Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_of),
-        Row("dense", "cosine similarity alone; nothing was tuned", dense, id_of, ("BM25",)),
-        Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fused(words, dense), id_of),
+        Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, known_by),
+        Row("dense", "cosine similarity alone; nothing was tuned", dense, known_by, ("BM25",)),
+        Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fused(words, dense), known_by),
         Row(
-            FUSED, about, by_best_match(memory.experience.ranked_with(full)), id_of,
+            FUSED, about, by_best_match(memory.experience.ranked_with(full)), known_by,
             ("BM25", "dense", "RRF"),
         ),
+        AgentRow(memory.experience, known_by),
         *(
             Row(
                 f"{FUSED} − {signal}", f"the same without {signal}",
-                by_best_match(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), id_of, (FUSED,),
+                by_best_match(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), known_by, (FUSED,),
             )
             for signal in signals
             if getattr(full, signal)
@@ -139,44 +172,38 @@ RRF_K = 60
 RRF_DEPTH = 100
 
 
-def fused(*searches: Callable[[str, int], Answer]) -> Callable[[str, int], Answer]:
+def fused(*searches: Search) -> Search:
     """Return several searches joined by reciprocal rank fusion, the usual baseline.
 
     Source:
         Cormack, Clarke & Büttcher, SIGIR 2009.
     """
 
-    def search(text: str, k: int) -> Answer:
+    def search(text: str, k: int) -> Sequence[Experience]:
         held: dict[str, Experience] = {}
         values: dict[str, float] = {}
         for one in searches:
-            for rank, experience in enumerate(one(text, max(k, RRF_DEPTH)).experiences, start=1):
+            for rank, experience in enumerate(one(text, max(k, RRF_DEPTH)), start=1):
                 held[experience.id] = experience
                 values[experience.id] = values.get(experience.id, 0.0) + 1 / (RRF_K + rank)
         best = sorted(values, key=lambda record_id: -values[record_id])[:k]
-        return Answer([held[record_id] for record_id in best])
+        return [held[record_id] for record_id in best]
 
     return search
 
 
-Rows = Callable[[MemorySystem, Callable[[Experience], str]], Sequence[Row]]
+Rows = Callable[[MemorySystem, str], Sequence[Retriever]]
 """Function that makes the rows of a report, as `rows_of` does. Give another one to compare settings."""
 
 
-def by_words(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
+def by_words(experience: ChromaExperienceMemory) -> Search:
     """Return its keyword search."""
-    return lambda text, k: Answer(experience.search_words(text, k, as_typed=False))
+    return lambda text, k: experience.search_words(text, k, as_typed=False)
 
 
-def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
-    """Return its search as it is set up, whose answer is nothing if no hit is relevant enough to be shown."""
-
-    def search(text: str, k: int) -> Answer:
-        found = experience.retrieve(text, k, threshold=0.0, count_retrieval=False)
-        is_nothing = not experience.retrieve(text, 1, count_retrieval=False).hits
-        return Answer([hit.item for hit in found.hits], is_nothing)
-
-    return search
+def by_best_match(experience: ChromaExperienceMemory) -> Search:
+    """Return its search as it is set up, with nothing hidden."""
+    return lambda text, k: [hit.item for hit in experience.search_hits(text, k, count_retrieval=False)]
 
 
 def evaluate_corpora(
@@ -189,7 +216,7 @@ def evaluate_corpora(
     watch: Watch,
     rows_of: Rows = rows_of,
 ) -> Report:
-    """Fill a temporary store with each corpus and try all ways to search on its tasks.
+    """Fill a temporary store with each corpus and try all ways to search on its tasks, and on what is foreign to it.
 
     Args:
         corpora: The attempts and the tasks on them.
@@ -202,16 +229,26 @@ def evaluate_corpora(
     """
     remembering = CachedEmbedder(embedder)
     results: list[TaskResult] = []
+    foreign: list[ForeignResult] = []
     about: dict[str, str] = {}
     for corpus in corpora:
         with _filled(corpus, remembering, settings, watch(f"storing {corpus.name}")) as memory:
-            rows: list[Retriever] = [PlainBM25(corpus.texts), *rows_of(memory, attrgetter("trajectory_id"))]
+            rows: list[Retriever] = [PlainBM25(corpus.texts), *rows_of(memory, "trajectory_id")]
             about |= {row.name: row.about for row in rows}
             results += [
                 evaluate(task, corpus.texts, rows, half=half, seed=seed, on_progress=watch(task.name))
                 for task in corpus.tasks
             ]
-    return Report(model=remembering.model_name, half=half, seed=seed, retrievers=about, tasks=tuple(results))
+            by_source = foreign_to(corpus, corpora, half)
+            foreign += ask_foreign(corpus.name, by_source, rows, seed=seed, on_progress=watch("asking foreign queries"))
+    return Report(
+        model=remembering.model_name,
+        half=half,
+        seed=seed,
+        retrievers=about,
+        tasks=tuple(results),
+        foreign=tuple(foreign),
+    )
 
 
 def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = own_rows) -> Report:
@@ -222,7 +259,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     """
     attempts = read_attempts(memory)
     task = leave_one_out(attempts, half=half, seed=seed)
-    rows = rows_of(_remembering(memory), attrgetter("id"))
+    rows = rows_of(_remembering(memory), "id")
     texts = {attempt.id: attempt.text for attempt in attempts}
     result = evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch("finding other attempts"))
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
@@ -238,6 +275,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         retrievers={row.name: row.about for row in rows},
         tasks=(result,),
         outcomes=outcomes,
+        foreign=ask_foreign(THIS_STORE, shipped(half), rows, seed=seed, on_progress=watch("asking foreign queries")),
     )
 
 

@@ -53,7 +53,7 @@ def test_the_store_is_measured_while_the_page_is_left(page: Page, serve: Serve, 
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name="Evaluation").click()
     expect(page.get_by_text("Measured 20")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
-    expect(page.get_by_text("Current search (default)")).to_be_visible()
+    expect(page.get_by_text("As an agent gets it (default)")).to_be_visible()
     shoot(page, "evaluation-measured")
 
 

@@ -16,14 +16,12 @@ class ScriptedRetriever:
     name: str
     answers: Mapping[str, Sequence[str]]
     against: Sequence[str] = ()
-    nothing_for: Collection[str] | None = None
-    """Queries to which it says that nothing is relevant; None if it never says so."""
-
+    hides: bool = False
     about: str = "as scripted"
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
         ids = [record_id for record_id in self.answers.get(text, ()) if record_id not in without]
-        return Ranking(tuple(ids[:depth]), None if self.nothing_for is None else text in self.nothing_for)
+        return Ranking(tuple(ids[:depth]))
 
 
 def query(text: str, *right: str, group: str = "", without: Collection[str] = (), **grades: int) -> JudgedQuery:
@@ -32,5 +30,5 @@ def query(text: str, *right: str, group: str = "", without: Collection[str] = ()
     return JudgedQuery(text=text, grades=judged, group=group or text, without=frozenset(without))
 
 
-def task(*queries: JudgedQuery, nonsense: Sequence[str] = ()) -> RetrievalTask:
-    return RetrievalTask(name="letters", about="A letter → its word.", queries=queries, nonsense=tuple(nonsense))
+def task(*queries: JudgedQuery) -> RetrievalTask:
+    return RetrievalTask(name="letters", about="A letter → its word.", queries=queries)

@@ -106,14 +106,17 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     assert "Measured 20" in texts(app)
     assert "On 12 attempts at 6 tasks, with 95 % intervals over tasks. Dotted: a random order (0.091)." in texts(app)
     left, right = chart_of(app)["data"]
-    assert left["y"][:2] == [
-        "Current search (default)",
+    assert left["y"][:3] == [
+        "As an agent gets it (default)",
+        "The same, nothing hidden",
         f"Profile {HOSTILE}".replace("<", "&lt;").replace(">", "&gt;"),
     ]
     assert left["x"][0] == 1.0
     assert len(right["x"]) == len(left["x"]) - 1
     table = app.dataframe[0].value.set_index("setting")
-    assert table.loc["Current search (default)", "hit@1"] == "1.000 (1.00–1.00)"
+    assert table.loc["As an agent gets it (default)", "hit@1"] == "1.000 (1.00–1.00)"
+    assert table.loc["As an agent gets it (default)", "told nothing"] == "0.000 (0.00–0.00)"
+    assert "Foreign queries: 200 queries on many other subjects" in texts(app)
     assert table.loc["Chance", "hit@1"] == f"{1 / 11:.3f}"
     assert table.loc[f"Profile {HOSTILE}", "hit@1"] == "0.500 (0.50–0.50)"
     assert "since this was measured" not in texts(app)

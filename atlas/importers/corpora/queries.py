@@ -48,9 +48,10 @@ def corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> Judged
         name=f"judged queries, {path.parent.resolve().name}",
         about="A query written by hand → the attempts at the tasks that were judged to help, by grade.",
         queries=tuple(queries),
-        nonsense=tuple(nonsense),
     )
-    return JudgedCorpus(name=path.parent.resolve().name, trajectories=tuple(attempts), tasks=(task,))
+    return JudgedCorpus(
+        name=path.parent.resolve().name, trajectories=tuple(attempts), tasks=(task,), nonsense=tuple(nonsense)
+    )
 
 
 def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> JudgedQuery:

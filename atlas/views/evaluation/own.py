@@ -11,9 +11,9 @@ from atlas.evaluation.bootstrap import MIN_GROUPS, Estimate
 from atlas.evaluation.job import LiveEvaluation as LiveEvaluation
 from atlas.evaluation.job import usable_profiles
 from atlas.evaluation.leave_one_out import LOOKED_AT
-from atlas.evaluation.metrics import METRICS
+from atlas.evaluation.metrics import METRICS, TOLD_NOTHING
 from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
-from atlas.evaluation.tasks import FUSED
+from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE, Chart
@@ -29,6 +29,8 @@ MEANINGS: Mapping[str, str] = {
     "hit@10": "How often one of the first 10 hits is another attempt at the same task.",
     "MRR@10": "1 divided by the rank of the first other attempt at the same task, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all other attempts at the same task first; 1 is best.",
+    TOLD_NOTHING: "How often nothing was given, although another attempt at the same task is there. Less is better. "
+    "Only in the first row is anything hidden.",
     OUTCOME: f"How often an attempt ended as most of the first {LOOKED_AT} hits for its task did; half for a tie.",
 }
 
@@ -36,7 +38,8 @@ SETTINGS: Mapping[str, str] = {
     "BM25": "Words alone (BM25)",
     "dense": "Meaning alone (dense)",
 }
-NOW = "Current search"
+NOW = "As an agent gets it"
+UNHIDDEN = "The same, nothing hidden"
 ROW_PIXELS, AXIS_PIXELS = 30, 70
 
 
@@ -49,7 +52,7 @@ class MeasuredRow:
 
     value: Estimate
     difference: Estimate | None = None
-    """From searches as they are now, on the same attempts. None for these themselves."""
+    """From searches as they are now with nothing hidden, on the same attempts. None for these themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,7 @@ class Measured:
     chance_name: str
     n: int
     n_tasks: int
+    is_less_better: bool = False
     share_verbatim: float = 0.0
     """Of the attempts: those whose text is, word for word, that of another at the same task."""
 
@@ -75,7 +79,8 @@ class Measured:
         )
         return (
             f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95 % intervals over tasks. "
-            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from the current search."
+            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from the "
+            "same search with nothing hidden."
             f"{trivial if self.share_verbatim >= 0.005 else ''}"
         )
 
@@ -125,7 +130,7 @@ def measured_chart(of: Measured) -> Chart:
     labels = [html.escape(row.setting) for row in of.rows]
     left = _points([row.value for row in of.rows], labels, "x", [PALETTE[0]] * len(labels))
     differing = [(label, row.difference) for label, row in zip(labels, of.rows, strict=True) if row.difference]
-    right = _points([each for _, each in differing], [label for label, _ in differing], "x2", _verdicts(differing))
+    right = _points([each for _, each in differing], [label for label, _ in differing], "x2", _verdicts(of, differing))
     line: Chart = {
         "type": "line",
         "yref": "paper",
@@ -152,7 +157,7 @@ def measured_chart(of: Measured) -> Chart:
             ],
             "annotations": [
                 _title("x domain", "measured"),
-                _title("x2 domain", "against current"),
+                _title("x2 domain", "difference"),
             ],
         },
     }  # fmt: skip
@@ -178,6 +183,19 @@ def measured_caption(found: OwnEvaluation) -> str:
     """Return when it was measured and on what. May hold a profile's name."""
     at = moment(datetime.fromisoformat(found.measured_at))
     return f"Measured {at} at revision {found.revision:,}, with {found.report.model}; searches used {found.in_use!r}."
+
+
+def foreign_sentence(found: OwnEvaluation) -> str:
+    """Return how many queries on other subjects were given a hit. Empty where that was not measured."""
+    asked = next((result for result in found.report.foreign if AGENT in result.told_something), None)
+    if asked is None:
+        return ""
+    told = asked.told_something[AGENT]
+    between = f" ({told.interval.low:.0%}–{told.interval.high:.0%})" if told.interval else ""
+    return (
+        f"Foreign queries: {counted(asked.n_queries, 'query')} on many other subjects, so that the right answer is "
+        f"nothing. {told.mean:.0%} of them were given something all the same{between}."
+    )
 
 
 def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
@@ -214,6 +232,7 @@ def _found(found: OwnEvaluation, measure: str) -> Measured | None:
         chance_name="a random order",
         n=task.n_queries,
         n_tasks=task.n_groups,
+        is_less_better=measure == TOLD_NOTHING,
         share_verbatim=task.share_verbatim,
     )
 
@@ -242,8 +261,11 @@ def _foretold(found: OwnEvaluation) -> Measured | None:
 def _measured_rows(
     found: OwnEvaluation, values: Mapping[str, Estimate], differences: Mapping[str, Estimate]
 ) -> tuple[MeasuredRow, ...]:
-    """Return searches as they are now first, then what they could be instead, then what they are made of."""
-    order = sorted(values, key=lambda name: (name != FUSED, not name.startswith("profile "), name in SETTINGS))
+    """Return what agents get first, then searches as they are now and could be, then what they are made of."""
+    order = sorted(
+        values,
+        key=lambda name: (name != AGENT, name != FUSED, not name.startswith("profile "), name in SETTINGS),
+    )
     return tuple(
         MeasuredRow(setting=_setting(found, name), value=values[name], difference=differences.get(name))
         for name in order
@@ -251,8 +273,10 @@ def _measured_rows(
 
 
 def _setting(found: OwnEvaluation, name: str) -> str:
-    if name == FUSED:
+    if name == AGENT:
         return f"{NOW} ({found.in_use})"
+    if name == FUSED:
+        return UNHIDDEN
     if name.startswith(f"{FUSED} − "):
         return f"… without {name.removeprefix(f'{FUSED} − ')}"
     return SETTINGS.get(name) or f"Profile {name.removeprefix('profile ')}"
@@ -287,10 +311,12 @@ def _points(estimates: Sequence[Estimate], labels: Sequence[str], axis: str, col
     }
 
 
-def _verdicts(differing: Sequence[tuple[str, Estimate]]) -> list[str]:
+def _verdicts(of: Measured, differing: Sequence[tuple[str, Estimate]]) -> list[str]:
     """Return grey where the interval holds no difference. Else by which is better."""
     return [
-        GREY if each.interval is None or each.interval.low <= 0 <= each.interval.high else PALETTE[each.mean < 0]
+        GREY
+        if each.interval is None or each.interval.low <= 0 <= each.interval.high
+        else PALETTE[(each.mean < 0) != of.is_less_better]
         for _, each in differing
     ]
 

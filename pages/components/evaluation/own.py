@@ -11,6 +11,7 @@ from atlas.views.evaluation.own import (
     LiveEvaluation,
     OwnEvaluation,
     Prospects,
+    foreign_sentence,
     is_unreadable,
     measured,
     measured_caption,
@@ -77,6 +78,8 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
     if of is not None:
         st.caption(f"{MEANINGS[measure or known[0]]} {of.caption}")
         st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by way to search")
+    if foreign := foreign_sentence(found):
+        st.text(foreign)
     with st.expander("All figures", key="evaluation_figures"):
         columns = {name: column for name, column in COLUMNS.items() if name == "setting" or name in known}
         st.dataframe(

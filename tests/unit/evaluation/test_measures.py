@@ -36,7 +36,7 @@ def means(row):
 
 def test_each_row_has_the_mean_of_each_metric_over_the_queries():
     good, poor = measured(GOOD, POOR).rows
-    assert means(good) == dict.fromkeys(METRICS, 1.0)
+    assert means(good) == dict.fromkeys(METRICS, 1.0) | {"told nothing": 0.0}
     assert means(poor)["hit@1"] == 0.25
     assert means(poor)["hit@5"] == 0.5
     assert means(poor)["MRR@10"] == pytest.approx((1 + 1 / 2) / 4)
@@ -104,14 +104,13 @@ def test_words_that_a_query_shares_with_what_is_right_are_told():
     assert evaluate(exact, texts, [GOOD], half="both", seed=0).share_verbatim == 0.5
 
 
-def test_saying_nothing_is_right_for_nonsense_and_wrong_for_queries():
-    shy = replace(GOOD, name="shy", nothing_for=("A", "qqq"))
-    asked = replace(LETTERS, nonsense=("qqq", "zzz"))
-    good, told = measured(GOOD, shy, of=asked).rows
-    assert (good.silent, good.nonsense_told) == (None, None)
-    assert (told.silent, told.nonsense_told) == (0.25, 0.5)
-    [line] = [line for line in as_text(report(measured(shy, of=asked))).splitlines() if line.startswith("  shy")]
-    assert line.split()[-2:] == ["25%", "50%"]
+def test_who_is_told_nothing_is_counted():
+    shy = ScriptedRetriever("shy", {"B": "bc", "C": "cd", "D": "da"}, against=("good",))
+    good, told = measured(GOOD, shy).rows
+    assert means(good)["told nothing"] == 0
+    assert (means(told)["told nothing"], told.differences["good"]["told nothing"].mean) == (0.25, 0.25)
+    [line] = [line for line in as_text(report(measured(shy))).splitlines() if line.startswith("  shy")]
+    assert line.split()[-1] == ".250"
 
 
 class Careless:
@@ -134,10 +133,8 @@ def test_a_record_ranked_twice_or_though_left_out_is_refused(ids):
 
 def test_progress_goes_over_every_question_of_every_retriever():
     told = []
-    measured(
-        GOOD, POOR, of=replace(LETTERS, nonsense=("qqq",)), on_progress=lambda done, total: told.append((done, total))
-    )
-    assert told == [(n, 10) for n in range(1, 11)]
+    measured(GOOD, POOR, on_progress=lambda done, total: told.append((done, total)))
+    assert told == [(n, 8) for n in range(1, 9)]
 
 
 def test_the_text_tells_rows_differences_and_chance():
@@ -149,10 +146,10 @@ def test_the_text_tells_rows_differences_and_chance():
 
 
 def test_every_line_of_a_markdown_table_has_as_many_cells_as_its_heading():
-    shy = replace(GOOD, name="shy", against=("poor",), nothing_for=())
-    lines = [line for line in as_markdown(report(measured(POOR, shy))).splitlines() if line.startswith("|")]
+    good = replace(GOOD, against=("poor",))
+    lines = [line for line in as_markdown(report(measured(POOR, good))).splitlines() if line.startswith("|")]
     assert len(lines) == 6
-    assert {line.count("|") for line in lines} == {len(METRICS) + 4}
+    assert {line.count("|") for line in lines} == {len(METRICS) + 2}
 
 
 def test_the_json_holds_all_figures():

@@ -19,6 +19,7 @@ from atlas.evaluation.metrics import (
     ndcg,
     recall,
     reciprocal_rank,
+    told_nothing,
 )
 
 
@@ -78,6 +79,12 @@ def test_ndcg_is_that_of_scikit_learn():
 def test_where_nothing_is_relevant_every_metric_and_its_expectation_is_nothing(name):
     ranking = judged(0, 0, 0)
     assert (METRICS[name].measure(ranking), METRICS[name].expect(ranking)) == (0, 0)
+
+
+def test_nothing_is_told_where_no_record_was_found_though_one_is_relevant():
+    assert told_nothing(judged(grades=(3,), n_records=4)) == 1
+    assert told_nothing(judged(0, grades=(3,), n_records=4)) == 0
+    assert told_nothing(judged(grades=(1,), n_records=4)) == 0
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,10 @@ from atlas.core.settings import RankingWeights, Settings
 from atlas.evaluation import tasks as evaluating
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.evaluation.tasks import evaluate_corpora, evaluate_own, read_attempts, rows_of
+from atlas.evaluation.tasks import AGENT, evaluate_corpora, evaluate_own, read_attempts, rows_of
+from atlas.memory.base.foreign_queries import foreign_queries
 from atlas.testing import HashEmbedder
+from tests.support.retrievers import query
 
 TEXTS = {
     "cancel the flight to Oslo": "flight",
@@ -24,7 +25,7 @@ TEXTS = {
     "draw a chart of sales": "chart",
 }
 SIGNALS = ("meaning", "words", "success", "recency")
-ROWS = ["BM25", "dense", "RRF", "fused", *(f"fused − {signal}" for signal in SIGNALS)]
+ROWS = ["BM25", "dense", "RRF", "fused", AGENT, *(f"fused − {signal}" for signal in SIGNALS)]
 OWN_ROWS = [*(name for name in ROWS if name != "RRF"), "fused − use", "fused − pin"]
 
 
@@ -87,11 +88,11 @@ def test_progress_is_told_of_each_corpus_and_task():
     told = []
     on_corpora(corpus(), watch=lambda what: lambda done, total: told.append((what, done, total)))
     assert ("storing letters", 5, 5) in told
-    assert told[-1] == ("letters 2", 18, 18)
+    assert told[-1] == ("letters 2", 20, 20)
 
 
 def test_rows_rank_by_the_ids_that_judgements_know_and_leave_out_what_they_should(memory):
-    for row in rows_of(memory, attrgetter("trajectory_id")):
+    for row in rows_of(memory, "trajectory_id"):
         ids = row.rank("cancel the flight to Oslo", {"cancel the flight to Oslo"}, 1).ids
         assert ids == ("cancel a flight to Rome",)
 
@@ -104,9 +105,9 @@ def test_other_weights_rank_the_same_experiences(memory):
 
 
 def test_other_rows_can_be_compared(memory):
-    def eager(memory, id_of):
+    def eager(memory, known_by):
         weighted = memory.experience.ranked_with(RankingWeights(success=1))
-        return [evaluating.Row("eager", "…", evaluating.by_best_match(weighted), id_of)]
+        return [evaluating.Row("eager", "…", evaluating.by_best_match(weighted), known_by)]
 
     report = evaluate_own(memory, half="both", seed=0, watch=unwatched, rows_of=eager)
     assert report.retrievers == {"eager": "…"}
@@ -144,13 +145,14 @@ def test_a_profile_is_measured_as_it_ranks_and_beside_what_is_used(memory):
     assert eager.differences["fused"]["hit@1"].mean == -0.25
 
 
-def test_each_text_of_a_store_is_embedded_once_whatever_the_number_of_rows(tmp_path):
+def test_each_text_is_embedded_once_whatever_the_number_of_rows(tmp_path):
     embedder = HashEmbedder()
     with atlas.open_memory(tmp_path / "store", embedder=embedder) as opened:
         opened.experience.store_many([attempt(text) for text in TEXTS])
         embedder.texts.clear()
         evaluate_own(opened, half="both", seed=0, watch=unwatched)
-    assert sorted(embedder.texts) == sorted(TEXTS)
+    assert len(embedder.texts) == len(set(embedder.texts))
+    assert set(embedder.texts) - set(foreign_queries()) == set(TEXTS)
 
 
 def test_evaluating_a_store_changes_nothing_and_counts_no_retrieval(memory):
@@ -167,6 +169,49 @@ def test_what_searches_do_not_find_is_not_asked_for(memory):
     assert [found.text for found in read_attempts(memory)] == [text for text in TEXTS if "red" not in text]
 
 
+def test_an_agents_row_is_what_retrieve_gives_and_none_counts_as_a_retrieval(memory):
+    row = next(row for row in rows_of(memory, "id") if row.name == AGENT)
+    for text in (*TEXTS, "cancel my flight", "quite another matter"):
+        given = memory.experience.retrieve(text, 3, count_retrieval=False)
+        assert row.rank(text, (), 3).ids == tuple(hit.item.id for hit in given.hits)
+    assert row.rank("quite another matter", (), 3).ids == ()
+    assert {used.n_retrieved for used in memory.experience.usage(memory.experience.ids()).values()} == {0}
+
+
+@pytest.mark.parametrize("n_left_out", [1, 2, 4, 5])
+def test_an_agents_row_never_sees_what_is_left_out(memory, n_left_out):
+    row = next(row for row in rows_of(memory, "trajectory_id") if row.name == AGENT)
+    weights = replace(memory.experience.weights, threshold=0.0)
+    row = replace(row, experience=memory.experience.ranked_with(weights))
+    left_out = set(sorted(TEXTS)[:n_left_out])
+    assert {*row.rank("cancel the flight to Oslo", left_out, 10).ids} == set(TEXTS) - left_out
+
+
+def test_how_many_foreign_queries_are_told_something_is_measured_for_agents_alone(memory):
+    report = evaluate_own(memory, half="both", seed=0, watch=unwatched)
+    [result] = report.foreign
+    assert (result.asked_in, result.source, result.n_queries) == ("this store", "many subjects", 200)
+    assert list(result.told_something) == [AGENT]
+    assert 0 <= result.told_something[AGENT].mean < 1
+
+
+def test_each_corpus_is_asked_what_is_foreign_to_it():
+    other = JudgedCorpus(
+        name="kitchen",
+        trajectories=(attempt("bake a loaf of bread"),),
+        tasks=(RetrievalTask(name="k", about="…", queries=(query("bread", "bake a loaf of bread"),)),),
+        nonsense=("rotate the red grid",),
+    )
+    report = on_corpora(corpus(), other)
+    told = {(each.asked_in, each.source): (each.n_queries, each.told_something[AGENT].mean) for each in report.foreign}
+    assert told == {
+        ("letters", "kitchen"): (1, 0),
+        ("kitchen", "nonsense"): (1, 0),
+        ("kitchen", "letters"): (2, 0),
+        ("kitchen", "all of these"): (3, 0),
+    }
+
+
 def test_a_store_with_nothing_to_compare_says_so(tmp_path):
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as opened:
         opened.experience.store(attempt("draw a chart", success=None))
@@ -177,5 +222,5 @@ def test_a_store_with_nothing_to_compare_says_so(tmp_path):
 def test_attempts_at_one_task_are_not_collapsed(memory):
     """The answer is all of them; a search that shows one for all would be measured wrongly."""
     memory.experience.store_many([attempt("draw a chart of sales", id=f"again {n}") for n in range(6)])
-    for row in evaluating.rows_of(memory, attrgetter("trajectory_id")):
+    for row in evaluating.rows_of(memory, "trajectory_id"):
         assert len(row.rank("draw a chart of sales", (), 7).ids) == 7

@@ -198,7 +198,7 @@ def test_a_grade_is_that_of_every_attempt_at_its_task(files):
     [task] = corpus.tasks
     [query] = task.queries
     assert query.grades == {"i1": 3, "i2": 3, "c1": 1}
-    assert (query.text, query.group, task.nonsense) == ("It is slow", "index", ("qqqq",))
+    assert (query.text, query.group, corpus.nonsense) == ("It is slow", "index", ("qqqq",))
     assert len(corpus.trajectories) == 4
 
 

@@ -14,7 +14,15 @@ from atlas.evaluation.own_file import EvaluationFile
 from atlas.evaluation.report import OwnEvaluation, as_json
 from atlas.jobs.artefact import save_artefact
 from atlas.testing import HashEmbedder
-from atlas.views.evaluation.own import MEASURES, measured, measured_caption, measured_chart, staleness, table_rows
+from atlas.views.evaluation.own import (
+    MEASURES,
+    foreign_sentence,
+    measured,
+    measured_caption,
+    measured_chart,
+    staleness,
+    table_rows,
+)
 from tests.support.records import attempt
 
 OTHERS = (None, "text", "\ud800", -1, 10**400, float("nan"), True, [], {}, [[]], {"mean": 0.5})
@@ -39,6 +47,7 @@ def show(memory: atlas.MemorySystem, found: OwnEvaluation) -> None:
     """What the page does with it."""
     assert measured_caption(found).encode()
     staleness(memory, found)
+    assert foreign_sentence(found).encode()
     for of in filter(None, (measured(found, measure) for measure in MEASURES)):
         assert json.dumps(measured_chart(of))
         assert of.caption

@@ -1,0 +1,126 @@
+"""Foreign queries: what is asked of a store that holds nothing on it, so that the right answer is nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from atlas.evaluation.bootstrap import SPLIT_SEED, Estimate, Half, Values, drawn, estimates, is_in
+from atlas.evaluation.measures import JudgedCorpus, Retriever
+from atlas.evaluation.metrics import DEPTH
+from atlas.memory.base.foreign_queries import foreign_queries
+from atlas.protocols.infra import Progress
+
+MAX_FOREIGN = 200
+"""Most queries of one source that a store is asked. Those of a larger one are drawn at random, always the same."""
+
+NONSENSE = "nonsense"
+SHIPPED = "many subjects"
+TOGETHER = "all of these"
+
+BySource = Mapping[str, Mapping[str, str]]
+"""The group of each query, by where it comes from and its text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignResult:
+    """Answers of a store to the foreign queries of one source."""
+
+    asked_in: str
+    source: str
+    """The corpus that the queries were made for, `NONSENSE`, `SHIPPED` with ATLAS, or `TOGETHER` for all."""
+
+    n_queries: int
+    told_something: Mapping[str, Estimate]
+    """Share of the queries that were wrongly given a hit, by the name of each row that hides anything."""
+
+
+def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
+    """Return the queries of a half that are foreign to a corpus: its nonsense, and what other corpora are asked.
+
+    Corpora that share a query are of one origin, such as a log and a part of it. They are not foreign to each other.
+    """
+    own = _queries(corpus)
+    by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in(half, text)}}
+    for other in corpora:
+        theirs = _queries(other)
+        if not own.keys() & theirs.keys():
+            asked = {text for queries in by_source.values() for text in queries}
+            by_source[other.name] = {
+                text: group for text, group in theirs.items() if text not in asked and is_in(half, group)
+            }
+    return by_source
+
+
+def shipped(half: Half) -> BySource:
+    """Return the queries of a half that ATLAS ships. They are on so many subjects that few are at home in a store."""
+    return {SHIPPED: {text: text for text in foreign_queries() if is_in(half, text)}}
+
+
+def ask_foreign(
+    asked_in: str,
+    by_source: BySource,
+    retrievers: Sequence[Retriever],
+    *,
+    seed: int,
+    on_progress: Progress | None = None,
+) -> tuple[ForeignResult, ...]:
+    """Ask every retriever that hides anything what is foreign to its store. Others always give something.
+
+    Args:
+        asked_in: The store's name in the report.
+        by_source: The queries. At most `MAX_FOREIGN` of each source are asked.
+        retrievers: The rows of the report.
+        seed: Of the intervals.
+        on_progress: Called after each query.
+    """
+    hiding = [retriever for retriever in retrievers if retriever.hides]
+    asked = [
+        _Query(source, *query)
+        for source, queries in by_source.items()
+        for query in drawn(list(queries.items()), MAX_FOREIGN, seed=SPLIT_SEED)
+    ]
+    if not hiding or not asked:
+        return ()
+    told = np.zeros((len(asked), len(hiding)))
+    for row, query in enumerate(asked):
+        told[row] = [bool(retriever.rank(query.text, (), DEPTH).ids) for retriever in hiding]
+        if on_progress:
+            on_progress(row + 1, len(asked))
+    return _results(asked_in, asked, told, [retriever.name for retriever in hiding], seed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    source: str
+    text: str
+    group: str
+
+
+def _results(
+    asked_in: str, asked: Sequence[_Query], told: Values, names: Sequence[str], seed: int
+) -> tuple[ForeignResult, ...]:
+    rows_of = {
+        source: [row for row, query in enumerate(asked) if query.source == source]
+        for source in dict.fromkeys(query.source for query in asked)
+    }
+    if len(rows_of) > 1:
+        rows_of[TOGETHER] = list(range(len(asked)))
+    return tuple(
+        ForeignResult(
+            asked_in=asked_in,
+            source=source,
+            n_queries=len(rows),
+            told_something=dict(
+                zip(names, estimates(told[rows], [asked[row].group for row in rows], seed=seed), strict=True)
+            ),
+        )
+        for source, rows in rows_of.items()
+    )
+
+
+def _queries(corpus: JudgedCorpus) -> dict[str, str]:
+    """Return the group of each query that a corpus is asked, by its text."""
+    return {query.text: query.group for task in corpus.tasks for query in task.queries}
