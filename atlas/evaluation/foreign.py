@@ -10,7 +10,7 @@ import numpy as np
 from atlas.evaluation.bootstrap import SPLIT_SEED, Estimate, Half, Values, drawn, estimates, is_in
 from atlas.evaluation.measures import JudgedCorpus, Retriever
 from atlas.evaluation.metrics import DEPTH
-from atlas.memory.base.foreign_queries import foreign_queries
+from atlas.memory.base.foreign_queries import evaluation_queries
 from atlas.protocols.infra import Progress
 
 MAX_FOREIGN = 200
@@ -55,8 +55,11 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
 
 
 def shipped(half: Half) -> BySource:
-    """Return the queries of a half that ATLAS ships. They are on so many subjects that few are at home in a store."""
-    return {SHIPPED: {text: text for text in foreign_queries() if is_in(half, text)}}
+    """Return the queries of a half that ATLAS ships, but for those that levels are measured with.
+
+    They are on so many subjects that few are at home in a store.
+    """
+    return {SHIPPED: {text: text for text in evaluation_queries() if is_in(half, text)}}
 
 
 def ask_foreign(

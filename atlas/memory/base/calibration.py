@@ -18,7 +18,7 @@ import numpy.typing as npt
 from atlas.core.errors import AtlasError
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector
-from atlas.memory.base.foreign_queries import foreign_queries
+from atlas.memory.base.foreign_queries import calibration_queries
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import NO_MOMENT, SMALL, Moment
@@ -30,9 +30,6 @@ SAMPLED = 64
 
 GROWTH = 1.2
 """How much longer a store's history gets before it is measured again."""
-
-FOREIGN = 140
-"""Foreign queries that are asked. They take a second or two, in the background but for the first time."""
 
 ANSWERS = 3
 """Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best."""
@@ -265,8 +262,8 @@ class LiveCalibration:
             logger.debug("the measurement could not be kept: %s", error)
 
     def _answers(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        texts = foreign_queries()[:: max(1, len(foreign_queries()) // FOREIGN)]
-        vectors = self.embedder.encode_batch(list(texts))
+        texts = list(calibration_queries())  # a second or two, in the background but for the first time
+        vectors = self.embedder.encode_batch(texts)
         return tuple(self._best_answers(text, vector) for text, vector in zip(texts, vectors, strict=True))
 
     def _best_answers(self, text: str, vector: Vector) -> tuple[tuple[float, float], ...]:

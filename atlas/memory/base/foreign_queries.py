@@ -6,6 +6,16 @@ from functools import cache
 from importlib import resources
 
 
+def calibration_queries() -> tuple[str, ...]:
+    """Return the third of them that a store's level is measured with."""
+    return foreign_queries()[::3]
+
+
+def evaluation_queries() -> tuple[str, ...]:
+    """Return those that no level is measured with, to see how good the level is."""
+    return tuple(text for place, text in enumerate(foreign_queries()) if place % 3)
+
+
 @cache
 def foreign_queries() -> tuple[str, ...]:
     """Return some 400 queries on a hundred subjects, a few of them not in English.

@@ -181,7 +181,7 @@ def test_an_agents_row_is_what_retrieve_gives_and_none_counts_as_a_retrieval(mem
 @pytest.mark.parametrize("n_left_out", [1, 2, 4, 5])
 def test_an_agents_row_never_sees_what_is_left_out(memory, n_left_out):
     row = next(row for row in rows_of(memory, "trajectory_id") if row.name == AGENT)
-    weights = replace(memory.experience.weights, threshold=0.0)
+    weights = replace(memory.experience.weights, strictness=0.0)
     row = replace(row, experience=memory.experience.ranked_with(weights))
     left_out = set(sorted(TEXTS)[:n_left_out])
     assert {*row.rank("cancel the flight to Oslo", left_out, 10).ids} == set(TEXTS) - left_out
