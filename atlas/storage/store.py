@@ -22,6 +22,7 @@ from atlas.storage import erasing
 from atlas.storage.damage import damaged
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import LEDGER as LEDGER
+from atlas.storage.judgements import JudgementBook
 from atlas.storage.ledger_collection import CollectionParts, LedgerCollection
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.profiles import ProfileBook
@@ -56,6 +57,7 @@ class Store:
         self.settings = settings
         self.marks = MarksBook(path, ledger)
         self.profiles = ProfileBook(ledger.notes)
+        self.judgements = JudgementBook(ledger.notes, ledger.clock)
         self._collections: dict[str, CollectionParts] = {}
         self._retrievals = RetrievalLog(ledger)
         self._lock = threading.RLock()
