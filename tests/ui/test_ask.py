@@ -234,7 +234,7 @@ def test_a_store_for_reading_only_shows_judgements_that_cannot_be_changed(
     app = dashboard(only_experiences, "ask", read_only=True, ask_text=RED)
     control = judging(app, "experience", record_id)
     assert (control.value, control.disabled) == ("right", True)
-    assert "reading only" in control.proto.help
+    assert any("Hits cannot be judged here." in element.value for element in app.caption)
     assert_no_problem(app)
 
 

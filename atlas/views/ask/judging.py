@@ -11,7 +11,9 @@ RIGHT, WRONG = "right", "wrong"
 
 LABELS: Mapping[str, str] = {RIGHT: ":material/thumb_up: Right", WRONG: ":material/thumb_down: Wrong"}
 
-HELP = "Should the task find this? Judged queries measure searches, on Evaluation. Click again to take it back."
+ABOUT = (
+    "Mark what the task should find as right, and what it should not as wrong: Evaluation measures searches on that."
+)
 
 Judged = Mapping[tuple[str, str], str]
 """`RIGHT` or `WRONG`, by the name of a memory and the id of a record."""

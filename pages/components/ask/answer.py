@@ -17,7 +17,7 @@ from atlas.views.map.page import FEWEST
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
-from pages.components.ask.judging import draw_judging
+from pages.components.ask.judging import draw_about, draw_judging
 from pages.components.ask.profiles import Name
 from pages.components.lists.hits import hit_card
 from pages.components.lists.selection import select
@@ -53,12 +53,13 @@ def draw_block(side: Name, answer: Answer, pixels: int = BLOCK_PIXELS) -> None:
     )
 
 
-def draw_choice() -> str:
+def draw_choice(memory: MemorySystem) -> str:
     """Draw which memory's hits are shown: all of one, or the first of every memory."""
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed",
     )  # fmt: skip
+    draw_about(memory)
     return shown or ALL
 
 

@@ -6,9 +6,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
-from atlas.views.ask.judging import HELP, LABELS, is_right
+from atlas.views.ask.judging import ABOUT, LABELS, is_right
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.undo_toast import announcing_problems
+
+
+def draw_about(memory: MemorySystem) -> None:
+    """Say what judging is for, or why it is off."""
+    st.caption(f"Hits cannot be judged here. {READ_ONLY}" if memory.storage.read_only else ABOUT)
 
 
 def draw_judging(
@@ -24,12 +29,10 @@ def draw_judging(
         judged: What was said until now.
         key: No other hit on the page has it.
     """
-    is_off = memory.storage.read_only
     st.session_state[key] = judged  # it may have been judged on the other side, or by somebody else
     place.segmented_control(
         "Right or wrong", list(LABELS), format_func=LABELS.__getitem__, key=key, label_visibility="collapsed",
-        disabled=is_off, help=READ_ONLY if is_off else HELP, on_change=_judge,
-        args=(memory, text, name, record_id, key),
+        disabled=memory.storage.read_only, on_change=_judge, args=(memory, text, name, record_id, key),
     )  # fmt: skip
 
 

@@ -6,8 +6,6 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.evaluation.own import (
-    MEANINGS,
-    MEASURES,
     QUERIES,
     LiveEvaluation,
     OwnEvaluation,
@@ -27,10 +25,6 @@ from pages.components.overview.parts import CHART
 from pages.components.shared.jobs import draw_job, live_result
 from pages.components.shared.snapshot import store_state
 
-COLUMNS = {
-    "setting": st.column_config.TextColumn("", width="medium", pinned=True),
-    **{name: st.column_config.TextColumn(name, width=150, help=MEANINGS[name]) for name in MEASURES},
-}
 _OF = dict(zip(QUERIES, ("", "_judged"), strict=True))
 """The ends of the keys of what is drawn for each kind of query."""
 
@@ -87,7 +81,10 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
         st.caption(f"{meaning(measure or known[0], on)} {of.caption}")
         st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by way to search")
     with st.expander("All figures", key="evaluation_figures"):
-        columns = {name: column for name, column in COLUMNS.items() if name == "setting" or name in known}
+        columns = {
+            "setting": st.column_config.TextColumn("", width="medium", pinned=True),
+            **{name: st.column_config.TextColumn(name, width=150, help=meaning(name, on)) for name in known},
+        }
         st.dataframe(
             table_rows(found, on),
             column_config=columns,
