@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from atlas.evaluation.measures import JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.storage.judgements import Judgement, by_query
+from atlas.storage.marks.judgements import Judgement, by_query
 
 JUDGED_TASK = "your judged queries"
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.infra.twin import twin
 from atlas.memory.query import AnyMemory
-from atlas.storage.judgements import Judgement
+from atlas.storage.marks.judgements import Judgement
 from atlas.storage.store import Store
 
 

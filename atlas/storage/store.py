@@ -22,9 +22,9 @@ from atlas.storage import erasing
 from atlas.storage.damage import damaged
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import LEDGER as LEDGER
-from atlas.storage.judgements import JudgementBook
 from atlas.storage.ledger_collection import CollectionParts, LedgerCollection
 from atlas.storage.marks.book import MarksBook
+from atlas.storage.marks.judgements import JudgementBook
 from atlas.storage.profiles import ProfileBook
 from atlas.storage.records import mismatch
 from atlas.storage.retrievals import RetrievalLog

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas.memory.system import MemorySystem
-from atlas.storage.judgements import Forgotten as Forgotten
-from atlas.storage.judgements import Judgement, by_query
+from atlas.storage.marks.judgements import Forgotten as Forgotten
+from atlas.storage.marks.judgements import Judgement, by_query
 from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.wording import counted, in_words
 

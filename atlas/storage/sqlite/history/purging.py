@@ -18,8 +18,8 @@ from atlas.core.types import Vectors
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import parsed
 from atlas.storage.history import Doomed, Image, Left, Reword, Sighting
-from atlas.storage.judgements import JUDGED, read_judgement
 from atlas.storage.marks.codec import encode_marks
+from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.history.operations import check_records_unchanged
