@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.ask.comparison import draw_comparison
+from pages.components.evaluation.judged import draw_judged
 from pages.components.evaluation.own import draw_own
 from pages.components.shared.commands import evaluate_command, import_command
 from pages.components.shared.messages import show_empty
@@ -12,15 +13,18 @@ from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
 
-OWN, COMPARE = "This store", "Compare profiles"
+OWN, JUDGED, COMPARE = "This store", "Judged queries", "Compare profiles"
 
 memory = page_memory()
 st.title("Evaluation", anchor=False)
 if not n_experiences(memory):
     show_empty(import_command(memory))
 else:
-    if choose_part([OWN, COMPARE], key="evaluation_tab") == COMPARE:
+    shown = choose_part([OWN, JUDGED, COMPARE], key="evaluation_tab")
+    if shown == COMPARE:
         draw_comparison(memory)
+    elif shown == JUDGED:
+        draw_judged(memory)
     else:
         draw_own(memory)
         st.caption("On runs whose answers are known from their source, or on queries that people judged:")

@@ -13,6 +13,8 @@ from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
 from atlas.evaluation.metrics import SAME
 from atlas.protocols.infra import Progress
 
+OWN_TASK = "own attempts"
+
 MAX_QUERIES = 500
 """Most attempts of a store that are asked for. Those of a larger one are drawn at random."""
 
@@ -92,7 +94,7 @@ def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: 
         by_task[attempt.task_id].append(attempt.id)
     repeated = [attempt for attempt in attempts if attempt.task_id and len(by_task[attempt.task_id]) > 1]
     return RetrievalTask(
-        name="own attempts",
+        name=OWN_TASK,
         about="An attempt's task → the other attempts at it (same task id), the attempt itself left out.",
         queries=tuple(
             JudgedQuery(

@@ -68,6 +68,9 @@ class OwnEvaluation:
     in_use: str
     """The profile that searches used."""
 
+    judged: str = ""
+    """The state of the judgements, as `JudgementBook.state` gives it."""
+
 
 def as_json(report: Report) -> str:
     """Return everything known as one JSON object."""

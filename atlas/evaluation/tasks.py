@@ -17,6 +17,7 @@ from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.cached_store import CachedStore
 from atlas.evaluation.foreign import ForeignResult, ask_foreign, foreign_to, shipped
+from atlas.evaluation.judged import ONLY_WRONG, judged_queries, judged_wrong
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import JudgedCorpus, Ranking, Retriever, TaskResult, evaluate
 from atlas.evaluation.report import Report
@@ -252,30 +253,42 @@ def evaluate_corpora(
 
 
 def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = own_rows) -> Report:
-    """Try all ways to search a memory on its own attempts, without writing anything or counting a retrieval.
+    """Try all ways to search a memory on its own attempts and on its judged queries.
+
+    Nothing is written, and nothing counts as retrieved.
 
     Raises:
-        NotFound: No task was tried twice and no outcome is known, so there is nothing to compare with.
+        NotFound: No task was tried twice, no outcome is known and no query was judged: there is nothing to measure.
     """
     attempts = read_attempts(memory)
-    task = leave_one_out(attempts, half=half, seed=seed)
     rows = rows_of(_remembering(memory), "id")
     texts = {attempt.id: attempt.text for attempt in attempts}
-    result = evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch("finding other attempts"))
+    judgements = memory.storage.judgements.every()
+    by_source = {**shipped(half), ONLY_WRONG: judged_wrong(judgements, COLLECTION, texts)}
+    tasks = {
+        "finding other attempts": leave_one_out(attempts, half=half, seed=seed),
+        "finding what was judged right": judged_queries(judgements, COLLECTION, texts),
+    }
+    results = [
+        evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(what))
+        for what, task in tasks.items()
+        if task
+    ]
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
-    if not result.rows and outcomes is None:
+    if not any(result.rows for result in results) and outcomes is None:
         raise NotFound(
-            f"the store holds {len(attempts)} experiences, but no task that was tried more than once and no outcome, "
-            "so nothing to evaluate on; give files to evaluate on instead: atlas evaluate PATH"
+            f"the store holds {len(attempts)} experiences, but no task that was tried more than once, no outcome and "
+            "no query with a hit that was judged right, so nothing to evaluate on; judge hits on the page Ask, or give "
+            "files to evaluate on instead: atlas evaluate PATH"
         )
     return Report(
         model=memory.experience.embedder.model_name,
         half=half,
         seed=seed,
         retrievers={row.name: row.about for row in rows},
-        tasks=(result,),
+        tasks=tuple(results),
         outcomes=outcomes,
-        foreign=ask_foreign(THIS_STORE, shipped(half), rows, seed=seed, on_progress=watch("asking foreign queries")),
+        foreign=ask_foreign(THIS_STORE, by_source, rows, seed=seed, on_progress=watch("asking foreign queries")),
     )
 
 

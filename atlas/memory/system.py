@@ -30,6 +30,7 @@ from atlas.memory.context import (
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.journal.conversations import Conversations
+from atlas.memory.judging import JudgedMemories
 from atlas.memory.plugged import (
     Plugged,
     PluggedConcepts,
@@ -53,7 +54,7 @@ M = TypeVar("M")
 P = TypeVar("P", bound=Plugged)
 
 
-class MemorySystemImpl:
+class MemorySystemImpl(JudgedMemories):
     """The memories of an agent. Each is optional, so that what one contributes can be measured."""
 
     def __init__(

@@ -210,6 +210,7 @@ class Notes(Protocol):
         texts: Mapping[str, str | None],
         *,
         expected: Mapping[str, str | None] | None = None,
+        about: Sequence[tuple[str, str]] = (),
         moves: bool = False,
     ) -> dict[str, str | None]:
         """Keep texts, or forget those that are None, and return what was kept under these names before."""

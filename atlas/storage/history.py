@@ -70,6 +70,9 @@ class Sighting:
     n_reasons: int
     """Operations whose reason quotes one of them."""
 
+    n_judged: int
+    """Judgements of them, or whose query quotes one of them."""
+
     moment: Moment
 
 

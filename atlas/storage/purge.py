@@ -29,6 +29,9 @@ class PurgePlan:
     n_reasons: int
     """Operations whose reason quotes one of them, and would lose it."""
 
+    n_judged: int
+    """Judgements of them, or whose query quotes one of them, which would go too."""
+
     copies: tuple[str, ...]
     """Older copies of the ledger and of marks in the store's directory, which would go too."""
 
@@ -72,6 +75,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
             records=found.records,
             quotes=found.quotes,
             n_reasons=found.n_reasons,
+            n_judged=found.n_judged,
             copies=tuple(str(path) for path in copies(store.path)),
             strangers=tuple(str(path) for path in strangers(store.path)),
             backups=tuple(read_backups(store.ledger)),

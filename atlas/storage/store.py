@@ -24,6 +24,7 @@ from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import LEDGER as LEDGER
 from atlas.storage.ledger_collection import CollectionParts, LedgerCollection
 from atlas.storage.marks.book import MarksBook
+from atlas.storage.marks.judgements import JudgementBook
 from atlas.storage.profiles import ProfileBook
 from atlas.storage.records import mismatch
 from atlas.storage.retrievals import RetrievalLog
@@ -56,6 +57,7 @@ class Store:
         self.settings = settings
         self.marks = MarksBook(path, ledger)
         self.profiles = ProfileBook(ledger.notes)
+        self.judgements = JudgementBook(ledger.notes, ledger.clock)
         self._collections: dict[str, CollectionParts] = {}
         self._retrievals = RetrievalLog(ledger)
         self._lock = threading.RLock()

@@ -12,6 +12,7 @@ import atlas
 from atlas.core.types import Strategy
 from tests.support.browser.page import choose, settle, shoot, tall
 from tests.support.browser.server import Serve
+from tests.support.browser.tables import expect_row, tick_row
 from tests.support.records import attempts, concept
 from tests.support.stores import MODEL
 
@@ -85,3 +86,32 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     expect(page.get_by_test_id("stSidebar").get_by_role("searchbox")).to_have_value(TASK)
     expect(page.get_by_text("12 experiences, ranked by meaning and words")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/map\?scope_text=mend\+the\+web\+report\+of\+a\+customer$"))
+
+
+def test_a_hit_is_judged_and_the_judged_query_is_on_the_evaluation_page(page: Page, serve: Serve, store: Path):
+    page.goto(f"{serve(store)}/ask?ask_text={TASK.replace(' ', '+')}&ask_shown=Experiences")
+    controls = page.locator("[class*='st-key-ask_judged_left_experience_']")
+    right, wrong = (controls.nth(n).get_by_role("radio", name=name) for n, name in enumerate(("Right", "Wrong")))
+    expect(right).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+    settle(page)
+    right.click()
+    expect(right).to_be_checked()
+    settle(page)
+    wrong.click()
+    expect(wrong).to_be_checked()
+    with tall(page, 1500):
+        shoot(page, "ask-judged")
+    wrong.click()
+    expect(wrong).not_to_be_checked()
+    settle(page)
+    with atlas.open_memory(store, read_only=True, settings=atlas.Settings()) as memory:
+        assert [(one.query, one.is_right) for one in memory.judgements()] == [(TASK, True)]
+
+    page.get_by_role("link", name="Evaluation").click()
+    expect(page.get_by_text("1 judged query with an experience that was judged right")).to_be_visible()
+    page.get_by_text("Judged queries").click()
+    expect(page.get_by_role("button", name="Delete the chosen ones")).to_be_visible()
+    expect_row(page, f"{TASK}1 experience")
+    tick_row(page, TASK)
+    expect(page.get_by_role("button", name="Delete 1 query")).to_be_enabled()
+    shoot(page, "evaluation-judged")

@@ -83,6 +83,25 @@ def test_records_of_every_memory_can_be_purged(store):
         assert holding(store, *FORMS) == {}
 
 
+def test_what_was_judged_of_a_purged_record_or_quotes_it_goes_and_is_not_put_back(store):
+    with opened(store) as memory:
+        others = fill(memory)
+        leaked = memory.experience.store(attempt(SECRET))
+        memory.judge("Zoë Müller", leaked, True)
+        memory.judge(f"what is {KEY}?", others[0], False)
+        memory.judge("harmless number 1", others[1], True)
+        plan = memory.plan_purge([leaked])
+        assert plan.n_judged == 2
+        forgotten = memory.storage.judgements.forget(["Zoë Müller"])
+        memory.storage.judgements.put_back(forgotten)
+        purge(memory, leaked)
+        assert holding(store, *FORMS) == {}
+        assert [one.query for one in memory.judgements()] == ["harmless number 1"]
+        with pytest.raises(InvalidInput, match="was purged"):
+            memory.storage.judgements.put_back(forgotten)
+        assert holding(store, *FORMS) == {}
+
+
 def test_the_words_of_a_purged_record_are_in_no_table_of_words(store):
     with opened(store) as memory:
         fill(memory)

@@ -28,8 +28,10 @@ WORDS = {"scope_text": "report", "scope_by": "Words"}
 PARTS = (
     *(("curate", {"curate_queue": queue}) for queue in QUEUES),
     ("evaluation", {"evaluation_tab": "Compare profiles"}),
+    ("evaluation", {"evaluation_tab": "Judged queries"}),
     *((page, {**WORDS, f"{page}_form": "Cards"}) for page in ("experiences", "concepts", "strategies", "journal")),
     ("ask", {"ask_two": "true"}),
+    ("ask", {"ask_text": "a report is late", "ask_shown": "Strategies"}),
     ("experiences", WORDS),
     ("history", {"history_tab": "Trash"}),
     ("journal", {"journal_tab": "Link suggestions"}),

@@ -38,6 +38,7 @@ def make_sample(path: Path) -> dict[str, str]:
         memory.strategies.update_stats(strategy, True)
         entries = memory.journal.add_entries([entry(number) for number in range(6)])
         memory.experience.delete(attempts[-1:])
+        memory.judge("a report is late", attempts[0], True)
         return {
             "experiences": attempts[0],
             "concepts": concepts[0],

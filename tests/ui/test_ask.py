@@ -187,3 +187,63 @@ def test_every_page_says_which_language_model_may_be_asked(dashboard: Dashboard,
     monkeypatch.setenv("ATLAS_LLM_MODEL", "small")
     app = dashboard(grids.parent / "another", "overview")
     assert "small" in [one.label for one in app.sidebar.expander]
+
+
+def judging(app: AppTest, name: str, record_id: str, side: str = "left"):
+    return app.segmented_control(key=f"ask_judged_{side}_{name}_{record_id}")
+
+
+def test_hits_of_every_memory_are_judged_and_judged_back(dashboard: Dashboard, grids, embedder):
+    with opened(grids, embedder) as memory:
+        held = {"experience": memory.experience, "strategies": memory.strategies, "concepts": memory.concepts,
+                "journal": memory.journal}  # fmt: skip
+        hits = [(name, of.ids()[0]) for name, of in held.items()]
+    app = dashboard(grids, "ask", ask_text=RED)
+    for name, record_id in hits:
+        judging(app, name, record_id).set_value("wrong" if name == "journal" else "right").run()
+    with opened(grids, embedder) as memory:
+        assert {(one.query, one.record_id, one.is_right) for one in memory.judgements()} == {
+            (RED, record_id, name != "journal") for name, record_id in hits
+        }
+    again = dashboard(grids, "ask", ask_text=RED)
+    assert judging(again, *hits[0]).value == "right"
+    judging(again, *hits[0]).set_value(None).run()
+    assert judging(again, *hits[0]).value is None
+    with opened(grids, embedder) as memory:
+        assert len(memory.judgements()) == 3
+    assert_no_problem(again)
+
+
+def test_both_sides_show_one_judgement_and_another_task_shows_none(dashboard: Dashboard, only_experiences, embedder):
+    with opened(only_experiences, embedder) as memory:
+        [record_id] = memory.experience.ids()
+    app = dashboard(only_experiences, "ask", ask_text=RED, ask_two="true")
+    judging(app, "experience", record_id, "right").set_value("wrong").run()
+    assert [judging(app, "experience", record_id, side).value for side in ("left", "right")] == ["wrong", "wrong"]
+    app.text_input(key="ask_text").set_value("Rotate the red grid").run()
+    assert judging(app, "experience", record_id).value is None
+    assert_no_problem(app)
+
+
+def test_a_store_for_reading_only_shows_judgements_that_cannot_be_changed(
+    dashboard: Dashboard, only_experiences, embedder
+):
+    with opened(only_experiences, embedder) as memory:
+        [record_id] = memory.experience.ids()
+        memory.judge(RED, record_id, True)
+    app = dashboard(only_experiences, "ask", read_only=True, ask_text=RED)
+    control = judging(app, "experience", record_id)
+    assert (control.value, control.disabled) == ("right", True)
+    assert any("Hits cannot be judged here." in element.value for element in app.caption)
+    assert_no_problem(app)
+
+
+def test_a_hit_that_was_deleted_meanwhile_is_not_judged_and_that_is_said(dashboard: Dashboard, grids, embedder):
+    with opened(grids, embedder) as memory:
+        record_id = memory.concepts.ids()[0]
+    app = dashboard(grids, "ask", ask_text=RED)
+    with opened(grids, embedder) as memory:
+        memory.concepts.delete([record_id])
+    judging(app, "concepts", record_id).set_value("right").run()
+    assert any(f"no record {record_id!r} to judge" in line for line in lines(app))
+    assert_no_problem(app)

@@ -270,3 +270,87 @@ def test_a_damaged_profile_is_named_and_the_others_are_offered(dashboard: Dashbo
     assert "bad: cannot be read" in texts(app)
     assert app.selectbox(key="evaluation_profile_left").options == ["default", "eager"]
     assert_no_problem(app)
+
+
+JUDGED = {"evaluation_tab": "Judged queries"}
+
+
+def judged_rows(app: AppTest) -> list[list[str]]:
+    """Query, right and wrong, row by row."""
+    return [*app.dataframe[0].value[["query", "right", "wrong"]].values.tolist()]
+
+
+def test_without_judgements_it_says_where_they_come_from(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    assert "On the page Ask, mark hits as right or wrong" in texts(dashboard(tmp_path, "evaluation"))
+    app = dashboard(tmp_path, "evaluation", **JUDGED)
+    assert "On the page Ask, mark hits as right or wrong" in texts(app)
+    assert len(app.dataframe) == 0
+    assert_no_problem(app)
+
+
+def test_judged_queries_are_measured_beside_the_attempts_of_the_store(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, repeated(6))
+    with opened_store(tmp_path) as memory:
+        memory.judge("Mend report 2 of customer 74", ids[4], True)
+        memory.judge("lamb tagine", ids[0], False)
+    measure(tmp_path)
+    app = dashboard(tmp_path, "evaluation")
+    assert "1 judged query with an experience that was judged right." in texts(app)
+    app.segmented_control(key="evaluation_queries").set_value("your judged queries").run()
+    assert "How often the first hit was judged right. On 1 judged query, with 95 % intervals over queries." in texts(
+        app
+    )
+    assert "Of 1 more query with only wrong hits, it rightly finds nothing for 100 %." in texts(app)
+    assert "hit@1" in app.dataframe[0].value.columns
+    assert "since this was measured" not in texts(app)
+    with opened_store(tmp_path) as memory:
+        memory.judge("lamb tagine", ids[0], None)
+    app.run()
+    assert "Hits were judged since this was measured." in texts(app)
+    assert_no_problem(app)
+
+
+def test_judged_queries_alone_can_be_measured(dashboard: Dashboard, tmp_path):
+    [record_id] = make_store(tmp_path, [attempt(success=None)])
+    with opened_store(tmp_path) as memory:
+        memory.judge("Sort numbers", record_id, True)
+    measure(tmp_path)
+    app = dashboard(tmp_path, "evaluation")
+    assert app.button(key="evaluation_run").label == "Measure again"
+    assert "How often the first hit was judged right." in texts(app)
+    assert "outcome predicted" not in app.dataframe[0].value.columns
+    assert_no_problem(app)
+
+
+def test_judged_queries_are_listed_deleted_and_come_back_with_one_click(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, repeated(2))
+    with opened_store(tmp_path) as memory:
+        entry = memory.journal.add("observation", "The web report broke at midnight", generation=1)
+        memory.judge("first", ids[0], True)
+        memory.judge(HOSTILE, ids[0], True)
+        memory.judge(HOSTILE, ids[1], True)
+        memory.judge(HOSTILE, entry, False)
+    app = dashboard(tmp_path, "evaluation", **JUDGED)
+    both = [[HOSTILE, "2 experiences", "1 entry"], ["first", "1 experience", ""]]
+    assert judged_rows(app) == both
+    assert app.button(key="evaluation_forget").disabled
+    app.session_state[app.dataframe[0].key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    app.run()
+    app.button(key="evaluation_forget").click().run()
+    assert judged_rows(app) == both[1:]
+    assert "Deleted the judgements of 1 query" in texts(app)
+    app.button(key="act_undo").click().run()
+    assert judged_rows(app) == both
+    assert_no_problem(app)
+
+
+def test_judged_queries_of_a_store_for_reading_only_stay(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, repeated(2))
+    with opened_store(tmp_path) as memory:
+        memory.judge("first", ids[0], True)
+    app = dashboard(tmp_path, "evaluation", read_only=True, **JUDGED)
+    app.session_state[app.dataframe[0].key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    app.run()
+    assert app.button(key="evaluation_forget").disabled
+    assert_no_problem(app)

@@ -1,1 +1,1 @@
-"""Marks: tags, pins and notes of people on records, as rows of the ledger and as readable JSON files beside it."""
+"""Words of people on records: tags, pins and notes, with readable JSON files beside the ledger, and judged hits."""

@@ -8,7 +8,7 @@ it: a ledger that has that change has all that came before it, too.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.storage.damage import Unreadable
@@ -156,18 +156,27 @@ class SqliteNotes:
             return read_texts(connection, beginning)
 
     def write(
-        self, texts: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None, moves: bool = False
+        self,
+        texts: Mapping[str, str | None],
+        *,
+        expected: Mapping[str, str | None] | None = None,
+        about: Sequence[tuple[str, str]] = (),
+        moves: bool = False,
     ) -> dict[str, str | None]:
         """Keep texts, or forget those that are None, and return what was kept under these names before.
 
         Args:
             expected: What should be kept under these names now.
+            about: Collections and ids of the records that the texts are about.
             moves: Whether the store's revision moves, as results of searches that are kept under it are void then.
 
         Raises:
             PlanOutdated: Something else than expected is kept; nothing was written.
+            InvalidInput: One of the records was purged; nothing was written.
         """
         with self._database.write() as connection:
+            for collection, record_id in about:
+                refuse_purged(connection, collection, record_id)
             held = {name: _read_text(connection, name) for name in texts}
             if expected is not None and held != expected:
                 raise PlanOutdated("it was changed again since; nothing was done. Look at it again")

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas.evaluation.bootstrap import MIN_GROUPS, Estimate
+from atlas.evaluation.foreign import SHIPPED, ForeignResult
 from atlas.evaluation.job import LiveEvaluation as LiveEvaluation
 from atlas.evaluation.job import usable_profiles
-from atlas.evaluation.leave_one_out import LOOKED_AT
+from atlas.evaluation.judged import JUDGED_TASK, ONLY_WRONG, judged_queries
+from atlas.evaluation.leave_one_out import LOOKED_AT, OWN_TASK
+from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import METRICS, TOLD_NOTHING
 from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE, Chart
-from atlas.views.shared.wording import counted, moment
+from atlas.views.shared.wording import counted, moment, percent
 
 OUTCOME = "outcome predicted"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
@@ -33,6 +36,18 @@ MEANINGS: Mapping[str, str] = {
     "Only in the first row is anything hidden.",
     OUTCOME: f"How often an attempt ended as most of the first {LOOKED_AT} hits for its task did; half for a tie.",
 }
+
+JUDGED_MEANINGS: Mapping[str, str] = {
+    "hit@1": "How often the first hit was judged right.",
+    "hit@5": "How often one of the first 5 hits was judged right.",
+    "hit@10": "How often one of the first 10 hits was judged right.",
+    "MRR@10": "1 divided by the rank of the first hit that was judged right, on average; 0 beyond rank 10.",
+    "nDCG@10": "How near the first 10 hits come to listing all that was judged right first; 1 is best.",
+}
+QUERIES: Mapping[str, str] = {OWN_TASK: "Own attempts", JUDGED_TASK: "Judged queries"}
+"""The queries that searches are measured with, by their task in the report."""
+
+UNJUDGED = "No query was judged yet. On the page Ask, mark hits as right or wrong to measure on queries of your own."
 
 SETTINGS: Mapping[str, str] = {
     "BM25": "Words alone (BM25)",
@@ -70,18 +85,25 @@ class Measured:
     share_verbatim: float = 0.0
     """Of the attempts: those whose text is, word for word, that of another at the same task."""
 
+    told: str = ""
+    """How often the current search finds nothing, wrongly and rightly. Empty where attempts were asked for."""
+
     @property
     def caption(self) -> str:
         """On how much it was measured, and how to read the chart."""
+        dotted = (
+            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from the "
+            "same search with nothing hidden."
+        )
+        if self.told:
+            return f"On {counted(self.n, 'judged query')}, with 95 % intervals over queries. {dotted} {self.told}"
         trivial = (
             f" {self.share_verbatim:.0%} of the attempts have exactly the text of another at the same task: "
             "finding those proves nothing."
         )
         return (
             f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95 % intervals over tasks. "
-            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from the "
-            "same search with nothing hidden."
-            f"{trivial if self.share_verbatim >= 0.005 else ''}"
+            f"{dotted}{trivial if self.share_verbatim >= 0.005 else ''}"
         )
 
 
@@ -94,24 +116,46 @@ class Prospects:
 
 
 def prospects(memory: MemorySystem) -> Prospects:
-    """Return what the attempts of a store allow to be measured, in our own words."""
+    """Return what the attempts and the judged queries of a store allow to be measured, in our own words."""
     live = {"marks.buried": False}
     n_of = {task: n for task, n in memory.experience.values("task_id", live).items() if task and n > 1}
     outcomes = memory.experience.values("outcome", live)
     n_known = outcomes.get("succeeded", 0) + outcomes.get("failed", 0)
+    n_judged = _n_judged(memory)
+    return Prospects(
+        sentence=" ".join(
+            filter(None, [_attempts_sentence(n_of, n_known, n_judged), _judged_sentence(memory, n_judged)])
+        ),
+        can_run=bool(n_of or n_known or n_judged),
+    )
+
+
+def _n_judged(memory: MemorySystem) -> int:
+    """Return how many queries have an experience that was judged right and that searches find."""
+    judgements = memory.storage.judgements.every()
+    ids = {*memory.experience.ids({"marks.buried": False})} if judgements else ()
+    task = judged_queries(judgements, memory.experience.collection_name, ids)
+    return len(task.queries) if task else 0
+
+
+def _judged_sentence(memory: MemorySystem, n_judged: int) -> str:
+    if n_judged:
+        return f"{counted(n_judged, 'judged query')} with an experience that was judged right."
+    return "" if memory.storage.judgements.state() else UNJUDGED
+
+
+def _attempts_sentence(n_of: Mapping[str, int], n_known: int, n_judged: int) -> str:
     if not n_of and not n_known:
-        return Prospects(
-            sentence="No task was tried more than once, and no outcome is known: there is nothing to measure yet.",
-            can_run=False,
-        )
+        nothing = "" if n_judged else ": there is nothing to measure yet"
+        return f"No task was tried more than once, and no outcome is known{nothing}."
     if not n_of:
-        return Prospects(
-            sentence="No task was tried more than once (by its id), so it cannot be measured "
+        return (
+            "No task was tried more than once (by its id), so it cannot be measured "
             f"whether other attempts are found, only whether the hits predict the {counted(n_known, 'known outcome')}."
         )
     few = "" if len(n_of) >= MIN_GROUPS else f" These are too few tasks for intervals, which need {MIN_GROUPS}."
-    return Prospects(
-        sentence=f"{counted(sum(n_of.values()), 'attempt')} at {counted(len(n_of), 'task')} that {_was(len(n_of))} "
+    return (
+        f"{counted(sum(n_of.values()), 'attempt')} at {counted(len(n_of), 'task')} that {_was(len(n_of))} "
         f"tried more than once, and {counted(n_known, 'known outcome')}.{few}"
     )
 
@@ -120,9 +164,25 @@ def _was(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
-def measured(found: OwnEvaluation, measure: str) -> Measured | None:
-    """Return every way to search by one of `MEASURES`. None where that could not be measured."""
-    return _foretold(found) if measure == OUTCOME else _found(found, measure)
+def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> Measured | None:
+    """Return every way to search by one of `MEASURES`. None where that could not be measured.
+
+    Args:
+        on: The task whose queries were asked, one of `QUERIES`.
+    """
+    if measure == OUTCOME:
+        return _foretold(found) if on == OWN_TASK else None
+    return _found(found, measure, on)
+
+
+def measures_on(found: OwnEvaluation, on: str) -> list[str]:
+    """Return the measures that could be taken with the queries of a task."""
+    return [measure for measure in MEASURES if measured(found, measure, on) is not None]
+
+
+def meaning(measure: str, on: str) -> str:
+    """Return what a measure says of searches for the queries of a task."""
+    return JUDGED_MEANINGS[measure] if on == JUDGED_TASK else MEANINGS[measure]
 
 
 def measured_chart(of: Measured) -> Chart:
@@ -163,9 +223,9 @@ def measured_chart(of: Measured) -> Chart:
     }  # fmt: skip
 
 
-def table_rows(found: OwnEvaluation) -> list[dict[str, str]]:
+def table_rows(found: OwnEvaluation, on: str = OWN_TASK) -> list[dict[str, str]]:
     """Return all measures of every way to search, as texts: a line a way to search, the first one chance."""
-    by_measure = {measure: of for measure in MEASURES if (of := measured(found, measure))}
+    by_measure = {measure: of for measure in MEASURES if (of := measured(found, measure, on))}
     lines: dict[str, dict[str, str]] = {"Chance": {name: f"{of.chance:.3f}" for name, of in by_measure.items()}}
     for name, of in by_measure.items():
         for row in of.rows:
@@ -187,7 +247,7 @@ def measured_caption(found: OwnEvaluation) -> str:
 
 def foreign_sentence(found: OwnEvaluation) -> str:
     """Return how many queries on other subjects were given a hit. Empty where that was not measured."""
-    asked = next((result for result in found.report.foreign if AGENT in result.told_something), None)
+    asked = _foreign(found, SHIPPED)
     if asked is None:
         return ""
     told = asked.told_something[AGENT]
@@ -207,18 +267,20 @@ def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
         return f"{counted(n, 'experience')} added or changed since this was measured."
     if (usable_profiles(memory), memory.storage.profiles.in_use().name) != (found.profiles, found.in_use):
         return "Profiles have changed since this was measured."
+    if memory.storage.judgements.state() != found.judged:
+        return "Hits were judged since this was measured."
     return "The store has changed since this was measured." if ledger.revision() != found.revision else ""
 
 
 def is_unreadable(found: OwnEvaluation) -> bool:
     """Say whether no measure of it can be shown, as of a file that another version wrote."""
-    return all(measured(found, measure) is None for measure in MEASURES)
+    return not any(measures_on(found, on) for on in QUERIES)
 
 
-def _found(found: OwnEvaluation, measure: str) -> Measured | None:
-    task = found.report.tasks[0]
-    now = next((row for row in task.rows if row.name == FUSED), None)
-    if now is None:
+def _found(found: OwnEvaluation, measure: str, on: str) -> Measured | None:
+    task = next((task for task in found.report.tasks if task.name == on), None)
+    now = next((row for row in task.rows if row.name == FUSED), None) if task else None
+    if task is None or now is None:
         return None
     differences = {
         **{name: _negated(by[measure]) for name, by in now.differences.items()},
@@ -234,7 +296,27 @@ def _found(found: OwnEvaluation, measure: str) -> Measured | None:
         n_tasks=task.n_groups,
         is_less_better=measure == TOLD_NOTHING,
         share_verbatim=task.share_verbatim,
+        told=_told(found, task) if on == JUDGED_TASK else "",
     )
+
+
+def _told(found: OwnEvaluation, task: TaskResult) -> str:
+    """Return how often an agent is told that nothing is relevant, where something is and where nothing is."""
+    now = next((row for row in task.rows if row.name == AGENT), None)
+    if now is None:
+        return ""
+    wrongly = f"An agent is wrongly told nothing for {percent(now.estimates[TOLD_NOTHING].mean)} of them."
+    wrong = _foreign(found, ONLY_WRONG)
+    if wrong is None:
+        return wrongly
+    rightly = percent(1.0 - wrong.told_something[AGENT].mean)
+    more = counted(wrong.n_queries, "more query")
+    return f"{wrongly} Of {more} with only wrong hits, it is rightly told nothing for {rightly}."
+
+
+def _foreign(found: OwnEvaluation, source: str) -> ForeignResult | None:
+    """Return the answers to the foreign queries of a source, if an agent's were measured."""
+    return next((one for one in found.report.foreign if one.source == source and AGENT in one.told_something), None)
 
 
 def _foretold(found: OwnEvaluation) -> Measured | None:

@@ -119,6 +119,8 @@ def _notes(plan: PurgePlan) -> Iterator[str]:
     yield "The index, the map, near-duplicates, plans and measurements are made again when they are next needed."
     if plan.n_reasons:
         yield f"The reason of {counted(plan.n_reasons, 'operation')} in the history quotes it, and is emptied."
+    if plan.n_judged:
+        yield f"{counted(plan.n_judged, 'judgement')} of it, or of a query that quotes it, would go too."
     yield COPIES_ELSEWHERE
     yield FINAL
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import IN_BLOCK, LEFT_OUT, ONLY_HERE, PAGES, TITLES, Answer, FoundHit, Part
 from atlas.views.ask.cards import memory_card
 from atlas.views.ask.comparison import RankingWeights
+from atlas.views.ask.judging import Judged, judged_hits
 from atlas.views.lists.hits import HitCard
 from atlas.views.map.page import FEWEST
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
+from pages.components.ask.judging import draw_about, draw_judging
 from pages.components.ask.profiles import Name
 from pages.components.lists.hits import hit_card
 from pages.components.lists.selection import select
@@ -50,12 +53,13 @@ def draw_block(side: Name, answer: Answer, pixels: int = BLOCK_PIXELS) -> None:
     )
 
 
-def draw_choice() -> str:
+def draw_choice(memory: MemorySystem) -> str:
     """Draw which memory's hits are shown: all of one, or the first of every memory."""
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed",
     )  # fmt: skip
+    draw_about(memory)
     return shown or ALL
 
 
@@ -67,27 +71,41 @@ def draw_parts(
     Args:
         shown: As `draw_choice` says.
     """
+    judged = judged_hits(memory, text)
     for part in answer.parts:
         if part.hits and shown in (ALL, part.title):
-            _draw_part(memory, text, side, weights, part, None if shown == part.title else FIRST)
+            _draw_part(memory, text, side, weights, part, None if shown == part.title else FIRST, judged)
         elif shown == part.title:
             st.caption(f"{part.title} gave nothing here.")
 
 
 def _draw_part(
-    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, most: int | None
+    memory: MemorySystem,
+    text: str,
+    side: Name,
+    weights: RankingWeights,
+    part: Part,
+    most: int | None,
+    judged: Judged,
 ) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.subheader(part.title, anchor=False, width="content")
         if part.name == "experience":
             _draw_map_link(memory, text, side, part)
     for hit in part.hits[:most]:
-        _draw_hit(memory, text, side, weights, part, hit)
+        acts = _draw_hit(memory, text, side, weights, part, hit)
+        draw_judging(
+            acts, memory, text, part.name, hit.id, judged=judged.get((part.name, hit.id)),
+            key=f"ask_judged_{side}_{part.name}_{hit.id}",
+        )  # fmt: skip
     if most is not None and len(part.hits) > most:
         st.caption(f"{len(part.hits) - most:,} more: choose {part.title} above")
 
 
-def _draw_hit(memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: FoundHit) -> None:
+def _draw_hit(
+    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: FoundHit
+) -> DeltaGenerator:
+    """Draw a hit, and return the row of what can be done with it."""
     asked = digest(text, weights)
     card = _card(
         store_state(memory), part.name, hit.id, asked, _memory=memory, _text=text, _hit=hit.hit, _weights=weights
@@ -101,6 +119,7 @@ def _draw_hit(memory: MemorySystem, text: str, side: Name, weights: RankingWeigh
     if any(kind.page == PAGES[part.name] for kind in KINDS):
         page = f"pages/{PAGES[part.name]}.py"
         acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
+    return acts
 
 
 def _draw_map_link(memory: MemorySystem, text: str, side: Name, part: Part) -> None:

@@ -77,7 +77,7 @@ def _draw_one(memory: MemorySystem, text: str, side: _Side, answer: Answer) -> N
     with hits:
         draw_summary(answer)
         if answer.n_hits:
-            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice())
+            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice(memory))
     with block:
         draw_block(side.name, answer)
 
@@ -92,7 +92,7 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[_Side], answers: list
             draw_block(side.name, answer, BLOCK_PIXELS_OF_TWO)
     if not any(answer.n_hits for answer in answers):
         return
-    shown = draw_choice()
+    shown = draw_choice(memory)
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
             draw_parts(memory, text, side.name, side.configuration.weights, answer, shown)

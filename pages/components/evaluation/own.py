@@ -6,16 +6,17 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.evaluation.own import (
-    MEANINGS,
-    MEASURES,
+    QUERIES,
     LiveEvaluation,
     OwnEvaluation,
     Prospects,
     foreign_sentence,
     is_unreadable,
+    meaning,
     measured,
     measured_caption,
     measured_chart,
+    measures_on,
     prospects,
     staleness,
     table_rows,
@@ -25,10 +26,9 @@ from pages.components.overview.parts import CHART
 from pages.components.shared.jobs import draw_job, live_result
 from pages.components.shared.snapshot import store_state
 
-COLUMNS = {
-    "setting": st.column_config.TextColumn("", width="medium", pinned=True),
-    **{name: st.column_config.TextColumn(name, width=150, help=MEANINGS[name]) for name in MEASURES},
-}
+_OF = dict(zip(QUERIES, ("", "_judged"), strict=True))
+"""The ends of the keys of what is drawn for each kind of query."""
+
 ABOUT = (
     "No labels are needed. Each attempt at a task that was tried more than once is held out, and a search for its task"
     " should find the others. The outcomes of the hits are then used to predict the outcome of that attempt."
@@ -37,7 +37,7 @@ ABOUT = (
 
 def draw_own(memory: MemorySystem) -> None:
     """Draw what can be measured on this store, a button that does it, and what came of it last."""
-    ahead = _prospects(store_state(memory), _memory=memory)
+    ahead = _prospects(store_state(memory), memory.storage.judgements.state(), _memory=memory)
     st.caption(ABOUT)
     if not ahead.can_run:
         st.info(ahead.sentence, icon=":material/info:")
@@ -72,26 +72,43 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
     st.text(measured_caption(found))
     if changed := staleness(memory, found):
         st.warning(changed, icon=":material/history:")
-    known = [measure for measure in MEASURES if measured(found, measure) is not None]
-    measure = st.segmented_control("Measure", known, default=known[0], required=True, key="evaluation_measure")
-    of = measured(found, measure or known[0])
+    on = draw_queries(found)
+    known = measures_on(found, on)
+    measure = st.segmented_control(
+        "Measure", known, default=known[0], required=True, key=f"evaluation_measure{_OF[on]}"
+    )
+    of = measured(found, measure or known[0], on)
     if of is not None:
-        st.caption(f"{MEANINGS[measure or known[0]]} {of.caption}")
+        st.caption(f"{meaning(measure or known[0], on)} {of.caption}")
         st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by way to search")
     if foreign := foreign_sentence(found):
         st.text(foreign)
     with st.expander("All figures", key="evaluation_figures"):
-        columns = {name: column for name, column in COLUMNS.items() if name == "setting" or name in known}
+        columns = {
+            "setting": st.column_config.TextColumn("", width="medium", pinned=True),
+            **{name: st.column_config.TextColumn(name, width=150, help=meaning(name, on)) for name in known},
+        }
         st.dataframe(
-            table_rows(found),
+            table_rows(found, on),
             column_config=columns,
             column_order=list(columns),
             hide_index=True,
-            key=f"evaluation_table_{found.measured_at}",
+            key=f"evaluation_table{_OF[on]}_{found.measured_at}",
             alt="Every measure of every way to search",
         )
 
 
+def draw_queries(found: OwnEvaluation) -> str:
+    """Draw the choice among the queries that were asked. Nobody is asked where there is one kind."""
+    known = [on for on in QUERIES if measures_on(found, on)]
+    if len(known) == 1:
+        return known[0]
+    chosen = st.segmented_control(
+        "Measured on", known, format_func=QUERIES.__getitem__, default=known[0], required=True, key="evaluation_queries"
+    )
+    return chosen or known[0]
+
+
 @st.cache_data(max_entries=8, show_spinner=False)
-def _prospects(state: StoreState, *, _memory: MemorySystem) -> Prospects:
+def _prospects(state: StoreState, judged: str, *, _memory: MemorySystem) -> Prospects:
     return prospects(_memory)

@@ -82,9 +82,11 @@ def test_looking_counts_as_nothing(full):
         assert [usage.n_retrieved for usage in held.usage(held.ids()).values()] == [0]
 
 
-def test_nonsense_finds_nothing_above_the_threshold_and_an_empty_block(full):
+def test_nonsense_finds_nothing_that_is_relevant_and_an_empty_block(full):
     answer = ask(full, "zzz qqq xyzzy")
-    assert set(sentences(answer).values()) == {"Nothing above the threshold of 0.25, the nearest 1 hidden"}
+    assert set(sentences(answer).values()) == {
+        "Nothing reaches the relevance of 0.22 that an answer has here, 1 hidden"
+    }
     assert answer.block.text == ""
     assert "an agent is told nothing" in answer.block_sentence
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
@@ -19,6 +19,7 @@ from atlas.protocols.infra import Clock
 from atlas.storage.damage import parsed
 from atlas.storage.history import Doomed, Image, Left, Reword, Sighting
 from atlas.storage.marks.codec import encode_marks
+from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.history.operations import check_records_unchanged
@@ -72,6 +73,7 @@ class SqlitePurges:
                 records=tuple(_doomed(connection, *key, images[key]) for key in keys),
                 quotes=tuple(quotes(connection, what, set(keys), marked)),
                 n_reasons=len(_quoting_reasons(connection, what)),
+                n_judged=len(_judged(connection, keys, what)),
                 moment=read_moment(connection),
             )
 
@@ -243,13 +245,26 @@ def _quoting_reasons(connection: sqlite3.Connection, what: Sought) -> list[str]:
     return [operation_id for operation_id, reason in rows if what.shared([reason])]
 
 
+def _judged(connection: sqlite3.Connection, keys: Collection[tuple[str, str]], what: Sought) -> list[str]:
+    """Return the names of the judgements of some records, of queries that quote one, and of those that nobody reads."""
+    every = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
+    return [
+        JUDGED + name
+        for name, one in every.items()
+        if one is None or (one.collection, one.record_id) in keys or what.shared([one.query])
+    ]
+
+
 def _forget_traces(
     connection: sqlite3.Connection, images: Mapping[tuple[str, str], Sequence[Image]], ids: Sequence[str]
 ) -> None:
     """Take out what other rows hold of purged records though nobody wrote it there: hashes, names, ids of tasks."""
     every = list(chain.from_iterable(images.values()))
-    for operation_id in _quoting_reasons(connection, sought(every, [])):
+    what = sought(every, [])
+    for operation_id in _quoting_reasons(connection, what):
         connection.execute("UPDATE operations SET reason = ? WHERE id = ?", (REASON_GONE, operation_id))
+    judged = _judged(connection, images, what)
+    connection.executemany("DELETE FROM meta WHERE name = ?", [(name,) for name in judged])
     for collection, record_id in images:
         connection.execute(
             "UPDATE events SET task_id = '' WHERE collection = ? AND record_id = ?", (collection, record_id)

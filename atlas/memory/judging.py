@@ -1,0 +1,65 @@
+"""Judging the hits of a memory system: by people on a page, or by agents that know what helped."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.infra.twin import twin
+from atlas.memory.query import AnyMemory
+from atlas.storage.marks.judgements import Judgement
+from atlas.storage.store import Store
+
+
+class JudgedMemories(ABC):
+    """The part of a memory system that keeps which records a query should find."""
+
+    @property
+    @abstractmethod
+    def storage(self) -> Store:
+        """The store that the memories share."""
+
+    @property
+    @abstractmethod
+    def _memories(self) -> Mapping[str, AnyMemory]:
+        """The memories that are there, by name."""
+
+    def judge(self, query: str, record_id: str, right: bool | None, *, memory: str = "") -> None:
+        """Keep whether a query should find a record. `atlas evaluate` measures searches on what was judged.
+
+        Args:
+            query: The query as it is asked, such as a task's description.
+            record_id: The id of a hit.
+            right: True if the query should find it, False if it should not, None to take back what was said.
+            memory: The memory that has the record: `experience`, `concepts`, `strategies` or `journal`. It is needed
+                only where several have the id.
+
+        Raises:
+            NotFound: There is no such record. What was said of one that was deleted can be taken back all the same.
+            InvalidInput: The query is empty, there is no such memory, or several memories have the id.
+            ReadOnlyStore: The store was opened for reading only.
+        """
+        collections = self._judged_collections(memory)
+        if right is not None:
+            collections = [name for name in collections if self.storage.collection(name).present([record_id])]
+            if not collections:
+                raise NotFound(f"there is no record {record_id!r} to judge; give the id of a hit")
+            if len(collections) > 1:
+                raise InvalidInput(f"several memories have a record {record_id!r}; say which one with memory=…")
+        for name in collections:
+            self.storage.judgements.judge(query, name, record_id, is_right=right)
+
+    ajudge = twin(judge)
+
+    def judgements(self) -> list[Judgement]:
+        """Return which records were judged right or wrong for which query, the oldest first."""
+        return self.storage.judgements.every()
+
+    ajudgements = twin(judgements)
+
+    def _judged_collections(self, memory: str) -> list[str]:
+        held = {name: one.collection_name for name, one in self._memories.items() if one.collection_name}
+        if memory and memory not in held:
+            raise InvalidInput(f"the memory should be one of {', '.join(held)}, but is {memory!r}")
+        return [held[memory]] if memory else list(held.values())

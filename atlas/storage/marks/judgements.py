@@ -1,0 +1,136 @@
+"""Judgements: which records people or agents said a query should find, and which it should not.
+
+They are texts that the ledger keeps, one for a query and a record. So a backup holds them, processes see each other's
+at once, and two who judge at the same time lose nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from atlas.core.codec import check_text
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.protocols.infra import Clock
+from atlas.storage.engine import Notes
+
+logger = logging.getLogger(__name__)
+
+JUDGED = "judged:"
+"""The beginning of the name of each judgement's text. The rest is JSON: the collection, the record's id, the query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The word of a person or an agent on one hit of one query."""
+
+    query: str
+    collection: str
+    """The collection of the record."""
+
+    record_id: str
+    is_right: bool
+    """True if the query should find the record, False if it should not."""
+
+    judged_at: datetime
+
+
+Forgotten = Mapping[str, str]
+"""The texts of judgements that were forgotten, by name."""
+
+
+class JudgementBook:
+    """The judgements of one store. Each holds for every process that has the store open, at once."""
+
+    def __init__(self, notes: Notes, clock: Clock) -> None:
+        self._notes = notes
+        self._clock = clock
+
+    def every(self) -> list[Judgement]:
+        """Return all judgements, the oldest first. One that cannot be read is left out, and logged."""
+        read = (read_judgement(name, text) for name, text in self._notes.read(JUDGED).items())
+        return sorted(filter(None, read), key=lambda one: (one.judged_at, one.query, one.record_id))
+
+    def state(self) -> str:
+        """Return a text that is another one after every judgement, with how many there are and when the last was made.
+
+        Empty where there are none.
+        """
+        held = self.every()
+        return f"{len(held)}, {held[-1].judged_at.isoformat()}" if held else ""
+
+    def judge(self, query: str, collection: str, record_id: str, *, is_right: bool | None) -> None:
+        """Keep whether a query should find a record, in place of what was said before. None takes that back.
+
+        Raises:
+            InvalidInput: The query says nothing, or the record was purged.
+            ReadOnlyStore: The store was opened for reading only.
+        """
+        name = JUDGED + _name(checked(query), collection, record_id)
+        said = {"right": is_right, "judged_at": self._clock.now().isoformat()}
+        text = None if is_right is None else json.dumps(said)
+        self._notes.write({name: text}, about=[] if text is None else [(collection, record_id)])
+
+    def forget(self, queries: Collection[str]) -> Forgotten:
+        """Forget all judgements of some queries, and return what `put_back` takes."""
+        names = [_name(one.query, one.collection, one.record_id) for one in self.every() if one.query in queries]
+        held = self._notes.write({JUDGED + name: None for name in names})
+        return {name: text for name, text in held.items() if text is not None}
+
+    def put_back(self, forgotten: Forgotten) -> None:
+        """Keep again what was forgotten.
+
+        Raises:
+            PlanOutdated: One of these hits was judged again since; nothing was done.
+            InvalidInput: One of the records was purged since; nothing was done.
+        """
+        about = [(collection, i) for collection, i, _ in (_key(name.removeprefix(JUDGED)) for name in forgotten)]
+        try:
+            self._notes.write(forgotten, expected=dict.fromkeys(forgotten), about=about)
+        except PlanOutdated as error:
+            raise PlanOutdated("one of these hits was judged again since; nothing was put back") from error
+
+
+def checked(query: str) -> str:
+    """Return a query as it is kept, without spaces around it, or raise `InvalidInput` where it says nothing."""
+    check_text(query, "the query")
+    if not query.strip():
+        raise InvalidInput("a judged query should say something, but is empty")
+    return query.strip()
+
+
+def read_judgement(name: str, text: str) -> Judgement | None:
+    """Return a judgement, by what follows `JUDGED` in its name, or None where it cannot be read."""
+    try:
+        collection, record_id, query = _key(name)
+        said = json.loads(text)
+        judged_at = datetime.fromisoformat(said["judged_at"])
+        if not isinstance(said["right"], bool) or judged_at.tzinfo is None:
+            raise TypeError("it should say true or false, and a time with its zone")
+        return Judgement(
+            query=query, collection=collection, record_id=record_id, is_right=said["right"], judged_at=judged_at
+        )
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        logger.warning("a judgement cannot be read, so it counts for nothing: %s", error)
+        return None
+
+
+def by_query(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
+    """Return the judgements of each query, in the order given."""
+    held: dict[str, list[Judgement]] = {}
+    for one in judgements:
+        held.setdefault(one.query, []).append(one)
+    return held
+
+
+def _name(query: str, collection: str, record_id: str) -> str:
+    return json.dumps([collection, record_id, query], ensure_ascii=False)
+
+
+def _key(name: str) -> tuple[str, str, str]:
+    """Return collection, record and query, or raise `ValueError`, `TypeError`."""
+    collection, record_id, query = json.loads(name)
+    return str(collection), str(record_id), str(query)

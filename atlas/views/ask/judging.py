@@ -1,0 +1,34 @@
+"""Judgements of the hits of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from atlas.memory.context import SECTIONS
+from atlas.memory.system import MemorySystem
+
+RIGHT, WRONG = "right", "wrong"
+
+LABELS: Mapping[str, str] = {RIGHT: ":material/thumb_up: Right", WRONG: ":material/thumb_down: Wrong"}
+
+ABOUT = (
+    "Mark what the task should find as right, and what it should not as wrong: Evaluation measures searches on that."
+)
+
+Judged = Mapping[tuple[str, str], str]
+"""`RIGHT` or `WRONG`, by the name of a memory and the id of a record."""
+
+
+def judged_hits(memory: MemorySystem, text: str) -> Judged:
+    """Return what was judged for a task."""
+    names = {getattr(memory, name).collection_name: name for name in SECTIONS}
+    return {
+        (names[one.collection], one.record_id): RIGHT if one.is_right else WRONG
+        for one in memory.judgements()
+        if one.query == text.strip() and one.collection in names
+    }
+
+
+def is_right(choice: str | None) -> bool | None:
+    """Return a choice as `MemorySystem.judge` takes it."""
+    return None if choice is None else choice == RIGHT

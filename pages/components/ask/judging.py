@@ -1,0 +1,41 @@
+"""Right or wrong: what a person says of a hit."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from atlas import MemorySystem
+from atlas.views.ask.judging import ABOUT, LABELS, is_right
+from pages.components.lists.editing import READ_ONLY
+from pages.components.shared.undo_toast import announcing_problems
+
+
+def draw_about(memory: MemorySystem) -> None:
+    """Say what judging is for, or why it is off."""
+    st.caption(f"Hits cannot be judged here. {READ_ONLY}" if memory.storage.read_only else ABOUT)
+
+
+def draw_judging(
+    place: DeltaGenerator, memory: MemorySystem, text: str, name: str, record_id: str, *, judged: str | None, key: str
+) -> None:
+    """Draw the choice between right and wrong.
+
+    Args:
+        place: Where it is drawn.
+        text: What was asked.
+        name: The memory that the hit is of.
+        record_id: The hit.
+        judged: What was said until now.
+        key: No other hit on the page has it.
+    """
+    st.session_state[key] = judged  # it may have been judged on the other side, or by somebody else
+    place.segmented_control(
+        "Right or wrong", list(LABELS), format_func=LABELS.__getitem__, key=key, label_visibility="collapsed",
+        disabled=memory.storage.read_only, on_change=_judge, args=(memory, text, name, record_id, key),
+    )  # fmt: skip
+
+
+def _judge(memory: MemorySystem, text: str, name: str, record_id: str, key: str) -> None:
+    with announcing_problems():
+        memory.judge(text, record_id, is_right(st.session_state[key]), memory=name)

@@ -1,0 +1,70 @@
+"""The judged queries of a store, with the offer to delete some."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.evaluation.judged import Forgotten, forgotten_sentence, judged_rows
+from atlas.views.evaluation.own import UNJUDGED
+from atlas.views.shared.wording import counted
+from pages.components.lists.editing import READ_ONLY
+from pages.components.shared.scope import digest
+from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, taken_back
+
+COLUMNS = {
+    "query": st.column_config.TextColumn("Query", width="large"),
+    "right": st.column_config.TextColumn("Right", width=200),
+    "wrong": st.column_config.TextColumn("Wrong", width=200),
+    "judged_at": st.column_config.DatetimeColumn("Judged last (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC"),
+}
+ABOUT = (
+    "What was judged for the experiences is a task of the measurement: a query should find what was judged right, and "
+    "nothing where all was judged wrong."
+)
+
+
+def draw_judged(memory: MemorySystem) -> None:
+    """Draw the judged queries. Where there are none, say where they come from."""
+    rows = judged_rows(memory)
+    if not rows:
+        st.info(UNJUDGED, icon=":material/info:")
+        st.page_link("pages/ask.py", label="Ask", icon=":material/arrow_forward:")
+        return
+    st.caption(ABOUT)
+    table = st.dataframe(
+        [asdict(row) for row in rows],
+        column_config=COLUMNS,
+        hide_index=True,
+        key=f"evaluation_judged_{digest(rows)}",
+        on_select="rerun",
+        selection_mode="multi-row",
+        alt="The judged queries",
+    )
+    queries = [rows[row].query for row in table["selection"]["rows"]]
+    is_off = memory.storage.read_only
+    st.button(
+        f"Delete {counted(len(queries), 'query')}" if queries else "Delete the chosen ones",
+        key="evaluation_forget",
+        icon=":material/delete:",
+        disabled=is_off or not queries,
+        help=READ_ONLY if is_off else "The hits stay, only what was judged goes. It can be undone.",
+        on_click=_forget,
+        args=(memory, queries),
+    )
+
+
+def _forget(memory: MemorySystem, queries: list[str]) -> None:
+    with announcing_problems():
+        forgotten = memory.storage.judgements.forget(queries)
+        sentence = forgotten_sentence(len(queries))
+        announce_act(Act(sentence, partial(_put_back, forgotten=forgotten, sentence=taken_back(sentence))))
+
+
+def _put_back(memory: MemorySystem, forgotten: Forgotten, sentence: str) -> None:
+    with announcing_problems():
+        memory.storage.judgements.put_back(forgotten)
+        announce_act(Act(sentence))
