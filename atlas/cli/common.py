@@ -69,6 +69,13 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
     )
 
 
+def calibrate(memory: MemorySystem) -> None:
+    """Measure the memories that a search may be asked of next, so that it need not."""
+    if not memory.storage.read_only:
+        for one in (memory.experience, memory.concepts, memory.strategies, memory.journal):
+            one.calibrate()
+
+
 def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
     """Return a model by its name, or the one that a new store would use."""
     choice = choose_model(

@@ -9,7 +9,16 @@ from typing import Any
 
 from tqdm import tqdm
 
-from atlas.cli.common import add_command, add_format_option, how_to_undo, new_file, opened, progress_bar, safe
+from atlas.cli.common import (
+    add_command,
+    add_format_option,
+    calibrate,
+    how_to_undo,
+    new_file,
+    opened,
+    progress_bar,
+    safe,
+)
 from atlas.core.exchange import encode_line
 from atlas.core.settings import Settings
 from atlas.importers.run import ImportReport, import_paths
@@ -47,6 +56,8 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
                 on_progress=on_progress,
             )
         _print_report(report, sink.operation_id if report.added else None)
+        if report.added:
+            calibrate(memory)
     return 0 if report.read or not report.rejected else 1
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import add_command, opened, progress_bar, safe
+from atlas.cli.common import add_command, calibrate, opened, progress_bar, safe
 from atlas.core.settings import Settings
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.importers.sample import is_new, load_sample
@@ -44,6 +44,7 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
         )
         if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
             embedder.prepare(_announce_step)
+            calibrate(memory)
             print(f"the embedding model is run by {safe(embedder.engine)}")
     return 0
 

@@ -24,6 +24,7 @@ from atlas.storage.hybrid_search import Searched
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.marks.codec import check_marks
 from atlas.storage.records import (
+    DERIVED,
     Merge,
     Moment,
     OperationDraft,
@@ -38,9 +39,6 @@ from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors import similarities
 from atlas.storage.vectors.vector_search import Nearest
-
-DERIVED = "derived:"
-"""Beginning of the name of the ledger's note on what was measured of a collection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +184,7 @@ class LedgerCollection(Collection):
         return self._ledger.notes.read(DERIVED).get(self._name)
 
     def keep_derived(self, text: str) -> None:
-        """Keep what was measured of the collection, in place of what is kept. A read-only store keeps nothing."""
+        """Keep what was measured of the collection. A read-only store keeps nothing."""
         if not self._ledger.read_only:
             self._ledger.notes.write({DERIVED + self._name: text})
 

@@ -21,6 +21,9 @@ Seqs = npt.NDArray[np.int64]
 """Numbers of records, of shape (n,)."""
 
 
+DERIVED = "derived:"
+"""Beginning of the name of the ledger's note on what was measured of a collection."""
+
 SMALL = 20
 """Records below which a collection says little about itself: how rare a word is, or what is foreign to it."""
 

@@ -301,7 +301,7 @@ def test_judged_queries_are_measured_beside_the_attempts_of_the_store(dashboard:
     assert "How often the first hit was judged right. On 1 judged query, with 95 % intervals over queries." in texts(
         app
     )
-    assert "Of 1 more query with only wrong hits, it rightly finds nothing for 100 %." in texts(app)
+    assert "Of 1 more query with only wrong hits, it is rightly told nothing for 100 %." in texts(app)
     assert "hit@1" in app.dataframe[0].value.columns
     assert "since this was measured" not in texts(app)
     with opened_store(tmp_path) as memory:

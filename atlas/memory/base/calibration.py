@@ -212,6 +212,14 @@ class LiveCalibration:
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
             self._measuring.start()
 
+    def settle(self) -> None:
+        """Measure the store now unless that was done at about its size, and keep what was measured with it."""
+        with self._lock:
+            self._measured = self._kept() or self._measure()
+        self._is_outgrown = False
+        if self._measured.answers:
+            self._keep(self._measured)
+
     def now(self) -> Measured:
         """Return the scale of the store as it was when it was measured. Models are not asked."""
         held = self._measured

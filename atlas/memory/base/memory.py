@@ -296,6 +296,21 @@ class Memory(Records, ABC, Generic[T]):
 
     apassage = twin(passage)
 
+    def calibrate(self) -> None:
+        """Measure from which relevance on a search has an answer here, and keep that with the store.
+
+        Searches do this by themselves, the first one in a second or two. So call it after a large import.
+        """
+        self._retriever.calibrate()
+
+    acalibrate = twin(calibrate)
+
+    def level(self) -> float:
+        """Return the relevance that the best hit of a search needs for any to be shown, in [0, 1]."""
+        return self._retriever.level()
+
+    alevel = twin(level)
+
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the filter that a search goes by.
 

@@ -149,6 +149,10 @@ class Retriever:
             hits = self._ranked([one for one in candidates if one.item in shown], weights, distinct=True)
         return Ranked(hits=hits, n_hidden=n_hidden, threshold=least)
 
+    def calibrate(self) -> None:
+        """Measure the level of the store, and keep it with the store."""
+        self._calibration.settle()
+
     def level(self) -> float:
         """Return the relevance that the best hit of a search needs for any to be shown. It may measure the store."""
         self._calibration.prepare()

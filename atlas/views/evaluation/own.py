@@ -43,6 +43,8 @@ JUDGED_MEANINGS: Mapping[str, str] = {
     "hit@10": "How often one of the first 10 hits was judged right.",
     "MRR@10": "1 divided by the rank of the first hit that was judged right, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all that was judged right first; 1 is best.",
+    TOLD_NOTHING: "How often nothing was given, although what was judged right is there. Less is better. "
+    "Only in the first row is anything hidden.",
 }
 QUERIES: Mapping[str, str] = {OWN_TASK: "Own attempts", JUDGED_TASK: "Judged queries"}
 """The queries that searches are measured with, by their task in the report."""

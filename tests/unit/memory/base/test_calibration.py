@@ -22,7 +22,7 @@ from atlas.memory.base.calibration import (
     calibrate,
 )
 from atlas.memory.base.foreign_queries import evaluation_queries
-from atlas.storage.ledger_collection import DERIVED
+from atlas.storage.records import DERIVED
 from atlas.testing import HashEmbedder
 
 SUBJECTS = ("flight", "hotel", "refund", "luggage", "visa", "seat", "meal", "voucher")
@@ -53,10 +53,8 @@ def live(memory: atlas.MemorySystem) -> LiveCalibration:
 
 def settled(memory: atlas.MemorySystem) -> LiveCalibration:
     """The calibration of the memory itself, once it has kept what it measured."""
-    held = memory.experience._retriever._calibration
-    held.prepare()
-    held._keep(held.now())
-    return held
+    memory.experience.calibrate()
+    return memory.experience._retriever._calibration
 
 
 def test_a_store_sets_its_own_scale_once_it_has_records():
@@ -124,7 +122,7 @@ def test_what_was_measured_is_kept_and_nobody_measures_it_again(tmp_path):
     for read_only in (False, True):
         embedder = HashEmbedder()
         with opened(tmp_path, embedder=embedder, read_only=read_only) as again:
-            assert again.experience._retriever.level() == pytest.approx(level, abs=1e-3)
+            assert again.experience.level() == pytest.approx(level, abs=1e-3)
             assert again.experience.retrieve("cancel the flight of passenger 7", 3).hits
         assert embedder.texts == ["cancel the flight of passenger 7"]
 
@@ -150,7 +148,7 @@ def test_a_read_only_store_is_measured_without_writing(tmp_path):
     with opened(tmp_path) as memory:
         memory.experience.store_many(attempts(30))
     with opened(tmp_path, read_only=True) as memory:
-        assert LOWEST_LEVEL <= memory.experience._retriever.level() <= HIGHEST_LEVEL
+        assert LOWEST_LEVEL <= memory.experience.level() <= HIGHEST_LEVEL
         assert memory.experience.collection.derived() is None
 
 
@@ -197,7 +195,7 @@ def test_a_small_store_hides_nothing_that_shares_a_telling_word(memory):
 
 def test_a_store_of_one_text_many_times_over_is_not_asked(memory):
     memory.experience.store_many(attempts(1) * 30)
-    assert memory.experience._retriever.level() == HIGHEST_LEVEL
+    assert memory.experience.level() == HIGHEST_LEVEL
 
 
 def test_each_memory_has_its_own_level(memory):
