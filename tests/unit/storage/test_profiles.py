@@ -198,7 +198,7 @@ def test_no_name_that_is_no_text(book):
         ({"words": -0.1}, "words should be from 0 to 1000, but is -0.1"),
         ({"success": float("nan")}, "success should be from 0 to 1000, but is nan"),
         ({"pin": float("inf")}, "pin should be from 0 to 1000, but is inf"),
-        ({"threshold": 1.01}, "threshold should be from 0 to 1, but is 1.01"),
+        ({"strictness": -0.1}, "strictness should be from 0 to 1000, but is -0.1"),
         ({"recency_half_life_days": 0}, "recency_half_life_days should be from 0.01"),
         ({"recency_half_life_days": 1e300}, "recency_half_life_days should be from 0.01"),
         ({"meaning": 0, "words": 0}, "meaning and words are both 0"),

@@ -48,7 +48,7 @@ to find it, all occurrences of both would have to be read."""
 NARROW = 0.1
 """Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
 
-FUNCTION_WEIGHT = 0.3
+FUNCTION_WEIGHT = 0.5
 """Share of its weight that a function word keeps, and a pair of them.
 
 A third of the words of a question hold it together and name nothing. In a small store they are rare by chance. Taken

@@ -207,7 +207,10 @@ class Kept:
         return float((np.atleast_2d(self.vectors[record_id]) @ vector).max())
 
     def words(self, query: str) -> dict[str, float]:
-        """BM25 as FTS5's documentation has it: k1 1.2, b 0.75, a field's weight multiplies its words."""
+        """BM25 as FTS5's documentation has it: k1 1.2, b 0.75, a field's weight multiplies its words.
+
+        A word that names nothing counts by half.
+        """
         held = {i: [tokens(text) for text in texts] for i, texts in self.texts.items()}
         lengths = {i: sum(map(len, fields)) for i, fields in held.items()}
         counts = {i: [words_and_pairs(field) for field in fields] for i, fields in held.items()}
@@ -215,8 +218,9 @@ class Kept:
         values = dict.fromkeys(self.texts, 0.0)
         for term in {term.text for term in query_terms(query)}:
             often = {i: fields[0][term] + 0.5 * fields[1][term] for i, fields in counts.items()}
+            share = 0.5 if {*term.split()} <= {"with", "a", "by"} else 1.0
             for i, n in often.items():
-                values[i] += weight(often) * n * 2.2 / (n + 1.2 * (0.25 + 0.75 * lengths[i] / mean))
+                values[i] += share * weight(often) * n * 2.2 / (n + 1.2 * (0.25 + 0.75 * lengths[i] / mean))
         return values
 
 
