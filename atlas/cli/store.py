@@ -34,6 +34,9 @@ def add_commands(commands: Any) -> None:
 
 def _init(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, create=True) as memory:
+        embedder = memory.experience.embedder
+        if isinstance(embedder, SentenceTransformerEmbedder):
+            embedder.prepare(_announce_step)
         if options.sample and is_new(memory) and not memory.storage.read_only:
             n_added = load_sample(memory, options.sample, settings).added
             print(f"added {n_added} experiences of sample data; the overview removes them with one click")
@@ -42,10 +45,9 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
             f"{memory.storage.path}: {len(memory.experience)} experiences, "
             f"embedding model {model.name if model else 'not chosen'}"
         )
-        if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
-            embedder.prepare(_announce_step)
-            calibrate(memory)
+        if isinstance(embedder, SentenceTransformerEmbedder):
             print(f"the embedding model is run by {safe(embedder.engine)}")
+        calibrate(memory)
     return 0
 
 

@@ -29,7 +29,7 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from atlas.embedding.onnx_encoder import GRAPH, DamagedExport, OnnxEncoder
+from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, OnnxEncoder, UnloadableExport
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,9 @@ _SKIPPED = {"onnx", "openvino", ".cache", ".git"}
 """Directories beside a model that sentence-transformers does not read."""
 
 _SEAL = "seal.json"
-"""File that holds size, time and checksum of the graph. It is written last."""
+"""File that holds size, time and checksum of the others. It is written last."""
+
+_SEALED = (GRAPH, TOKENIZER, FACTS)
 
 _LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxruntime")
 _ROOM = 5
@@ -90,7 +92,7 @@ class OnnxCache:
         directory = self.path / "encoders" / key
         try:
             seal = json.loads((directory / _SEAL).read_text(encoding="utf-8"))
-            is_whole = _state(directory / GRAPH) == seal["state"] or _checksum(directory / GRAPH) == seal["sha256"]
+            is_whole = all(_is_as_sealed(directory / name, seal[name]) for name in _SEALED)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return directory if is_whole else None
@@ -121,16 +123,13 @@ class OnnxCache:
             NotExported: It cannot be exported.
         """
         key = self.key(files)
-        if found := self.find(key):
-            try:
-                return OnnxEncoder(found, batch_size)
-            except DamagedExport as error:
-                logger.warning("the export in %s is made once more, because %s", found, error)
-                shutil.rmtree(found, ignore_errors=True)
-        self._check(key)
+        found = self.find(key)
+        if found is None:
+            self._check(key)
+            found = self._make(key, model, files, announce)
         try:
-            return OnnxEncoder(self._make(key, model, files, announce), batch_size)
-        except DamagedExport as error:
+            return OnnxEncoder(found, batch_size)
+        except UnloadableExport as error:  # it is whole, so another try would end alike
             raise NotExported(f"its export cannot be loaded: {error}") from error
 
     def _check(self, key: str) -> None:
@@ -145,20 +144,27 @@ class OnnxCache:
                 raise NotExported(str(noted["problem"]))
 
     def _make(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
-        self._make_room(files)
         try:
-            with self._writing(), FileLock(self.path / "encoders" / f"{key}.lock", timeout=LIMIT_SECONDS):
-                return self.find(key) or self._export(key, model, announce)  # another process may have made it
+            with self._writing():
+                (self.path / "encoders").mkdir(parents=True, exist_ok=True)
+            with FileLock(self.path / "encoders" / f"{key}.lock", timeout=LIMIT_SECONDS):
+                if found := self.find(key):  # another process has made it meanwhile
+                    return found
+                self._make_room(files)
+                with self._writing():
+                    return self._export(key, model, files, announce)
         except Timeout as error:
             raise NotExported("another process has been exporting it for too long") from error
 
-    def _export(self, key: str, model: str, announce: Callable[[str], None]) -> Path:
+    def _export(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
         directory = self.path / "encoders" / key
         beside = directory.with_name(f".{key}.{uuid4().hex}")
         beside.mkdir()
         try:
             _run_exporter(model, beside, announce)
-            seal = {"state": _state(beside / GRAPH), "sha256": _checksum(beside / GRAPH)}
+            if self.key(files) != key:
+                raise NotExported("its files were changed while it was exported")
+            seal = {name: _sealed(beside / name) for name in _SEALED}
             (beside / _SEAL).write_text(json.dumps(seal), encoding="utf-8")
             shutil.rmtree(directory, ignore_errors=True)  # a damaged one
             beside.rename(directory)
@@ -177,8 +183,9 @@ class OnnxCache:
         with self._writing():
             encoders.mkdir(parents=True, exist_ok=True)
             for left in encoders.glob(".*.*"):
-                if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                    shutil.rmtree(left, ignore_errors=True)
+                with suppress(FileNotFoundError):  # of another model, and ready just now
+                    if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                        shutil.rmtree(left, ignore_errors=True)
             free = shutil.disk_usage(encoders).free
         needed = _ROOM * sum(file.stat().st_size for file in _model_files(files))
         if free < needed:
@@ -206,31 +213,60 @@ class OnnxCache:
 
 def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) -> None:
     """Export a model in a process of its own, which takes torch and its memory with it when it ends."""
-    command = [sys.executable, "-m", "atlas.embedding.onnx_export", model, str(directory)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    last: dict[str, Any] = {}
+    # -P: the directory that somebody works in is not one to import from, unless this process does
+    command = [sys.executable, "-P", "-m", "atlas.embedding.onnx_export", model, str(directory)]
+    path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+    problem = ""
     with subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+        errors="replace",
     ) as process:
         limit = threading.Timer(LIMIT_SECONDS, process.kill)
         limit.daemon = True
         limit.start()
         try:
             for line in process.stdout or ():
-                with suppress(ValueError):  # libraries print what they like
-                    last = json.loads(line)
-                    if "step" in last:
-                        announce(last["step"])
+                told = _told(line)
+                problem = told.get("problem", problem)
+                if "step" in told:
+                    announce(told["step"])
         finally:
             limit.cancel()
     if process.returncode:
-        raise NotExported(last.get("problem") or f"its export ended with status {process.returncode}")
+        raise NotExported(problem or f"its export ended with status {process.returncode}")
+
+
+def _told(line: str) -> dict[str, str]:
+    """Return what a line of the exporter says, or nothing of one that a library has printed."""
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return {}
+    return {name: str(value) for name, value in told.items()} if isinstance(told, dict) else {}
 
 
 def _model_files(directory: Path) -> Iterable[Path]:
     for file in directory.rglob("*"):
         if file.suffix in _FILES and not _SKIPPED & set(file.relative_to(directory).parts) and file.is_file():
             yield file
+
+
+def _sealed(file: Path) -> dict[str, Any]:
+    """Return what is kept of a file, once its bytes have reached the disk."""
+    with file.open("rb+") as written:
+        os.fsync(written.fileno())
+    return {"state": _state(file), "sha256": _checksum(file)}
+
+
+def _is_as_sealed(file: Path, sealed: dict[str, Any]) -> bool:
+    """Say whether a file is as it was written. It is read only if its size or time says otherwise."""
+    return bool(_state(file) == sealed["state"] or _checksum(file) == sealed["sha256"])
 
 
 def _state(file: Path) -> list[int]:

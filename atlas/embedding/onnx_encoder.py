@@ -29,8 +29,8 @@ Larger batches cost more for each text, since what they hold between layers no l
 Smaller ones of short texts cost more too, since each call takes a millisecond of its own."""
 
 
-class DamagedExport(Exception):
-    """The files of an export cannot be loaded. Its text says why."""
+class UnloadableExport(Exception):
+    """An export cannot be loaded. Its text says why."""
 
 
 class OnnxEncoder:
@@ -40,13 +40,13 @@ class OnnxEncoder:
         """Load it.
 
         Raises:
-            DamagedExport: The files are missing or damaged.
+            UnloadableExport: The files are missing or damaged, or memory is short.
         """
         self._batch_size = batch_size
         try:
             self._load(directory)
         except Exception as error:  # onnxruntime's and tokenizers' errors have no other base class
-            raise DamagedExport(f"{type(error).__name__}: {error}") from error
+            raise UnloadableExport(f"{type(error).__name__}: {error}") from error
 
     def _load(self, directory: Path) -> None:
         from tokenizers import Tokenizer

@@ -211,5 +211,5 @@ class SentenceTransformerEmbedder:
             raise NotExported(f"the device {self._device} was asked for")
         files = model_files(self.model_name)
         if files is None:
-            raise NotExported("its files were not on this machine when it was loaded")
+            raise NotExported("no files of sentence-transformers were here when it was loaded")
         return files

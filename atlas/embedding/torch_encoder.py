@@ -21,7 +21,9 @@ class TorchEncoder:
         self.dimension = int(model.get_embedding_dimension())
         self.window: int | None = model.max_seq_length
         self.tokenizer: Any = getattr(model.tokenizer, "backend_tokenizer", None)
-        self.query_prompt: str = (model.prompts or {}).get("query") or ""
+        prompts = model.prompts or {}
+        # documents are embedded without one, so a prompt for questions is of use only where documents have none
+        self.query_prompt: str = "" if prompts.get("document") else prompts.get("query") or ""
         self._batch_size = batch_size
         self._lock = threading.Lock()
 

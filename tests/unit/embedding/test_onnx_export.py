@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from atlas.core.errors import EmbeddingUnavailable
 from atlas.embedding.onnx_cache import OnnxCache
 from atlas.embedding.onnx_encoder import FACTS, GRAPH
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
+from tests.support.repository import REPOSITORY
 
 WORDS = """[PAD] [UNK] [CLS] [SEP] [MASK] a b c d the cat sat on mat query : ##s ##x bridge river""".split()  # noqa: SIM905  (a list of it would be longer)
 TEXTS = ["", "the cat sat on the mat", "river bridge " * 40, "cats", "a b c d " * 3, "漢字 unknown"]
@@ -138,13 +138,12 @@ def test_a_damaged_graph_is_made_again(tiny, cache, damage):
     assert graph_in(cache).stat().st_size == len(whole)
 
 
-def test_so_is_one_with_another_file_spoilt(tiny, cache, caplog):
-    (graph_in(cache).parent / FACTS).write_text("{", encoding="utf-8")
-    with caplog.at_level(logging.WARNING):
-        embedder = embedder_of(tiny, cache)
-        assert embedder.encode("the cat").shape == (16,)
+def test_so_is_one_with_another_file_spoilt_that_can_be_read(tiny, cache):
+    facts = graph_in(cache).parent / FACTS
+    facts.write_text(facts.read_text(encoding="utf-8").replace("24", "12"), encoding="utf-8")
+    embedder = embedder_of(tiny, cache)
+    assert embedder._loaded().window == WINDOW
     assert embedder.engine == "onnxruntime"
-    assert "is made once more" in caplog.text
 
 
 def test_a_graph_that_was_only_copied_is_taken_as_it_is(tiny, cache):
@@ -223,6 +222,22 @@ def test_what_cannot_be_exported_is_run_as_it_is_and_not_tried_again(tmp_path):
     held = json.loads(noted.read_text(encoding="utf-8"))
     noted.write_text(json.dumps({**held, "versions": {**held["versions"], "torch": "another"}}), encoding="utf-8")
     assert embedder_of(model, tmp_path / "cache").engine.startswith("onnxruntime, once")
+
+
+def test_nothing_is_imported_from_the_directory_that_somebody_works_in(tiny, tmp_path):
+    (tmp_path / "torch.py").write_text("raise SystemExit('imported')", encoding="utf-8")
+    program = (
+        "import sys; from pathlib import Path; "
+        "from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder as E; "
+        "e = E(sys.argv[1], cache=Path(sys.argv[2])); e.prepare(); print(e.engine)"
+    )
+    script = tmp_path / "elsewhere" / "agent.py"
+    script.parent.mkdir()
+    script.write_text(program, encoding="utf-8")
+    command = [sys.executable, str(script), str(tiny), str(tmp_path / "cache")]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "onnxruntime"
 
 
 def test_a_model_that_is_nowhere_says_so(tmp_path):
