@@ -18,6 +18,7 @@ import numpy.typing as npt
 from atlas.core.errors import AtlasError
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector
+from atlas.infra.locks import SharedLock, lock_of
 from atlas.memory.base.foreign_queries import calibration_queries
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
@@ -29,7 +30,10 @@ SAMPLED = 64
 """Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
 
 GROWTH = 1.2
-"""How much longer a store's history gets before it is measured again."""
+"""How many times as many records a collection has before it is measured again, or how many times fewer."""
+
+VERSION = 1
+"""Of what is kept. Raise it when words or meaning are scored otherwise, or other foreign queries are asked."""
 
 ANSWERS = 3
 """Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best."""
@@ -188,62 +192,91 @@ class Measured:
 
 @dataclass(slots=True)
 class LiveCalibration:
-    """The scale of one collection: read or measured when first asked for, and again whenever the store has grown."""
+    """The scale of one collection: read or measured when first asked for, and again whenever it has grown."""
 
     store: Collection
     embedder: WholeEmbedder
     _measured: Measured | None = None
+    _looked_at: Moment = NO_MOMENT
+    """When the records were last counted, to see whether there are many more."""
+
     _is_outgrown: bool = False
     _measuring: threading.Thread | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: SharedLock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lock = lock_of(self)
 
     def prepare(self) -> None:
         """Have a measurement at hand. Call it outside of any state of the store, as models and writes stand outside.
 
         A store that has grown is measured again in the background.
         """
-        held = self._measured
-        if held is None or not held.is_whole or (self._is_outgrown and held.n_records < SMALL):
+        if self._is_lacking():
             with self._lock:
-                self._measured = self._kept() or self._measure()
-            self._is_outgrown = False
-        elif self._is_outgrown and not (self._measuring and self._measuring.is_alive()):
-            self._is_outgrown = False
+                if self._is_lacking():  # yet, and not made by another thread meanwhile
+                    self._take(self._kept() or self._measure())
+        elif self._is_outgrown and not self._is_measuring():
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
             self._measuring.start()
 
     def settle(self) -> None:
         """Measure the store now unless that was done at about its size, and keep what was measured with it."""
         with self._lock:
-            self._measured = self._kept() or self._measure()
-        self._is_outgrown = False
-        if self._measured.answers:
+            self._take(self._kept() or self._measure())
+        if self._measured is not None and self._measured.answers:
             self._keep(self._measured)
 
     def now(self) -> Measured:
         """Return the scale of the store as it was when it was measured. Models are not asked."""
+        if self._measured is not None and not self._is_outgrown and not self._is_measuring():
+            self._is_outgrown = self._has_outgrown(self._measured)
+        if self._measured is None or (self._is_outgrown and self._measured.n_records < SMALL):
+            self._take(self._kept() or self._measure(asks=False))
+        assert self._measured is not None
+        return self._measured
+
+    def _take(self, measured: Measured) -> None:
+        self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False
+
+    def _is_lacking(self) -> bool:
         held = self._measured
-        self._is_outgrown = self._is_outgrown or held is None or _is_outgrown(held.at, self.store.moment())
-        if held is None or (self._is_outgrown and held.n_records < SMALL):
-            held = self._measured = self._kept() or self._measure(asks=False)
-            self._is_outgrown = False
-        return held
+        return held is None or not held.is_whole or (self._is_outgrown and held.n_records < SMALL)
+
+    def _is_measuring(self) -> bool:
+        return self._measuring is not None and self._measuring.is_alive()
+
+    def _has_outgrown(self, held: Measured) -> bool:
+        """Say whether there are many more records than were measured, or fewer.
+
+        They are counted only when there were as many changes since as that would take.
+        """
+        now = self.store.moment()
+        if now.ledger_id != held.at.ledger_id or now.change < held.at.change:
+            return True
+        if now.change - self._looked_at.change < (GROWTH - 1) * held.n_records:
+            return False
+        self._looked_at = now
+        return not _is_about(self.store.count(), held.n_records)
 
     def _measure_again(self) -> None:
         try:
-            self._measured = self._measure()
+            self._take(self._measure())
         except AtlasError as error:  # closed meanwhile, or damaged, which whoever asks is told
             logger.debug("the store could not be measured: %s", error)
+            self._is_outgrown = False
 
     def _kept(self) -> Measured | None:
         """Return the measurement that is kept with the store, unless it is of another model or of another size."""
         try:
             held = _decode(self.store.derived())
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, ArithmeticError):
             return None
-        if held is None or held.model != self.embedder.model_name or _is_outgrown(held.at, self.store.moment()):
+        if held is None or held.model != self.embedder.model_name:
             return None
-        return held
+        now = self.store.moment()
+        is_of_before = now.ledger_id == held.at.ledger_id and held.at.change <= now.change
+        return held if is_of_before and _is_about(self.store.count(), held.n_records) else None
 
     def _measure(self, *, asks: bool = True) -> Measured:
         at = self.store.moment()
@@ -270,8 +303,15 @@ class LiveCalibration:
             logger.debug("the measurement could not be kept: %s", error)
 
     def _answers(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        texts = list(calibration_queries())  # a second or two, in the background but for the first time
-        vectors = self.embedder.encode_batch(texts)
+        """Return what the store answers to foreign queries, in a second or two. Without a model, nothing is known."""
+        texts = list(calibration_queries())
+        try:
+            vectors = self.embedder.encode_batch(texts)
+        except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
+            logger.warning(
+                "the level of the store is the usual one, as foreign queries could not be embedded: %s", error
+            )
+            return ()
         return tuple(self._best_answers(text, vector) for text, vector in zip(texts, vectors, strict=True))
 
     def _best_answers(self, text: str, vector: Vector) -> tuple[tuple[float, float], ...]:
@@ -280,14 +320,16 @@ class LiveCalibration:
         return tuple((near, words / information) for near, words in zip(found.similarities, found.words, strict=True))
 
 
-def _is_outgrown(then: Moment, now: Moment) -> bool:
-    return now.ledger_id != then.ledger_id or not then.change <= now.change <= GROWTH * then.change
+def _is_about(n: int, measured: int) -> bool:
+    """Say whether a collection of n records is still about as large as when it was measured."""
+    return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH
 
 
 def _encode(measured: Measured) -> str:
     answers = [[[round(value, 4) for value in pair] for pair in found] for found in measured.answers]
     return json.dumps(
         {
+            "version": VERSION,
             "scale": [measured.scale.unrelated, measured.scale.near],
             "n_records": measured.n_records,
             "answers": answers,
@@ -301,7 +343,9 @@ def _decode(text: str | None) -> Measured | None:
     """Return a measurement as it was kept. Raises what damage to it brings about."""
     if text is None:
         return None
-    held: dict[str, Any] = json.loads(text)
+    held: dict[str, Any] = json.loads(text, parse_constant=_refuse)
+    if held["version"] != VERSION:
+        return None
     unrelated, near = map(float, held["scale"])
     ledger_id, change = held["at"]
     return Measured(
@@ -311,3 +355,7 @@ def _decode(text: str | None) -> Measured | None:
         model=str(held["model"]),
         at=Moment(str(ledger_id), int(change)),
     )
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number that is measured")

@@ -116,7 +116,7 @@ class Retriever:
         if threshold is not None:
             check_threshold(threshold)
         is_idle = not k or not query.strip() or not self._is_filled()
-        if not is_idle:
+        if not is_idle and threshold is None:
             self._calibration.prepare()
         return Search(
             query=query,
@@ -143,7 +143,7 @@ class Retriever:
         candidates = self._candidates(search, k, weights, cut)
         every = self._ranked(candidates, weights, distinct=search.distinct)
         hits, least = _shown(every, cut)
-        n_hidden = sum(hit not in hits for hit in every[:k])
+        n_hidden = sum(not cut.shows(hit.relevance, hit.words, least) for hit in every[:k])
         if search.distinct:
             shown = {hit.item for hit in _shown(self._ranked(candidates, weights), cut)[0]}
             hits = self._ranked([one for one in candidates if one.item in shown], weights, distinct=True)

@@ -91,6 +91,7 @@ def test_it_is_measured_once_and_again_when_the_store_has_grown(memory):
     calibration = live(memory)
     calibration.prepare()
     small = calibration.now()
+    assert small.n_records == 3
     memory.experience.store_many(attempts(40, 3))
     grown = calibration.now()
     assert (small.n_records, grown.n_records) == (3, 43)
@@ -127,13 +128,49 @@ def test_what_was_measured_is_kept_and_nobody_measures_it_again(tmp_path):
         assert embedder.texts == ["cancel the flight of passenger 7"]
 
 
-@pytest.mark.parametrize("kept", ["", "{", "[1]", '{"scale": "far"}', "null"], ids=repr)
+@pytest.mark.parametrize(
+    "kept", ["", "{", "[1]", '{"scale": "far"}', "null", '{"version": 1, "scale": [NaN, 1]}'], ids=repr
+)
 def test_a_damaged_measurement_is_made_again(tmp_path, kept):
     with opened(tmp_path) as memory:
         memory.experience.store_many(attempts(30))
         memory.storage.ledger.notes.write({DERIVED + "atlas_experiences": kept})
         assert settled(memory).now().n_records == 30
         assert json.loads(memory.experience.collection.derived())["n_records"] == 30
+
+
+def test_growth_is_that_of_the_memory_itself(memory):
+    memory.experience.store_many(attempts(60))
+    memory.journal.add("observation", "the build was late", generation=1)
+    calibration = memory.journal._retriever._calibration
+    memory.journal.retrieve("the build", 3)
+    assert calibration.now().n_records == 1
+    memory.journal.add_entries(
+        [
+            atlas.JournalEntry(entry_type="observation", content=f"the {SUBJECTS[i % 8]} was late {i}", generation=2)
+            for i in range(30)
+        ]
+    )
+    memory.journal.retrieve("the build", 3)
+    assert calibration.now().n_records == 31
+
+
+def test_an_embedder_that_takes_one_query_but_not_many_is_asked_once(tmp_path):
+    class Slow(HashEmbedder):
+        n_refused = 0
+
+        def encode_batch(self, texts):
+            if len(texts) > 40:
+                self.n_refused += 1
+                raise ConnectionError("too many at once")
+            return super().encode_batch(texts)
+
+    embedder = Slow()
+    with opened(tmp_path, embedder=embedder) as memory:
+        memory.experience.store_many(attempts(30))
+        for number in range(3):
+            assert memory.experience.retrieve(f"cancel the flight of passenger {number}", 3).hits
+    assert embedder.n_refused == 1
 
 
 def test_that_of_another_model_is_not_taken(memory):
