@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import shutil
 import subprocess
@@ -30,8 +29,6 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, OnnxEncoder, UnloadableExport
-
-logger = logging.getLogger(__name__)
 
 EXPORTER = "1"
 """Version of what is exported. Another one exports every model again."""
@@ -144,17 +141,14 @@ class OnnxCache:
                 raise NotExported(str(noted["problem"]))
 
     def _make(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
-        try:
-            with self._writing():
-                (self.path / "encoders").mkdir(parents=True, exist_ok=True)
-            with FileLock(self.path / "encoders" / f"{key}.lock", timeout=LIMIT_SECONDS):
+        encoders = self.path / "encoders"
+        with self._writing():
+            encoders.mkdir(parents=True, exist_ok=True)
+            with FileLock(encoders / f"{key}.lock", timeout=LIMIT_SECONDS):
                 if found := self.find(key):  # another process has made it meanwhile
                     return found
                 self._make_room(files)
-                with self._writing():
-                    return self._export(key, model, files, announce)
-        except Timeout as error:
-            raise NotExported("another process has been exporting it for too long") from error
+                return self._export(key, model, files, announce)
 
     def _export(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
         directory = self.path / "encoders" / key
@@ -196,11 +190,11 @@ class OnnxCache:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Raise `NotExported` if the cache cannot be written."""
+        """Raise `NotExported` if the cache cannot be written, or another process does not let go of it."""
         try:
             yield
-        except Timeout:
-            raise
+        except Timeout as error:
+            raise NotExported("another process has been exporting it for too long") from error
         except OSError as error:
             raise NotExported(
                 f"the cache directory {self.path} cannot be written ({error.strerror or error}); "

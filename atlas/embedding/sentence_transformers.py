@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +24,7 @@ from atlas.embedding.choice import (
 from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Span, mean_direction
 from atlas.embedding.encoder import Encoder
 from atlas.embedding.onnx_cache import NotExported, OnnxCache
+from atlas.infra.locks import lock_of
 from atlas.protocols.infra import Embedder, Progress
 
 __all__ = [
@@ -82,7 +82,7 @@ class SentenceTransformerEmbedder:
         self._encoder: Encoder | None = None
         self._problem = ""
         self._cutter: Cutter | None = None
-        self._lock = threading.RLock()
+        self._lock = lock_of(self)  # a child forked during an export finds it free
         self._remembered = lru_cache(REMEMBERED_QUERIES)(self._query_vector)
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import AtlasError
+from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector
 from atlas.infra.locks import SharedLock, lock_of
@@ -32,7 +34,7 @@ SAMPLED = 64
 GROWTH = 1.2
 """How many times as many records a collection has before it is measured again, or how many times fewer."""
 
-VERSION = 1
+VERSION = 2
 """Of what is kept. Raise it when words or meaning are scored otherwise, or other foreign queries are asked."""
 
 ANSWERS = 3
@@ -144,9 +146,10 @@ class Cut:
     spares_words: bool = False
     """True where a hit that shares a telling word with the query is shown in any case."""
 
-    def shows(self, relevance: float, words: float, least: float) -> bool:
-        """Say whether a hit is shown that has so much relevance and holds such a share of what the words tell."""
-        return relevance >= least or (self.spares_words and words >= TELLING)
+    def shown_beside(self, best: float) -> Callable[[Hit[Any]], bool]:
+        """Return what says whether a hit is shown where the best one has so much relevance."""
+        least = self.least(best)
+        return lambda hit: hit.relevance >= least or (self.spares_words and hit.words >= TELLING)
 
     def least(self, best: float) -> float:
         """Return the relevance that hits need, beside a best one of so much."""
@@ -215,7 +218,7 @@ class LiveCalibration:
         if self._is_lacking():
             with self._lock:
                 if self._is_lacking():  # yet, and not made by another thread meanwhile
-                    self._take(self._kept() or self._measure())
+                    self._take(self._kept() or self._measured_for_later())
         elif self._is_outgrown and not self._is_measuring():
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
             self._measuring.start()
@@ -223,9 +226,10 @@ class LiveCalibration:
     def settle(self) -> None:
         """Measure the store now unless that was done at about its size, and keep what was measured with it."""
         with self._lock:
-            self._take(self._kept() or self._measure())
-        if self._measured is not None and self._measured.answers:
-            self._keep(self._measured)
+            held = self._kept()
+            self._take(held or self._measure())
+        if held is None:
+            self._keep(self.now())
 
     def now(self) -> Measured:
         """Return the scale of the store as it was when it was measured. Models are not asked."""
@@ -261,7 +265,8 @@ class LiveCalibration:
 
     def _measure_again(self) -> None:
         try:
-            self._take(self._measure())
+            self._take(measured := self._measure())
+            self._keep(measured)
         except AtlasError as error:  # closed meanwhile, or damaged, which whoever asks is told
             logger.debug("the store could not be measured: %s", error)
             self._is_outgrown = False
@@ -283,7 +288,7 @@ class LiveCalibration:
         unrelated, near = self.store.similarities(SAMPLED)
         n_records = self.store.count()
         can_ask = len(near) > 0 and n_records >= SMALL
-        made = Measured(
+        return Measured(
             scale=calibrate(unrelated, near, USUAL.get(self.embedder.model_name, Calibration())),
             n_records=n_records,
             answers=self._answers() if asks and can_ask else (),
@@ -291,12 +296,16 @@ class LiveCalibration:
             at=at,
             is_whole=asks or not can_ask,
         )
-        if made.answers:
-            # a search waits for no other writer, and the next process can measure again
-            threading.Thread(target=self._keep, args=(made,), name="atlas-calibration", daemon=True).start()
+
+    def _measured_for_later(self) -> Measured:
+        """Return a measurement that is kept in the background: a search waits for no other writer."""
+        made = self._measure()
+        threading.Thread(target=self._keep, args=(made,), name="atlas-calibration", daemon=True).start()
         return made
 
     def _keep(self, measured: Measured) -> None:
+        if not measured.answers:
+            return  # it took no time
         try:
             self.store.keep_derived(_encode(measured))
         except AtlasError as error:

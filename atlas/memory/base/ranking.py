@@ -110,7 +110,7 @@ def rank(
     calibration: Calibration,
     now: datetime,
     *,
-    threshold: float = 0.0,
+    is_kept: Callable[[Hit[T]], bool] | None = None,
     distinct: bool = False,
 ) -> list[Hit[T]]:
     """Return the candidates as hits, highest rank value first. Equal ones as they came.
@@ -119,16 +119,13 @@ def rank(
     more than `weights.nudges`.
 
     Args:
-        threshold: Candidates of less relevance are left out, in [0, 1].
+        is_kept: Says of a hit whether it counts at all. None keeps all.
         distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
             them, which says how those of the candidates went.
-
-    Raises:
-        InvalidInput: The threshold is not in [0, 1].
     """
-    check_threshold(threshold)
     pairs = [(candidate, _hit(candidate, weights, calibration, now)) for candidate in candidates]
-    pairs = [pair for pair in pairs if pair[1].relevance >= threshold]
+    if is_kept is not None:
+        pairs = [pair for pair in pairs if is_kept(pair[1])]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
     return _joined(pairs) if distinct else [hit for _, hit in pairs]
 

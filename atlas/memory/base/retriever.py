@@ -141,13 +141,15 @@ class Retriever:
             return Ranked(hits=[], n_hidden=0, threshold=cut.best)
         k = search.k + n_withheld
         candidates = self._candidates(search, k, weights, cut)
-        every = self._ranked(candidates, weights, distinct=search.distinct)
-        hits, least = _shown(every, cut)
-        n_hidden = sum(not cut.shows(hit.relevance, hit.words, least) for hit in every[:k])
-        if search.distinct:
-            shown = {hit.item for hit in _shown(self._ranked(candidates, weights), cut)[0]}
-            hits = self._ranked([one for one in candidates if one.item in shown], weights, distinct=True)
-        return Ranked(hits=hits, n_hidden=n_hidden, threshold=least)
+        every = self._ranked(candidates, weights)
+        best = _best(every)
+        is_shown = cut.shown_beside(best)
+        hits = [hit for hit in every if is_shown(hit)]
+        if search.distinct:  # what is hidden stands for nothing
+            hits = self._ranked(candidates, weights, is_kept=is_shown, distinct=True)
+            every = self._ranked(candidates, weights, distinct=True)
+        n_hidden = sum(not is_shown(hit) for hit in every[:k])
+        return Ranked(hits=hits, n_hidden=n_hidden, threshold=cut.least(best))
 
     def calibrate(self) -> None:
         """Measure the level of the store, and keep it with the store."""
@@ -230,7 +232,9 @@ class Retriever:
             candidates = self._known(found)
             if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:
                 return candidates
-            if len(_shown(self._ranked(candidates, weights, distinct=True), cut)[0]) >= k:
+            ranked = self._ranked(candidates, weights, distinct=True)
+            n_shown = sum(map(cut.shown_beside(_best(ranked)), ranked))
+            if n_shown >= k or not n_shown:  # more candidates are no better ones
                 return candidates
             n *= 4  # so many were alike that they left no room for others
 
@@ -240,13 +244,17 @@ class Retriever:
         return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()}, self.prior)
 
     def _ranked(
-        self, candidates: list[Candidate[str]], weights: RankingWeights, *, distinct: bool = False
+        self,
+        candidates: list[Candidate[str]],
+        weights: RankingWeights,
+        *,
+        is_kept: Callable[[Hit[str]], bool] | None = None,
+        distinct: bool = False,
     ) -> list[Hit[str]]:
         scale, now = self._calibration.now().scale, self.clock.now()
-        return rank(candidates, weights, scale, now, distinct=distinct)
+        return rank(candidates, weights, scale, now, is_kept=is_kept, distinct=distinct)
 
 
-def _shown(hits: list[Hit[str]], cut: Cut) -> tuple[list[Hit[str]], float]:
-    """Return the hits that a cut shows, and the relevance that it asks for beside the best of them."""
-    least = cut.least(max((hit.relevance for hit in hits), default=0.0))
-    return [hit for hit in hits if cut.shows(hit.relevance, hit.words, least)], least
+def _best(hits: Sequence[Hit[str]]) -> float:
+    """Return the highest relevance."""
+    return max((hit.relevance for hit in hits), default=0.0)

@@ -209,6 +209,13 @@ def test_without_a_place_for_exports_sentence_transformers_serves(tiny):
     assert embedder.engine.startswith("sentence-transformers, because")
 
 
+def test_so_it_does_where_the_cache_is_there_but_cannot_be_locked(tiny, tmp_path):
+    (tmp_path / "encoders" / f"{OnnxCache(tmp_path).key(tiny)}.lock").mkdir(parents=True)
+    embedder = embedder_of(tiny, tmp_path)
+    assert embedder.encode("the cat").shape == (16,)
+    assert f"the cache directory {tmp_path} cannot be written" in embedder.engine
+
+
 def test_what_cannot_be_exported_is_run_as_it_is_and_not_tried_again(tmp_path):
     model = static_model(tmp_path)
     embedder = embedder_of(model, tmp_path / "cache")

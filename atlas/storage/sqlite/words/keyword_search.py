@@ -31,6 +31,7 @@ from atlas.storage.sqlite.words.fts_tables import (
 )
 from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
 from atlas.storage.text.bm25 import K1, Postings, Scores
+from atlas.storage.text.stemming import stem
 
 MAX_SEARCHED = 48
 """Of more terms that are held, the rarest are searched for. Further ones find nothing better, and take longer."""
@@ -57,6 +58,9 @@ out altogether, they cost where a text is nearly the query's own."""
 FUNCTION_WEIGHT_OF_SMALL = 0.01
 """The same in a collection of fewer than `SMALL` records: next to nothing, so that a share of the words tells by itself
 whether a record has to do with a query."""
+
+_NAMING_NOTHING = FUNCTION_WORDS | {stem(word) for word in FUNCTION_WORDS}
+"""Function words and their stems, which are looked for beside them."""
 
 FEW_RECORDS = 10
 """In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
@@ -260,7 +264,7 @@ def _weight(n_holding: int, n_records: int) -> float:
 
 def _share(term: Term, n_records: int) -> float:
     """Return how much of its weight a term keeps."""
-    if not FUNCTION_WORDS.issuperset(term.text.split()):
+    if not _NAMING_NOTHING.issuperset(term.text.split()):
         return 1.0
     return FUNCTION_WEIGHT if n_records >= SMALL else FUNCTION_WEIGHT_OF_SMALL
 

@@ -15,6 +15,7 @@ from atlas.memory.base.calibration import (
     NEAR_BEST,
     SMALL,
     USUAL,
+    VERSION,
     Calibration,
     Cut,
     LiveCalibration,
@@ -129,7 +130,7 @@ def test_what_was_measured_is_kept_and_nobody_measures_it_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "kept", ["", "{", "[1]", '{"scale": "far"}', "null", '{"version": 1, "scale": [NaN, 1]}'], ids=repr
+    "kept", ["", "{", "[1]", '{"scale": "far"}', "null", f'{{"version": {VERSION}, "scale": [NaN, 1]}}'], ids=repr
 )
 def test_a_damaged_measurement_is_made_again(tmp_path, kept):
     with opened(tmp_path) as memory:

@@ -18,6 +18,7 @@ from atlas.core.settings import RankingWeights
 from atlas.memory.base.calibration import Calibration
 from atlas.memory.base.ranking import (
     Candidate,
+    check_threshold,
     diversified,
     explain,
     maximal_marginal_relevance,
@@ -44,6 +45,10 @@ def candidate(name, similarity, success=None, *, words=0.0, age_days=0.0, n_uses
 
 def order(*candidates, weights=WEIGHTS, scale=SCALE):
     return "".join(hit.item for hit in rank(candidates, weights, scale, NOW))
+
+
+def relevant(hit):
+    return hit.relevance >= 0.25
 
 
 def only(candidate, scale=SCALE):
@@ -132,10 +137,10 @@ def test_signals_add_up_and_never_outweigh_a_larger_difference_of_relevance(cand
 
 def test_what_is_less_relevant_is_left_out_and_stands_for_nothing():
     candidates = [candidate("near", 0.9), candidate("far", 0.1, True)]
-    assert [hit.item for hit in rank(candidates, WEIGHTS, SCALE, NOW, threshold=0.25)] == ["near"]
-    assert rank(candidates[1:], WEIGHTS, SCALE, NOW, threshold=0.25) == []
+    assert [hit.item for hit in rank(candidates, WEIGHTS, SCALE, NOW, is_kept=relevant)] == ["near"]
+    assert rank(candidates[1:], WEIGHTS, SCALE, NOW, is_kept=relevant) == []
     alike = [at("a", "below", 0.545, True), at("a", "above", 0.56)]
-    (hit,) = rank(alike, WEIGHTS, SCALE, NOW, threshold=0.25, distinct=True)
+    (hit,) = rank(alike, WEIGHTS, SCALE, NOW, is_kept=relevant, distinct=True)
     assert (hit.item, hit.outcomes) == ("above", {"unknown": 1})
 
 
@@ -169,7 +174,7 @@ def test_attempts_that_say_something_else_or_are_at_no_known_task_stay_apart():
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
 def test_an_impossible_threshold_is_refused(threshold):
     with pytest.raises(InvalidInput, match="threshold of relevance should be from 0 to 1"):
-        rank([], WEIGHTS, SCALE, NOW, threshold=threshold)
+        check_threshold(threshold)
 
 
 def test_a_hit_is_explained_in_a_sentence():

@@ -143,3 +143,19 @@ def test_a_pair_with_a_common_word_is_not_looked_for(open_store, monkeypatch):
     apart = opened.store.ledger.words.find(THINGS, asked, scope, 5).information
     weight = 2.2 * words._weight(5, 20)
     assert (whole, apart) == (pytest.approx(4 * weight), pytest.approx(2 * weight))
+
+
+@pytest.mark.parametrize(("n_records", "share"), [(19, words.FUNCTION_WEIGHT_OF_SMALL), (40, words.FUNCTION_WEIGHT)])
+def test_a_function_word_and_its_stem_keep_their_share_of_the_weight(open_store, n_records, share):
+    opened = open_store()
+    texts = ["because", "refund"] + ["weather"] * (n_records - 2)
+    ids = [f"r{i}" for i in range(n_records)]
+    opened.store.collection(THINGS).add(ids, [vector_of(i) for i in ids], [{}] * n_records, texts)
+    scope = words.Scope(hidden=np.zeros(0, np.int64))
+    telling, naming_nothing = (
+        opened.store.ledger.words.find(THINGS, asked, scope, 5).values for asked in ("refund", "because")
+    )
+    # "because" is held as "becaus" as well, so its record is two words long and found twice
+    (one,), (other,) = telling.values(), naming_nothing.values()
+    assert one > 0
+    assert share < other / one < 2 * share
