@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -33,6 +33,9 @@ class Hit(Generic[T]):
     words: float
     """Share of the query's words, in [0, 1], that the memory holds. Rare words count more."""
 
+    context: float = 0.0
+    """The same of the records just after it, as far as that counts for it: in a log, several tell of one thing."""
+
     relevance: float
     """Estimated chance that it has to do with the query at all, in [0, 1], comparable across models."""
 
@@ -57,6 +60,7 @@ class Hit(Generic[T]):
             similarity=self.similarity,
             meaning=self.meaning,
             words=self.words,
+            context=self.context,
             relevance=self.relevance,
             signals=self.signals,
             outcomes=self.outcomes,
@@ -144,7 +148,7 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Records that may answer a query, by vector and by words, in no order. The four lists have one length."""
+    """Records that may answer a query, by vector and by words, in no order. The lists have one length."""
 
     ids: list[str]
     similarities: list[float]
@@ -155,6 +159,9 @@ class Candidates:
 
     metadatas: list[dict[str, Any]]
     """Without content."""
+
+    context: Sequence[float] = ()
+    """The words of the records just after it, as far as they count for it. Empty where that was not asked."""
 
     word_information: float
     """Least upper bound of `words`, neared by a record that holds all words of the query often.

@@ -10,6 +10,7 @@ from atlas.core.hits import Candidates
 from atlas.memory.base.ranking import overfetch
 from atlas.protocols.infra import Where
 from atlas.storage.ledger_collection import LedgerCollection
+from atlas.storage.records import Context
 
 FEW = overfetch(1)
 """Number of candidates of a question up to which they are kept. Those of many would take gigabytes."""
@@ -20,7 +21,7 @@ class CachedStore(LedgerCollection):
 
     def __init__(self, collection: LedgerCollection) -> None:
         super().__init__(collection.parts)
-        self._found: dict[tuple[bool, str, int, str, bool], Candidates] = {}
+        self._found: dict[tuple[bool, str, int, str, bool, Context | None], Candidates] = {}
         self._rows: dict[str, dict[str, Any]] = {}
 
     def candidates(
@@ -31,13 +32,14 @@ class CachedStore(LedgerCollection):
         where: Where | None = None,
         *,
         with_buried: bool = True,
+        context: Context | None = None,
     ) -> Candidates:
         """Return the candidates for a text, remembered by the text because it always has the same vector here."""
         if text is None or n > FEW:
-            return super().candidates(embedding, text, n, where, with_buried=with_buried)
-        asked = (embedding is not None, text, n, repr(where), with_buried)
+            return super().candidates(embedding, text, n, where, with_buried=with_buried, context=context)
+        asked = (embedding is not None, text, n, repr(where), with_buried, context)
         if asked not in self._found:
-            self._found[asked] = super().candidates(embedding, text, n, where, with_buried=with_buried)
+            self._found[asked] = super().candidates(embedding, text, n, where, with_buried=with_buried, context=context)
         return self._found[asked]
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:

@@ -16,7 +16,8 @@ from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.journal.links import CRASH, REFLECTION
-from atlas.memory.journal.records import METADATA, instant, promotions_of, title_of
+from atlas.memory.journal.neighbours import title_of
+from atlas.memory.journal.records import METADATA, instant, promotions_of
 from atlas.memory.journal.summaries import sentences_of
 from atlas.memory.strategies.memory import ChromaStrategyBank
 

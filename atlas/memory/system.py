@@ -366,7 +366,8 @@ class MemorySystemImpl(JudgedMemories):
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:
         """Forget exactly the records of a plan for good, or raise `PlanOutdated`. Nothing brings them back."""
-        return apply_purge(self.storage, plan, reason=reason, reword=rewording(self._memory("journal")))
+        reword = rewording(self._memory("journal"), self._memory("conversations"))
+        return apply_purge(self.storage, plan, reason=reason, reword=reword)
 
     def close(self) -> None:
         """Catch the index up and let go of every file."""

@@ -22,7 +22,7 @@ from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.storage.records import NO_MOMENT, Merge, Moment, Restored, Version
+from atlas.storage.records import NO_MOMENT, Context, Merge, Moment, Restored, Version
 
 
 class Collection(ABC):
@@ -126,6 +126,7 @@ class Collection(ABC):
         where: Where | None = None,
         *,
         with_buried: bool = True,
+        context: Context | None = None,
     ) -> Candidates:
         """Return the n nearest records that pass a filter and the n that hold the most telling words.
 
@@ -134,6 +135,8 @@ class Collection(ABC):
         Args:
             embedding: None to search by words alone.
             text: None to search by vector alone.
+            context: Whose words count for the records before them. Those are found too. A store that knows no order
+                leaves it out.
         """
 
     @abstractmethod

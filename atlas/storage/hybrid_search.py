@@ -5,9 +5,11 @@ Each search sees one state of the store from its filter to its last record, what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from atlas.core.hits import Candidates, QueryResult
 from atlas.core.types import Vector
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.records import Matches, Scope, Seqs, as_metadata
+from atlas.storage.records import Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.vector_search import Found, Nearest
 
 SPARE = 256
@@ -66,23 +68,57 @@ def candidates(
     n: int,
     where: Where | None = None,
     with_buried: bool = True,
+    context: Context | None = None,
 ) -> Candidates:
     """Return the n nearest records and the n that hold the most telling words, each with both its values, exactly.
 
     Args:
         vector: None to search by words alone; all similarities are 0 then.
         text: None to search by vector alone; all word values are 0 then.
+        context: Whose words count for the records before them, which are found too: of all that are not buried, the n
+            that hold the most telling words, whatever the filter says of them.
     """
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
         near = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
         worded = collection.ledger.words.find(collection.name, text or "", scope, n, also=list(near))
-        others = np.array([seq for seq in worded.values if seq not in near], np.int64)
+        around = _around(collection, text, n, scope, worded, context) if context and text else {}
+        worded = _with_words_of(collection, text or "", worded, [seq for seq in around if seq not in near])
+        others = np.array([seq for seq in {**worded.values, **around} if seq not in near], np.int64)
         if vector is None:
             near = dict.fromkeys(others.tolist(), 0.0)
         else:
             near |= collection.nearest.similarities(vector, others)
-        return _candidates(collection, near, worded)
+        return _candidates(collection, near, worded, around)
+
+
+def _around(
+    collection: Searched, text: str, n: int, scope: Scope, worded: Matches, context: Context
+) -> dict[int, float]:
+    """Return what the words of the records just after each one add to it, of those of a scope to which they add."""
+    values = worded.values
+    if scope.passing is not None:  # what does not pass is told of the same thing nevertheless
+        values = collection.ledger.words.find(collection.name, text, Scope(hidden=scope.hidden), n).values
+    best = dict(islice(values.items(), n))
+    before = collection.ledger.columns.before(collection.name, list(best), context.within, len(context.shares))
+    added: dict[int, float] = defaultdict(float)
+    for seq, earlier in before.items():
+        for one, share in zip(earlier, context.shares, strict=False):  # the first of a log have fewer before them
+            added[one] += share * best[seq]
+    found = np.setdiff1d(np.array([*added], np.int64), scope.hidden)
+    if scope.passing is not None:
+        found = np.intersect1d(found, scope.passing)
+    return {seq: added[seq] for seq in found.tolist()}
+
+
+def _with_words_of(collection: Searched, text: str, worded: Matches, seqs: Sequence[int]) -> Matches:
+    """Return matches with the values of some records more, of those that hold any of the words."""
+    missing = np.array([seq for seq in seqs if seq not in worded.values], np.int64)
+    if not len(missing):
+        return worded
+    scope = Scope(passing=np.sort(missing), hidden=_none())
+    more = collection.ledger.words.find(collection.name, text, scope, len(missing))
+    return replace(worded, values={**worded.values, **more.values})
 
 
 def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Found:
@@ -117,7 +153,9 @@ def _result(collection: Searched, found: Found) -> QueryResult:
     )
 
 
-def _candidates(collection: Searched, near: Mapping[int, float], worded: Matches) -> Candidates:
+def _candidates(
+    collection: Searched, near: Mapping[int, float], worded: Matches, around: Mapping[int, float]
+) -> Candidates:
     held = collection.ledger.described(list(near))
     live = [seq for seq in near if seq in held]
     return Candidates(
@@ -125,6 +163,7 @@ def _candidates(collection: Searched, near: Mapping[int, float], worded: Matches
         similarities=[near[seq] for seq in live],
         words=[worded.values.get(seq, 0.0) for seq in live],
         metadatas=[held[seq].metadata for seq in live],
+        context=[around.get(seq, 0.0) for seq in live],
         word_information=worded.information,
     )
 

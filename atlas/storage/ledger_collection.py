@@ -25,6 +25,7 @@ from atlas.storage.marks.book import MarksBook
 from atlas.storage.marks.codec import check_marks
 from atlas.storage.records import (
     DERIVED,
+    Context,
     Merge,
     Moment,
     OperationDraft,
@@ -206,10 +207,11 @@ class LedgerCollection(Collection):
         where: Where | None = None,
         *,
         with_buried: bool = True,
+        context: Context | None = None,
     ) -> Candidates:
         """Return the n nearest records that pass a filter and the n that hold the most telling words."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
-        return searching.candidates(self._searched, vector, text, n, where, with_buried)
+        return searching.candidates(self._searched, vector, text, n, where, with_buried, context)
 
     def scan(
         self,

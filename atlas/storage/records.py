@@ -183,6 +183,18 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """The records whose words count for those before them, where several tell of one thing, as in a log."""
+
+    within: str
+    """The metadata key whose value they share. Among those that do, they stand in the order of `created_at`."""
+
+    shares: tuple[float, ...] = (0.2, 0.2)
+    """How much the words of the next record count, of the one after it, and so on. Chosen on the development half of
+    given conversations and logs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
     """The records that a text finds."""
 

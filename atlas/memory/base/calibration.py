@@ -135,7 +135,8 @@ class Cut:
     """The rule that says which hits are relevant enough to be shown."""
 
     best: float
-    """Relevance that the best hit needs for any to be shown."""
+    """Relevance that the best hit needs by itself for any to be shown, without what comes just after it: that counts
+    for several hits, but the query is no more at home here for it."""
 
     each: float = 0.0
     """Relevance that each hit needs."""
@@ -147,9 +148,9 @@ class Cut:
     """True where a hit that shares a telling word with the query is shown in any case."""
 
     def shown_beside(self, best: float) -> Callable[[Hit[Any]], bool]:
-        """Return what says whether a hit is shown where the best one has so much relevance."""
-        least = self.least(best)
-        return lambda hit: hit.relevance >= least or (self.spares_words and hit.words >= TELLING)
+        """Return what says whether a hit is shown where the best one has so much relevance by itself."""
+        least, is_home = self.least(best), best >= self.best
+        return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
 
     def least(self, best: float) -> float:
         """Return the relevance that hits need, beside a best one of so much."""

@@ -24,6 +24,7 @@ from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbe
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import backing
+from atlas.storage.records import Context
 
 T = TypeVar("T")
 
@@ -55,6 +56,9 @@ class Memory(Records, ABC, Generic[T]):
     noun: ClassVar[str]
     """The name of one of them, in errors."""
 
+    context: ClassVar[Context | None] = None
+    """Whose words count for the records before them. None where each stands for itself."""
+
     def __init__(
         self,
         embedder: Embedder,
@@ -70,7 +74,7 @@ class Memory(Records, ABC, Generic[T]):
         super().__init__(store, collection_name, clock)
         self.success_updater = success_updater
         self._weights = _asked(weights)
-        self._retriever = Retriever(self._store, self.embedder, self._weights, clock, reranker)
+        self._retriever = Retriever(self._store, self.embedder, self._weights, clock, reranker, context=self.context)
 
     @abstractmethod
     def _read(self, rows: Sequence[Row]) -> list[T]:

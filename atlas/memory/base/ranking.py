@@ -31,7 +31,7 @@ LABELS = {success: Outcome(success).label for success in WORKED}
 
 NUDGES = ("success", "use", "recency", "pin", "importance")
 
-ASKED = ("meaning", "words")
+ASKED = ("meaning", "words", "context")
 """The signals that relevance is made of."""
 
 ALIKE = 0.03
@@ -58,6 +58,9 @@ class Candidate(Generic[T]):
     similarity: float
     words: float = 0.0
     """Share of what the query's words tell that it holds, in [0, 1]."""
+
+    context: float = 0.0
+    """The same of the records just after it, as far as that counts for it. Above 1 where several hold much."""
 
     task_id: str = ""
     """The task that it was an attempt at, or empty where that is not known."""
@@ -86,12 +89,14 @@ def candidates_of(
             of their own.
     """
     information = found.word_information or 1.0
-    rows = zip(found.ids, found.similarities, found.words, found.metadatas, strict=True)
+    context = found.context or [0.0] * len(found.ids)
+    rows = zip(found.ids, found.similarities, found.words, context, found.metadatas, strict=True)
     return [
         Candidate(
             item=record_id,
             similarity=similarity,
             words=words / information,
+            context=around / information,
             task_id=str(metadata.get("task_id", "")),
             success=metadata.get("success"),
             prior=prior(usage.get(record_id, NO_USAGE)) if prior else None,
@@ -100,7 +105,7 @@ def candidates_of(
             is_pinned=pinned.get(record_id, False),
             importance=metadata.get("importance"),
         )
-        for record_id, similarity, words, metadata in rows
+        for record_id, similarity, words, around, metadata in rows
     ]
 
 
@@ -159,6 +164,7 @@ def explain(hit: Hit[Any]) -> str:
         return "The memory that found it gives no reasons."
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
     words = f"it holds {hit.words:.0%} of what the query's words tell" if hit.words else "it shares none of its words"
+    words += f", and what comes just after it adds {hit.context:.0%}" if "context" in hit.signals else ""
     about_words = f", and {words}" if "words" in hit.signals else ""
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
     moved = f", moved up by {sum(nudges.values()):.3f} for {_listed(list(nudges))}" if nudges else ""
@@ -262,13 +268,16 @@ def _marginal(vectors: Vectors, relevance: Sequence[float], diversity: float) ->
 def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
     near = calibration.meaning(candidate.similarity)
     meaning, words = weighed(near, candidate.words, weights)
+    context = weighed(near, candidate.words + candidate.context, weights)[1] - words
     asked = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
+    asked |= {"context": context} if context else {}
     return Hit(
         item=candidate.item,
         similarity=candidate.similarity,
         meaning=near,
         words=candidate.words,
-        relevance=relevance(meaning, words, weights),
+        context=min(1.0, candidate.context),
+        relevance=relevance(meaning, words + context, weights),
         signals=asked | _nudges(candidate, weights, now),
         outcomes={LABELS[candidate.success]: 1},
     )

@@ -14,7 +14,7 @@ from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
-from atlas.memory.base.calibration import Cut, LiveCalibration
+from atlas.memory.base.calibration import Cut, LiveCalibration, relevance
 from atlas.memory.base.ranking import (
     Candidate,
     candidates_of,
@@ -30,6 +30,7 @@ from atlas.memory.base.rerank import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
 from atlas.storage.collection import Collection
+from atlas.storage.records import Context
 
 QUERY_CHARACTERS = 50_000
 """Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
@@ -80,6 +81,9 @@ class Retriever:
 
     prior: Callable[[Usage], float] | None = None
     """The stand-in for success where records have no outcome of their own. See `candidates_of`."""
+
+    context: Context | None = None
+    """Whose words count for the records before them. None where records tell of one thing each."""
 
     _calibration: LiveCalibration = field(init=False)
     _was_filled: bool = field(init=False, default=False)
@@ -138,11 +142,11 @@ class Retriever:
         weights = self.weights()
         cut = self._cut(weights, search.threshold)
         if search.vector is None:
-            return Ranked(hits=[], n_hidden=0, threshold=cut.best)
+            return Ranked(hits=[], n_hidden=0, threshold=cut.least(0.0))
         k = search.k + n_withheld
         candidates = self._candidates(search, k, weights, cut)
         every = self._ranked(candidates, weights)
-        best = _best(every)
+        best = _best(every, weights)
         is_shown = cut.shown_beside(best)
         hits = [hit for hit in every if is_shown(hit)]
         if search.distinct:  # what is hidden stands for nothing
@@ -222,18 +226,20 @@ class Retriever:
     def _cut(self, weights: RankingWeights, threshold: float | None) -> Cut:
         """Return which hits are shown: those of a threshold that a search names, else those of the store's level."""
         if threshold is not None:
-            return Cut(best=threshold, each=threshold)
+            return Cut(best=0.0, each=threshold)
         return self._calibration.now().cut(weights)
 
     def _candidates(self, search: Search, k: int, weights: RankingWeights, cut: Cut) -> list[Candidate[str]]:
         n = overfetch(k)
         while True:
-            found = self.store.candidates(search.vector, search.query, n, search.where, with_buried=search.with_buried)
+            found = self.store.candidates(
+                search.vector, search.query, n, search.where, with_buried=search.with_buried, context=self.context
+            )
             candidates = self._known(found)
             if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:
                 return candidates
             ranked = self._ranked(candidates, weights, distinct=True)
-            n_shown = sum(map(cut.shown_beside(_best(ranked)), ranked))
+            n_shown = sum(map(cut.shown_beside(_best(ranked, weights)), ranked))
             if n_shown >= k or not n_shown:  # more candidates are no better ones
                 return candidates
             n *= 4  # so many were alike that they left no room for others
@@ -255,6 +261,6 @@ class Retriever:
         return rank(candidates, weights, scale, now, is_kept=is_kept, distinct=distinct)
 
 
-def _best(hits: Sequence[Hit[str]]) -> float:
-    """Return the highest relevance."""
-    return max((hit.relevance for hit in hits), default=0.0)
+def _best(hits: Sequence[Hit[str]], weights: RankingWeights) -> float:
+    """Return the highest relevance that a hit has by itself, whatever comes just after it."""
+    return max((relevance(hit.signals["meaning"], hit.signals.get("words", 0.0), weights) for hit in hits), default=0.0)

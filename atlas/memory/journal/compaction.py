@@ -23,7 +23,8 @@ from atlas.memory.journal.contexts import SUMMARY, recency_of
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.importance import importance_of, with_feedback
-from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, title_of, told_at
+from atlas.memory.journal.neighbours import title_of
+from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, told_at
 from atlas.memory.journal.summaries import Encode, Summariser, SummaryDraft, drafts
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.storage.records import NO_MOMENT, Moment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,10 +15,12 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest, place_after_all
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.records import Entry, columns
+from atlas.memory.base.records import Entry, columns, listed, retried
+from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, Telling, text_of, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded_content, stored_instant
+from atlas.storage.records import Context
 
 __all__ = ["COLLECTION", "MAIN", "Conversations", "Turn"]
 
@@ -29,8 +31,6 @@ MAIN = "main"
 
 SAID_AT = "said_at"
 """Key of when a turn was said. `created_at` is where it stands, never before an earlier turn."""
-
-TITLE_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,7 @@ class Conversations(Memory[Turn]):
     """
 
     noun = "turn"
+    context = Context(within="conversation")
 
     def __init__(
         self,
@@ -95,10 +96,34 @@ class Conversations(Memory[Turn]):
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
         entry = _to_entry(turn)
         entry.metadata["created_at"] = place_after_all(self._store, entry.metadata[SAID_AT])
-        self._store.add(*columns([entry], self._store, self.embedder, {}))
+        with self._store.reading():
+            moment, latest = self._store.moment(), self._latest(conversation)
+        told = replace(entry, document=text_of(entry.document, [*latest.values()]))
+        log = self._log.within("store")
+        log.store.add(*columns([told], self._store, self.embedder, {}))
+        log.settle([turn.id], list(latest), moment)
         return turn.id
 
     aadd = twin(add)
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Delete turns, or the one of an id. Return how many there were. `undo` brings them back from the history.
+
+        Their beginnings go from the texts of the turns just after them too: no search finds what was deleted.
+
+        Raises `PlanOutdated` where others changed them each time before this could be done; nothing was done.
+        """
+        gone = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
+        return retried(lambda: self._log.delete(gone))
+
+    def restore(self, ids: Sequence[str]) -> int:
+        """Bring deleted turns back, as one operation. Return how many there were not.
+
+        They and the turns just after them are embedded with what stands before each now.
+
+        Raises `NotFound` where there never was a turn of one of the ids; nothing was done.
+        """
+        return self._log.restore(listed(ids))
 
     def window(self, conversation: str = MAIN) -> list[Turn]:
         """Return what an agent should be reminded of: the last turns, as long as they are recent, the oldest first.
@@ -131,8 +156,34 @@ class Conversations(Memory[Turn]):
 
     asearch = twin(search)
 
+    @property
+    def _log(self) -> Log:
+        return Log(self._store, self.embedder, TELLING)
+
+    def _latest(self, conversation: str) -> dict[str, str]:
+        """Return the beginnings of the last turns of a conversation by id, the oldest first."""
+        rows = newest(self._store, {"conversation": conversation}, N_NEIGHBOURS)
+        beginnings = TELLING.beginnings(self._store, [row["id"] for row in reversed(rows)])
+        return dict(beginnings)
+
     def _read(self, rows: Sequence[Row]) -> list[Turn]:
         return [_from_row(row) for row in rows]
+
+
+def _said(row: Row) -> str:
+    return decoded_content(lambda said: _spoken(said["user_text"], said["response"]), row["metadata"])
+
+
+def _spoken(user_text: str, response: str) -> str:
+    return "\n".join(text for text in (user_text, response) if text.strip())
+
+
+def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
+    return {row["id"]: title_of(_said(row)) for row in store.get(list(ids))}
+
+
+TELLING = Telling(within="conversation", said=_said, beginnings=_beginnings)
+"""How turns tell what was said just before them."""
 
 
 def _to_entry(turn: Turn) -> Entry:
@@ -140,12 +191,12 @@ def _to_entry(turn: Turn) -> Entry:
     for name, text in said.items():
         check_text(text, f"the turn's {name}")
     metadata: dict[str, Any] = {
-        "title": " ".join((turn.user_text or turn.response).split())[:TITLE_CHARACTERS],
+        "title": title_of(turn.user_text or turn.response),
         "conversation": turn.conversation,
         SAID_AT: turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "content": dump(said),
     }
-    return Entry(turn.id, "\n".join(text for text in (turn.user_text, turn.response) if text.strip()), metadata)
+    return Entry(turn.id, _spoken(turn.user_text, turn.response), metadata)
 
 
 def _from_row(row: Row) -> Turn:

@@ -13,9 +13,8 @@ from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, en
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.base.records import Entry
 from atlas.memory.journal.importance import SCORE, score_of
+from atlas.memory.journal.neighbours import text_of, title_of
 from atlas.storage.damage import decoded_content
-
-TITLE_CHARACTERS = 200
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -99,11 +98,6 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
     return Entry(entry.id, text_of(entry.content, before), metadata)
 
 
-def text_of(content: str, before: Sequence[str]) -> str:
-    """Return the text that is embedded and indexed: the entry, and the beginnings of those just before it."""
-    return "\n\n".join([content, *before])
-
-
 def with_own(given: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata that somebody gives an entry, with what the journal itself had noted in that which it has.
 
@@ -159,11 +153,6 @@ def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
     """Return the targets of links by their type, without types that there are none of."""
     by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
     return {name: targets for name, targets in by_type.items() if targets}
-
-
-def title_of(content: str) -> str:
-    """Return the beginning of what an entry says, on one line."""
-    return " ".join(content.split())[:TITLE_CHARACTERS]
 
 
 def instant(at: datetime) -> str:

@@ -22,7 +22,7 @@ from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Collection
 from atlas.storage.plain.replacing import Row, replace_records
 from atlas.storage.plain.usage import COLUMNS, as_metadata, counted, statistics, usage_in
-from atlas.storage.records import Moment, Restored
+from atlas.storage.records import Context, Moment, Restored
 from atlas.storage.vector_store import LedgerVectorStore
 
 METHODS = ("add", "query", "delete", "get")
@@ -166,6 +166,7 @@ class PlainCollection(Collection):
         where: Where | None = None,
         *,
         with_buried: bool = True,
+        context: Context | None = None,
     ) -> Candidates:
         """Return the n nearest records and the n that hold the most telling words, if the store knows words.
 

@@ -27,6 +27,14 @@ from atlas.storage.sqlite.filters import (
 FEW = 5_000
 """Up to so many records are looked up one by one. For more, one pass over an index is quicker."""
 
+NEAREST = 64
+"""Records before one, in time, among which those with the same value of a key are looked for."""
+
+_BEFORE = """
+    SELECT seq FROM attributes WHERE key = at.key AND (value, seq) < (at.value, at.seq)
+    ORDER BY value DESC, seq DESC LIMIT ?
+"""
+
 _KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
 
 
@@ -58,6 +66,24 @@ class SqliteColumns:
             names = _names(connection, collection, [seq for seq, _ in rows])
             column = {names[seq]: value for seq, value in rows}
             return column if len(column) == len(rows) else _gathered((names[seq], value) for seq, value in rows)
+
+    def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
+        """Return the n records just before each of some, nearest first, among those with the same value of a key.
+
+        They are in the order of `created_at`, of one instant as they were added, and looked for among the `NEAREST`
+        before each: in thirty conversations at once, the last turn of one is hardly farther away.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT own.seq, (SELECT group_concat(seq) FROM (SELECT near.seq FROM ({_BEFORE}) near "
+                "CROSS JOIN attributes their "
+                "ON their.seq = near.seq AND their.key = own.key AND their.value = own.value LIMIT ?)) "
+                "FROM json_each(?) asked "
+                f"CROSS JOIN attributes own ON own.seq = asked.value AND own.key = {_KEY} "
+                f"CROSS JOIN attributes at ON at.seq = own.seq AND at.key = {_KEY}",
+                (NEAREST, n, json.dumps(list(seqs)), collection, within, collection, "created_at"),
+            ).fetchall()
+        return {seq: [int(one) for one in (found or "").split(",") if one] for seq, found in rows}
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of the records that are live, by id."""

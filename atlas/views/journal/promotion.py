@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Experience, JournalEntry
 from atlas.memory.journal.links import CRASH, REFLECTION
-from atlas.memory.journal.records import PROMOTED_TO, promotions_of, title_of
+from atlas.memory.journal.neighbours import title_of
+from atlas.memory.journal.records import PROMOTED_TO, promotions_of
 from atlas.memory.promotion import Promotion
 from atlas.memory.system import MemorySystem
 from atlas.views.lists.facts import Part

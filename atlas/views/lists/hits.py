@@ -30,6 +30,7 @@ SIGNAL_COLOURS = {
     "recency": PALETTE[4],
     "importance": PALETTE[5],
     "pin": PALETTE[6],
+    "context": PALETTE[7],
 }
 """Colours by a signal's name, the same on every card. Others are grey."""
 

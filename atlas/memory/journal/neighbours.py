@@ -1,0 +1,209 @@
+"""Records of a log that hold the beginnings of those just before them: embedded, indexed, and gone with what goes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Self
+
+from atlas.core.errors import PlanOutdated
+from atlas.memory.base.records import Entry, columns, retried
+from atlas.protocols.infra import WholeEmbedder
+from atlas.storage.collection import Collection
+from atlas.storage.records import Moment
+
+TITLE_CHARACTERS = 200
+
+N_NEIGHBOURS = 2
+"""Records of its group just before one, whose beginnings are embedded and indexed with it."""
+
+Groups = Mapping[Any, Sequence[str]]
+"""The ids of records by group, in the order in which they stand there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """The parts of a log's records that those after them hold."""
+
+    within: str
+    """The metadata key of a record's group, such as a generation or a conversation."""
+
+    said: Callable[[Mapping[str, Any]], str]
+    """From a whole row to what the record itself says."""
+
+    beginnings: Callable[[Collection, Sequence[str]], Mapping[str, str]]
+    """From ids to the beginnings of those that are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The records of a log in one view of their collection."""
+
+    store: Collection
+    embedder: WholeEmbedder
+    telling: Telling
+
+    def within(self, kind: str, reason: str = "") -> Self:
+        """Return this log, all of whose writes are one operation, or itself where one has begun."""
+        return self if self.store.operation_id else replace(self, store=self.store.within(kind, reason))
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Delete records. Return how many there were, or raise `PlanOutdated` if others changed them meanwhile."""
+        with self.store.reading():
+            moment, n_present = self.store.moment(), len(self.store.present(ids))
+        self.renew(moment, "delete", gone=ids)
+        return n_present
+
+    def restore(self, ids: Sequence[str]) -> int:
+        """Bring deleted records back as one operation. Return how many."""
+        scoped = self.within("restore")
+        n_restored = scoped.store.restore(list(ids))
+        scoped.renew_present(ids)
+        return n_restored
+
+    def renew(
+        self,
+        moment: Moment,
+        kind: str,
+        *,
+        gone: Sequence[str] = (),
+        changed: Mapping[str, Entry] = MappingProxyType({}),
+    ) -> None:
+        """Delete and change records, and what others hold of them.
+
+        Args:
+            changed: Records as they will be, with what they say themselves as their documents.
+        """
+        with self.store.reading():
+            records = renewed(self.store, self.telling, gone=gone, changed=changed)
+        if records or gone:
+            given = columns(records, self.store, self.embedder, {})
+            self.within(kind).store.update(*given, unchanged_since=moment, dropped=gone)
+
+    def renew_present(self, ids: Sequence[str]) -> None:
+        """Embed records, and those just after them, with what stands before each now."""
+
+        def renew() -> None:
+            with self.store.reading():
+                moment, rows = self.store.moment(), self.store.get(list(ids))
+            said = {row["id"]: Entry(row["id"], self.telling.said(row), row["metadata"]) for row in rows}
+            self.renew(moment, "edit", changed=said)
+
+        retried(renew)
+
+    def settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
+        """Renew new records where others changed or deleted, while they were embedded, what stood before them."""
+        try:
+            self.store.check_unchanged(latest, moment)
+        except PlanOutdated:
+            self.renew_present(added)
+
+
+def text_of(said: str, before: Sequence[str]) -> str:
+    """Return the text that is embedded and indexed: what a record says, and the beginnings of those just before it."""
+    return "\n\n".join([said, *before])
+
+
+def title_of(said: str) -> str:
+    """Return the beginning of what a record says, on one line."""
+    return " ".join(said.split())[:TITLE_CHARACTERS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lines:
+    """Records of some groups, as they were added."""
+
+    groups: Mapping[str, Any]
+    """By id."""
+
+    written_at: Mapping[str, str]
+
+    def log(self, *, without: Set[str] = frozenset(), moved: Mapping[str, Any] = MappingProxyType({})) -> Groups:
+        """Return the records in the order of their time. Of one instant, what was added first comes first."""
+        return _by_group(
+            (one, moved.get(one, self.groups[one]))
+            for one in sorted(self.groups, key=self.written_at.__getitem__)
+            if one not in without
+        )
+
+    def added(self) -> Groups:
+        """Return the records as they were added: those that came in between later were not there at first."""
+        return _by_group(self.groups.items())
+
+
+def renewed(
+    store: Collection,
+    telling: Telling,
+    *,
+    gone: Sequence[str] = (),
+    changed: Mapping[str, Entry] = MappingProxyType({}),
+) -> list[Entry]:
+    """Return the records whose texts change once some are deleted and some changed, as a store keeps them.
+
+    Those of the same groups are looked through once, by their times alone; only the few after each are read.
+
+    Args:
+        gone: The ids of records that go.
+        changed: Records as they will be, by id, with what they say as their documents. Those of which anything changes
+            are among the result.
+    """
+    touched = {*gone, *changed}
+    held = {row["metadata"][telling.within] for row in store.peek(list(touched))}
+    moved = {entry.id: entry.metadata[telling.within] for entry in changed.values()}
+    lines = _read_lines(store, telling.within, held | {*moved.values()})
+    log = lines.log(without=set(gone), moved=moved)
+    followers = set(changed).union(*(_followers(one, touched) for one in (lines.log(), lines.added(), log)))
+    rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(gone)])
+    before = _before(log, [row["id"] for row in rows])
+    titles = dict(telling.beginnings(store, list({one for neighbours in before.values() for one in neighbours})))
+    titles |= {entry.id: title_of(entry.document) for entry in changed.values()}
+    made = []
+    for row in rows:
+        entry = changed.get(row["id"])
+        metadata = row["metadata"] if entry is None else entry.metadata
+        beginnings = [titles[one] for one in before[row["id"]] if one in titles]
+        document = text_of(telling.said(row) if entry is None else entry.document, beginnings)
+        if (document, metadata) != (row["document"], row["metadata"]):
+            made.append(Entry(row["id"], document, metadata))
+    return made
+
+
+def _read_lines(store: Collection, within: str, groups: Set[Any]) -> _Lines:
+    where = {within: {"$in": sorted(groups)}}
+    if not groups:
+        return _Lines(groups={}, written_at={})
+    ids = store.ids(where)
+    held, written_at = store.column(within, where), store.column("created_at", where)
+    there = [one for one in ids if held.get(one) in groups and one in written_at]  # others may delete meanwhile
+    return _Lines(groups={one: held[one] for one in there}, written_at=written_at)
+
+
+def _by_group(lines: Iterable[tuple[str, Any]]) -> Groups:
+    log: dict[Any, list[str]] = defaultdict(list)
+    for entry_id, group in lines:
+        log[group].append(entry_id)
+    return log
+
+
+def _followers(log: Groups, touched: Set[str]) -> set[str]:
+    """Return the few records after each of those that are touched."""
+    return {
+        follower
+        for ids in log.values()
+        for place, entry_id in enumerate(ids)
+        if entry_id in touched
+        for follower in ids[place + 1 : place + 1 + N_NEIGHBOURS]
+    }
+
+
+def _before(log: Groups, wanted: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Return the ids of the few records just before each one."""
+    among = set(wanted)
+    return {
+        entry_id: ids[max(0, place - N_NEIGHBOURS) : place]
+        for ids in log.values()
+        for place, entry_id in enumerate(ids)
+        if entry_id in among
+    }
