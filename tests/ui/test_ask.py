@@ -66,10 +66,10 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
     app = dashboard(grids, "ask")
     assert cards(app) == []
     app.button(key="ask_nonsense").click().run()
-    assert lines(app) == ["Nothing reaches the relevance of 0.22 that an answer has here, 1 hidden"] * 1 + [
-        "Nothing reaches the relevance of 0.22 that an answer has here, 2 hidden",
-        "Nothing reaches the relevance of 0.22 that an answer has here, 1 hidden",
-        "Nothing reaches the relevance of 0.22 that an answer has here, 1 hidden",
+    assert lines(app) == ["Nothing reaches the relevance of 0.21 that an answer has here, 1 hidden"] * 1 + [
+        "Nothing reaches the relevance of 0.21 that an answer has here, 2 hidden",
+        "Nothing reaches the relevance of 0.21 that an answer has here, 1 hidden",
+        "Nothing reaches the relevance of 0.21 that an answer has here, 1 hidden",
     ]
     assert infos(app) == ["The block is empty: no memory is relevant to the task, so an agent is told nothing."]
     assert blocks(app) == []

@@ -85,7 +85,7 @@ def test_looking_counts_as_nothing(full):
 def test_nonsense_finds_nothing_that_is_relevant_and_an_empty_block(full):
     answer = ask(full, "zzz qqq xyzzy")
     assert set(sentences(answer).values()) == {
-        "Nothing reaches the relevance of 0.22 that an answer has here, 1 hidden"
+        "Nothing reaches the relevance of 0.21 that an answer has here, 1 hidden"
     }
     assert answer.block.text == ""
     assert "an agent is told nothing" in answer.block_sentence
