@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from atlas.core.operations import Marks
 from atlas.storage import hybrid_search as searching
-from atlas.storage.records import Scope
+from atlas.storage.records import Context, Scope
+from atlas.storage.sqlite.columns import NEAREST
 from atlas.storage.sqlite.words.fts_tables import MOST_PARTS, is_scattered
 from atlas.storage.vectors.vector_search import Nearest
 from tests.support.storage.ledgers import THINGS, vector_of
@@ -80,3 +82,48 @@ def test_many_small_writes_are_brought_together_and_find_what_they_did(open_stor
     opened.store.catch_up()
     assert not scattered()
     assert found() == before
+
+
+CONTEXT = Context(within="colour", shares=(0.5, 0.25))
+
+
+def told(opened, text="zebra", **asked):
+    """What the records after each one add to it, in shares of what those hold, by id."""
+    collection = opened.store.collection(THINGS)
+    found = collection.candidates(None, text, 10, context=CONTEXT, **asked)
+    most = max(found.words, default=0.0) or 1.0
+    return {one: value / most for one, value in zip(found.ids, found.context, strict=True) if value}
+
+
+def add_at(opened, hour, *ids, **metadata):
+    opened.add(*ids, created_at=f"2026-01-01T{hour:02}:00:00.000000+00:00", **metadata)
+
+
+def test_words_count_for_the_two_before_of_the_same_group_in_the_order_of_time(open_store):
+    opened = open_store()
+    add_at(opened, 5, "zebra", colour="red")
+    for hour, one, colour in ((1, "far", "red"), (3, "two", "red"), (4, "one", "red"), (4, "other", "blue")):
+        add_at(opened, hour, one, colour=colour)
+    add_at(opened, 6, "later", colour="red")
+    assert told(opened) == pytest.approx({"one": 0.5, "two": 0.25})
+    assert set(told(opened, where={"created_at": {"$lt": "2026-01-01T04"}})) == {"two"}
+    opened.mark(zebra=Marks(buried=True))
+    assert told(opened, with_buried=False) == {}
+    opened.delete("zebra")
+    assert told(opened) == {}
+
+
+def test_records_of_one_instant_stand_as_they_were_added(open_store):
+    opened = open_store()
+    add_at(opened, 1, "one", "two", "zebra", "after", colour="red")
+    assert told(opened) == pytest.approx({"two": 0.5, "one": 0.25})
+
+
+def test_those_before_are_looked_for_among_the_nearest_in_time(open_store):
+    opened = open_store()
+    add_at(opened, 1, "one", colour="red")
+    add_at(opened, 2, *(f"b{number}" for number in range(NEAREST)), colour="blue")
+    add_at(opened, 3, "zebra", colour="red")
+    assert told(opened) == {}
+    opened.delete("b0")
+    assert told(opened) == pytest.approx({"one": 0.5})
