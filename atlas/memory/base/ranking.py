@@ -164,8 +164,9 @@ def explain(hit: Hit[Any]) -> str:
         return "The memory that found it gives no reasons."
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
     words = f"it holds {hit.words:.0%} of what the query's words tell" if hit.words else "it shares none of its words"
-    words += f", and what comes just after it adds {hit.context:.0%}" if "context" in hit.signals else ""
     about_words = f", and {words}" if "words" in hit.signals else ""
+    if "context" in hit.signals:
+        about_words = f", {words}, and what comes just after it adds {hit.context:.0%}"
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
     moved = f", moved up by {sum(nudges.values()):.3f} for {_listed(list(nudges))}" if nudges else ""
     moved += f", up by {hit.signals['reranker']:.3f} by the reranker" if "reranker" in hit.signals else ""
