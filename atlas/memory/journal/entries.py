@@ -18,7 +18,7 @@ from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, Telling, title_of
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
-from atlas.storage.records import Moment
+from atlas.storage.records import Context, Moment
 
 NOUN = "journal entry"
 
@@ -34,6 +34,9 @@ TELLING = Telling(
     beginnings=lambda store, ids: store.titles(ids),
 )
 """How entries tell what stood just before them."""
+
+CONTEXT = Context(within=TELLING.within)
+"""Whose words count for the entries before them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from atlas.memory.base.records import retried
 from atlas.memory.journal import compaction, links
 from atlas.memory.journal.compaction import CompactPlan
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
-from atlas.memory.journal.entries import LIVE, NOUN, TELLING, EntryLog
+from atlas.memory.journal.entries import CONTEXT, LIVE, NOUN, TELLING, EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.gates import Gate, Gates, Refusals, kept_switch
 from atlas.memory.journal.importance import importance_of
@@ -27,7 +27,6 @@ from atlas.memory.journal.records import as_protea, from_row, instant, new_entry
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, VectorStore, Where
 from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import backing
-from atlas.storage.records import Context
 
 COLLECTION = "atlas_journal"
 
@@ -44,7 +43,7 @@ class Journal(Memory[JournalEntry]):
     """The log of an agent, in a vector store. Each method has an async twin, with an `a` before its name."""
 
     noun = NOUN
-    context = Context(within="generation")
+    context = CONTEXT
 
     def __init__(
         self,
