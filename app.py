@@ -19,8 +19,9 @@ from pages.components.shared.tray import draw_tray
 from pages.components.shared.undo_toast import draw_act
 from pages.components.strategies.tray import TRAY as STRATEGIES
 
-ICON = str(Path(__file__).parent / "pages" / "icon.png")
-"""A file of ours: an icon by its name would be fetched from the internet."""
+FRAME = Path(__file__).parent / "pages" / "frame"
+"""Files of ours, as an icon by its name would be fetched from the internet: the mark, the name, and the style of what
+Streamlit's theme has no setting for."""
 
 SECTIONS = {
     "": [("overview", "Overview", ":material/monitoring:")],
@@ -45,7 +46,9 @@ TRAYS = (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)
 
 def main() -> None:
     """Draw the page that is asked for, or say why it cannot be drawn."""
-    st.set_page_config(page_title="ATLAS memory", page_icon=ICON, layout="wide")
+    st.set_page_config(page_title="ATLAS memory", page_icon=str(FRAME / "icon.png"), layout="wide")
+    st.logo(str(FRAME / "name.svg"), size="large", icon_image=str(FRAME / "icon.png"))
+    st.html(FRAME / "frame.css")
     follow_address()
     page = st.navigation(_sections())
     try:

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve
-from tests.support.browser.tables import ROW_PIXELS, rows, tick
+from tests.support.browser.tables import HEADER_PIXELS, rows, tick
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -135,7 +135,7 @@ def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     expect(page.get_by_text("Those that clearly do badly first.")).to_be_visible()
     settle(page)
     table = page.get_by_test_id("stDataFrame").first
-    table.click(position={"x": 60, "y": ROW_PIXELS * 1.5})
+    table.click(position={"x": 60, "y": HEADER_PIXELS * 1.5})
     expect(page.get_by_role("heading", name="Map", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("map.*scope_domains="))
 

@@ -8,7 +8,7 @@ from pages.components.lists.record_table import CREATED_AT, MARKS, RELEVANCE, SO
 
 SIGN = Column("sign", st.column_config.TextColumn("", width=30))
 OUTCOME = Column("outcome", st.column_config.TextColumn("Outcome", width=105))
-TASK = Column("task", st.column_config.TextColumn("Task", width=330))
+TASK = Column("task", st.column_config.TextColumn("Task", width=380))
 ATTEMPTS = Column(
     "attempts",
     st.column_config.TextColumn(

@@ -16,7 +16,8 @@ from pages.components.lists.selection import current_selection, select
 OPENED = "id"
 """The query parameter that names what is opened."""
 
-ROW_PIXELS, TABLE_PIXELS = 35, 600
+HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 80, 720
+"""A row holds four lines: a task seldom says in one what it is about. Streamlit wraps text in rows above 64 pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,8 @@ def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any
         "column_order": [column.name for column in shown],
         "column_config": {column.name: column.config for column in shown},
         "hide_index": True,
-        "height": min(TABLE_PIXELS, ROW_PIXELS * (len(rows) + 1) + 3),
+        "row_height": ROW_PIXELS,
+        "height": min(TABLE_PIXELS, HEADER_PIXELS + ROW_PIXELS * len(rows) + 3),
         "alt": kind.page.capitalize(),
     }
 

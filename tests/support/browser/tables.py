@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser.page import settle
 
-ROW_PIXELS = 35
+HEADER_PIXELS, ROW_PIXELS = 35, 80
 TICK_PIXELS = 16
 
 
@@ -26,7 +26,7 @@ def click_row(page: Page, text: str, table: int = 0) -> None:
     frame = page.get_by_test_id("stDataFrame").nth(table)
     box = frame.bounding_box()
     assert box is not None
-    frame.click(position={"x": box["width"] / 2, "y": ROW_PIXELS * (position + 1.5)})
+    frame.click(position={"x": box["width"] / 2, "y": HEADER_PIXELS + ROW_PIXELS * (position + 0.5)})
 
 
 def tick_row(page: Page, text: str, table: int = 0) -> None:
@@ -37,7 +37,7 @@ def tick_row(page: Page, text: str, table: int = 0) -> None:
 def tick(page: Page, position: int, table: int = 0) -> None:
     """Tick the box beside a row, the first being 0."""
     frame = page.get_by_test_id("stDataFrame").nth(table)
-    frame.click(position={"x": TICK_PIXELS, "y": ROW_PIXELS * (position + 1.5)})
+    frame.click(position={"x": TICK_PIXELS, "y": HEADER_PIXELS + ROW_PIXELS * (position + 0.5)})
 
 
 def row_of(page: Page, text: str, table: int = 0) -> int:
