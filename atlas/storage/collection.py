@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
-from atlas.core.hits import Candidates, QueryResult
+from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.protocols.infra import VectorStore, Where
@@ -126,6 +126,7 @@ class Collection(ABC):
         where: Where | None = None,
         *,
         with_buried: bool = True,
+        worth: Worth | None = None,
     ) -> Candidates:
         """Return the n nearest records that pass a filter and the n that hold the most telling words.
 
@@ -134,6 +135,7 @@ class Collection(ABC):
         Args:
             embedding: None to search by words alone.
             text: None to search by vector alone.
+            worth: Says which of them are wanted. Others may come as well. None for all.
         """
 
     @abstractmethod

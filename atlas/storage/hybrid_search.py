@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from atlas.core.hits import Candidates, QueryResult
+from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.types import Vector
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
@@ -66,12 +66,14 @@ def candidates(
     n: int,
     where: Where | None = None,
     with_buried: bool = True,
+    worth: Worth | None = None,
 ) -> Candidates:
     """Return the n nearest records and the n that hold the most telling words, each with both its values, exactly.
 
     Args:
         vector: None to search by words alone; all similarities are 0 then.
         text: None to search by vector alone; all word values are 0 then.
+        worth: Says which of them are read and returned. None for all.
     """
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
@@ -82,7 +84,17 @@ def candidates(
             near = dict.fromkeys(others.tolist(), 0.0)
         else:
             near |= collection.nearest.similarities(vector, others)
+        if worth is not None:
+            near = _worthy(near, worded, worth)
         return _candidates(collection, near, worded)
+
+
+def _worthy(near: Mapping[int, float], worded: Matches, worth: Worth) -> dict[int, float]:
+    """Return the candidates that are worth reading, in their order."""
+    similarities = np.fromiter(near.values(), np.float64, len(near))
+    words = np.fromiter((worded.values.get(seq, 0.0) for seq in near), np.float64, len(near))
+    is_worth = worth(similarities, words / (worded.information or 1.0))
+    return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
 
 
 def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Found:

@@ -24,6 +24,7 @@ from atlas.memory.base.ranking import (
     diversified,
     overfetch,
     rank,
+    worth_ranking,
 )
 from atlas.memory.base.records import first_vectors
 from atlas.memory.base.rerank import RERANKED, Reranked, rerank
@@ -140,7 +141,7 @@ class Retriever:
         if search.vector is None:
             return Ranked(hits=[], n_hidden=0, threshold=cut.best)
         k = search.k + n_withheld
-        candidates = self._candidates(search, k, weights, cut)
+        candidates = self._candidates(search, k, weights, cut, n_withheld)
         every = self._ranked(candidates, weights)
         best = _best(every)
         is_shown = cut.shown_beside(best)
@@ -158,7 +159,7 @@ class Retriever:
     def level(self) -> float:
         """Return the relevance that the best hit of a search needs for any to be shown. It may measure the store."""
         self._calibration.prepare()
-        return self._calibration.now().cut(self.weights()).best
+        return self._calibration.cut(self.weights()).best
 
     def n_read(self, search: Search) -> int:
         """Return how many of the first hits `ordered` may choose from."""
@@ -223,12 +224,18 @@ class Retriever:
         """Return which hits are shown: those of a threshold that a search names, else those of the store's level."""
         if threshold is not None:
             return Cut(best=threshold, each=threshold)
-        return self._calibration.now().cut(weights)
+        return self._calibration.cut(weights)
 
-    def _candidates(self, search: Search, k: int, weights: RankingWeights, cut: Cut) -> list[Candidate[str]]:
-        n = overfetch(k)
+    def _candidates(
+        self, search: Search, k: int, weights: RankingWeights, cut: Cut, n_withheld: int
+    ) -> list[Candidate[str]]:
+        n, worth = overfetch(k), None
+        if not (search.distinct or cut.spares_words):  # else those far below the best count as well
+            worth = worth_ranking(self.n_read(search) + n_withheld, weights, self._calibration.now().scale)
         while True:
-            found = self.store.candidates(search.vector, search.query, n, search.where, with_buried=search.with_buried)
+            found = self.store.candidates(
+                search.vector, search.query, n, search.where, with_buried=search.with_buried, worth=worth
+            )
             candidates = self._known(found)
             if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:
                 return candidates

@@ -69,8 +69,8 @@ class ExactIndex:
 
     def _similarities(self, vector: Vector, rows: Groups | None) -> Vector:
         if rows is not None:
-            return self._matrix[rows] @ vector
-        similarities = self._matrix[: len(self._keys)] @ vector
+            return products(self._matrix[rows], vector)
+        similarities = products(self._matrix[: len(self._keys)], vector)
         similarities[self._free] = -np.inf
         return similarities
 
@@ -101,6 +101,16 @@ class ExactIndex:
             matrix, groups = np.zeros((n_grown, dimension), np.float32), np.zeros(n_grown, np.int64)
             matrix[:n_rows], groups[:n_rows] = self._matrix, self._groups
             self._matrix, self._groups = matrix, groups
+
+
+def products(vectors: Vectors, vector: Vector) -> Vector:
+    """Return the products of rows with one vector, worked out in this thread.
+
+    BLAS shares them out among as many threads as there are processors. As memory is what they wait for, that gains
+    little, and with other processes at work it costs: at 3,000 rows 4 ms of the processor instead of 0.2.
+    """
+    similarities: Vector = np.einsum("ij,j->i", vectors, vector)
+    return similarities
 
 
 def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:

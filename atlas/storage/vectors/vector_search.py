@@ -17,7 +17,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import NO_TIP, Entry, Position, Seqs, Tip, mismatch
 from atlas.storage.vectors.chroma import ChromaIndex, IndexUnusable, Seal
-from atlas.storage.vectors.exact import ExactIndex
+from atlas.storage.vectors.exact import ExactIndex, products
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class Nearest:
             owners, vectors = self._ledger.vectors.at(seqs)
         if not len(owners):
             return {}
-        return dict(_best(zip(owners.tolist(), (vectors @ vector).tolist(), strict=True), len(seqs)))
+        return dict(_best(zip(owners.tolist(), products(vectors, vector).tolist(), strict=True), len(seqs)))
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
         """Bring the index up to the ledger, unless another process is at it, and return how many records it took in."""
