@@ -16,7 +16,8 @@ from atlas.core.types import Vector
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import Matches, Scope, Seqs, as_metadata
-from atlas.storage.vectors.vector_search import Found, Nearest
+from atlas.storage.vectors.in_memory import Found
+from atlas.storage.vectors.vector_search import Nearest
 
 SPARE = 256
 """How many more of the nearest are asked for, as they might be buried. Where that is too few, the rest is searched."""
