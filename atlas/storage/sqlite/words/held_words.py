@@ -55,7 +55,7 @@ class HeldWords:
             self._postings, self._n_read = {}, 0
         found = held | read
         self._postings |= {(table.name, word): (table.at, one) for word, one in found.items()}
-        return found
+        return {word: found[word] for word in words if word in found}  # in one order, so that sums are the same
 
     def lengths(self, table: WordTable, seqs: Seqs) -> Numbers:
         """Return how many tokens each of these records has. See `read_lengths`."""
