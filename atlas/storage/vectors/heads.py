@@ -17,8 +17,12 @@ import numpy.typing as npt
 from atlas.core.types import Vector, Vectors
 from atlas.storage.vectors.products import products
 
-N_HEAD = 96
-"""Coordinates of a head. Fewer take less time, but leave more rows to be compared in full."""
+FEWEST, MOST = 48, 96
+"""Coordinates of a head. Fewer take less time, but leave more rows to be compared in full, which counts for less the
+more rows there are."""
+
+N_NUMBERS = 4_800_000
+"""Of all heads, where that is between the two."""
 
 N_SAMPLE = 4_096
 """Rows by which the directions are chosen. Others would do as well, but bound less tightly."""
@@ -42,8 +46,9 @@ class Heads:
     def __init__(self, vectors: Vectors) -> None:
         """Take the first rows, and choose the directions by some of them."""
         self.n_first = len(vectors)
-        self._directions = _directions(vectors[:: max(1, len(vectors) // N_SAMPLE)])
-        self._heads: Vectors = np.zeros((GROWTH * len(vectors), N_HEAD), np.float32)
+        n_head = min(vectors.shape[1], max(FEWEST, min(MOST, N_NUMBERS // len(vectors))))
+        self._directions = _directions(vectors[:: max(1, len(vectors) // N_SAMPLE)], n_head)
+        self._heads: Vectors = np.zeros((GROWTH * len(vectors), self._directions.shape[1]), np.float32)
         self._rests: Vector = np.zeros(len(self._heads), np.float32)
         for start in range(0, len(vectors), N_SAMPLE):
             rows = np.arange(start, min(start + N_SAMPLE, len(vectors)))
@@ -63,10 +68,10 @@ class Heads:
         return bounds
 
 
-def _directions(sample: Vectors) -> Vectors:
-    """Return orthogonal directions, shape (dim, N_HEAD), in which rows are longest."""
+def _directions(sample: Vectors, n_head: int) -> Vectors:
+    """Return orthogonal directions, shape (dim, n_head), in which rows are longest."""
     spread = sample.T @ sample
-    start = np.random.default_rng(0).standard_normal((spread.shape[0], N_HEAD)).astype(np.float32)
+    start = np.random.default_rng(0).standard_normal((spread.shape[0], n_head)).astype(np.float32)
     turned, _ = np.linalg.qr(start)
     for _ in range(N_TURNS):
         turned, _ = np.linalg.qr(spread @ turned)
