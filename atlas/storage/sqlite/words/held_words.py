@@ -36,7 +36,7 @@ class WordTable:
 
 
 class HeldWords:
-    """The words that this process has read. It may be used from any thread: what another one reads too is read twice."""
+    """The words that this process has read. Any thread may use them: what another reads too is read twice."""
 
     def __init__(self) -> None:
         self._postings: dict[tuple[str, str], tuple[Position, Postings]] = {}
