@@ -44,23 +44,29 @@ class Figure:
         return self.ours / self.baseline if self.baseline else None
 
 
-def interleaved(ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]]) -> tuple[float, float]:
+Clock = Callable[[], float]
+"""Seconds from some instant: of the day, or those that the processor has worked for this process."""
+
+
+def interleaved(
+    ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]], clock: Clock = time.perf_counter
+) -> tuple[float, float]:
     """Return the median times of two lists of calls, taken in turns so that noise falls on both alike."""
-    mine, raw = interleaved_seconds(ours, theirs)
+    mine, raw = interleaved_seconds(ours, theirs, clock)
     return statistics.median(mine), statistics.median(raw)
 
 
 def interleaved_seconds(
-    ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]]
+    ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]], clock: Clock = time.perf_counter
 ) -> tuple[list[float], list[float]]:
     """Return how long each of two lists of calls took, taken in turns after the first of each was made once."""
     ours[0](), theirs[0]()
     times: tuple[list[float], list[float]] = ([], [])
     for pair in zip(ours, theirs, strict=True):
         for call, kept in zip(pair, times, strict=True):
-            start = time.perf_counter()
+            start = clock()
             call()
-            kept.append(time.perf_counter() - start)
+            kept.append(clock() - start)
     return times
 
 

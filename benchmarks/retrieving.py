@@ -22,7 +22,7 @@ from atlas.protocols.infra import Where
 from benchmarks.measuring import DIMENSION, WORDS, Figure, clustered_vectors, filled_chroma, interleaved_seconds
 from benchmarks.memories import MODEL, START, Texts
 
-SIZES = (1_000, 10_000, 100_000)
+SIZES = (3_000, 10_000, 30_000, 100_000)
 K = 10
 N_TOPICS = 300
 N_QUERIES, N_WARM = 40, 20
@@ -130,6 +130,8 @@ def _compared(memory: atlas.MemorySystem, chroma: Any, queries: Sequence[Query],
             ours = [partial(ask, memory, query, where) for query in timed]
             theirs = [partial(_raw, chroma, query, where) for query in timed]
             yield from _both(f"{name} k={K} {at}", *interleaved_seconds(ours, theirs))
+            spent = interleaved_seconds(ours, theirs, time.process_time)
+            yield from _both(f"{name} k={K} {at}, processor time", *spent)
 
 
 def _retrieve(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ def figures(sizes: tuple[int, ...] = (10_000, 50_000, 100_000)) -> Iterator[Figu
             queries = clustered_vectors(N_QUERIES, seed=2)
             with filled_store(Path(scratch) / "atlas", vectors) as store:
                 chroma = filled_chroma(Path(scratch) / "chroma", vectors)
+                store.collection("atlas_experiences").parts.nearest.hold()  # as a process does that asks often
                 yield from _speed(store, chroma, queries, n_rows)
                 yield _recall(store, chroma, vectors, queries, n_rows)
                 if n_rows == 50_000:
@@ -33,10 +35,10 @@ def figures(sizes: tuple[int, ...] = (10_000, 50_000, 100_000)) -> Iterator[Figu
 def _speed(store: Store, chroma: Any, queries: Vectors, n_rows: int) -> Iterator[Figure]:
     ours = [_call(lambda q: store.collection("atlas_experiences").query(q, K), query) for query in queries]
     theirs = [_call(lambda q: chroma.query(query_embeddings=q[None], n_results=K), query) for query in queries]
-    mine, raw = interleaved(ours, theirs)
-    yield Figure(
-        what=f"query k={K} at {n_rows:,} rows", ours=mine * 1e3, baseline=raw * 1e3, unit="ms", aim="ratio ≤ 1.5"
-    )
+    for clock, name in ((time.perf_counter, ""), (time.process_time, ", processor time")):
+        mine, raw = interleaved(ours, theirs, clock)
+        what = f"query k={K} at {n_rows:,} rows{name}"
+        yield Figure(what=what, ours=mine * 1e3, baseline=raw * 1e3, unit="ms", aim="ratio ≤ 1.0")
 
 
 def _recall(store: Store, chroma: Any, vectors: Vectors, queries: Vectors, n_rows: int) -> Figure:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 
 T = TypeVar("T")
 U = TypeVar("U")
+
+Worth = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], npt.NDArray[np.bool_]]
+"""Says which candidates are worth reading, from their similarities and the shares of the query's words they hold."""
 
 UNKNOWN_RELEVANCE = 0.5
 """The relevance of a hit that no signal speaks for: as likely as not."""

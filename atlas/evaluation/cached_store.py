@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from atlas.core.hits import Candidates
+from atlas.core.hits import Candidates, Worth
 from atlas.memory.base.ranking import overfetch
 from atlas.protocols.infra import Where
 from atlas.storage.ledger_collection import LedgerCollection
@@ -33,10 +33,14 @@ class CachedStore(LedgerCollection):
         *,
         with_buried: bool = True,
         context: Context | None = None,
+        worth: Worth | None = None,
     ) -> Candidates:
-        """Return the candidates for a text, remembered by the text because it always has the same vector here."""
+        """Return the candidates for a text, remembered by the text because it always has the same vector here.
+
+        All of them, as other weights make others worth reading.
+        """
         if text is None or n > FEW:
-            return super().candidates(embedding, text, n, where, with_buried=with_buried, context=context)
+            return super().candidates(embedding, text, n, where, with_buried=with_buried, context=context, worth=worth)
         asked = (embedding is not None, text, n, repr(where), with_buried, context)
         if asked not in self._found:
             self._found[asked] = super().candidates(embedding, text, n, where, with_buried=with_buried, context=context)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
-from atlas.core.hits import Candidates, QueryResult
+from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.protocols.infra import VectorStore, Where
@@ -127,6 +127,7 @@ class Collection(ABC):
         *,
         with_buried: bool = True,
         context: Context | None = None,
+        worth: Worth | None = None,
     ) -> Candidates:
         """Return the n nearest records that pass a filter and the n that hold the most telling words.
 
@@ -137,6 +138,7 @@ class Collection(ABC):
             text: None to search by vector alone.
             context: Whose words count for the records before them. Those are found too. A store that knows no order
                 leaves it out.
+            worth: Says which of them are wanted. Others may come as well. None for all.
         """
 
     @abstractmethod

@@ -13,12 +13,13 @@ from itertools import islice
 
 import numpy as np
 
-from atlas.core.hits import Candidates, QueryResult
+from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.types import Vector
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import Context, Matches, Scope, Seqs, as_metadata
-from atlas.storage.vectors.vector_search import Found, Nearest
+from atlas.storage.vectors.in_memory import Found
+from atlas.storage.vectors.vector_search import Nearest
 
 SPARE = 256
 """How many more of the nearest are asked for, as they might be buried. Where that is too few, the rest is searched."""
@@ -69,6 +70,7 @@ def candidates(
     where: Where | None = None,
     with_buried: bool = True,
     context: Context | None = None,
+    worth: Worth | None = None,
 ) -> Candidates:
     """Return the n nearest records and the n that hold the most telling words, each with both its values, exactly.
 
@@ -77,6 +79,7 @@ def candidates(
         text: None to search by vector alone; all word values are 0 then.
         context: Whose words count for the records before them, which are found too: of all that are not buried, the n
             that hold the most telling words, whatever the filter says of them.
+        worth: Says which of them are read and returned. None for all.
     """
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
@@ -89,6 +92,8 @@ def candidates(
             near = dict.fromkeys(others.tolist(), 0.0)
         else:
             near |= collection.nearest.similarities(vector, others)
+        if worth is not None:
+            near = _worthy(near, worded, worth)
         return _candidates(collection, near, worded, around)
 
 
@@ -119,6 +124,14 @@ def _with_words_of(collection: Searched, text: str, worded: Matches, seqs: Seque
     scope = Scope(passing=np.sort(missing), hidden=_none())
     more = collection.ledger.words.find(collection.name, text, scope, len(missing))
     return replace(worded, values={**worded.values, **more.values})
+
+
+def _worthy(near: Mapping[int, float], worded: Matches, worth: Worth) -> dict[int, float]:
+    """Return the candidates that are worth reading, in their order."""
+    similarities = np.fromiter(near.values(), np.float64, len(near))
+    words = np.fromiter((worded.values.get(seq, 0.0) for seq in near), np.float64, len(near))
+    is_worth = worth(similarities, words / (worded.information or 1.0))
+    return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
 
 
 def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Found:

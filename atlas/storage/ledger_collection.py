@@ -11,7 +11,7 @@ from typing import Any
 import numpy.typing as npt
 
 from atlas.core.errors import NotFound
-from atlas.core.hits import Candidates, QueryResult
+from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
 from atlas.core.settings import Settings
 from atlas.core.types import Vector, Vectors
@@ -208,10 +208,11 @@ class LedgerCollection(Collection):
         *,
         with_buried: bool = True,
         context: Context | None = None,
+        worth: Worth | None = None,
     ) -> Candidates:
         """Return the n nearest records that pass a filter and the n that hold the most telling words."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
-        return searching.candidates(self._searched, vector, text, n, where, with_buried, context)
+        return searching.candidates(self._searched, vector, text, n, where, with_buried, context, worth)
 
     def scan(
         self,

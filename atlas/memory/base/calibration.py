@@ -63,6 +63,10 @@ SHRINKAGE = 20
 """Records that a model's usual similarities count as, so that a store of few records does not set the scale alone."""
 
 
+Values = npt.NDArray[np.float64]
+"""Shape (n,)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
     """The scale of similarities in one store with one model."""
@@ -76,6 +80,10 @@ class Calibration:
     def meaning(self, similarity: float) -> float:
         """Return 0 for unrelated texts, 1 for neighbours. Below and above for what is farther or nearer than those."""
         return (similarity - self.unrelated) / (self.near - self.unrelated)
+
+    def meanings(self, similarities: Values) -> Values:
+        """Return the same of many."""
+        return (similarities - self.unrelated) / (self.near - self.unrelated)
 
 
 USUAL = {
@@ -123,6 +131,12 @@ def weighed(meaning: float, words: float, weights: RankingWeights) -> tuple[floa
         words: Share of what the query's words tell.
     """
     return weights.meaning * meaning, weights.words * min(1.0, words) ** WORDS_POWER
+
+
+def of_words(shares: Values) -> Values:
+    """Return what shares of the query's words, of many, add to relevance before they are weighed."""
+    held: Values = np.minimum(1.0, shares) ** WORDS_POWER
+    return held
 
 
 def relevance(meaning: float, words: float, weights: RankingWeights) -> float:
@@ -205,6 +219,9 @@ class LiveCalibration:
     """When the records were last counted, to see whether there are many more."""
 
     _is_outgrown: bool = False
+    _cut: tuple[Measured, RankingWeights, Cut] | None = None
+    """The cut that was worked out last, and of what."""
+
     _measuring: threading.Thread | None = None
     _lock: SharedLock = field(init=False)
 
@@ -240,6 +257,13 @@ class LiveCalibration:
             self._take(self._kept() or self._measure(asks=False))
         assert self._measured is not None
         return self._measured
+
+    def cut(self, weights: RankingWeights) -> Cut:
+        """Return which hits are shown where a search names no threshold."""
+        measured, held = self.now(), self._cut
+        if held is None or held[0] is not measured or held[1] != weights:
+            held = self._cut = measured, weights, measured.cut(weights)
+        return held[2]
 
     def _take(self, measured: Measured) -> None:
         self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False

@@ -15,13 +15,14 @@ from numbers import Integral
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
-from atlas.core.hits import Candidates, Hit
+from atlas.core.hits import Candidates, Hit, Worth
 from atlas.core.operations import NO_USAGE, Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Outcome, Vectors
-from atlas.memory.base.calibration import Calibration, relevance, weighed
+from atlas.memory.base.calibration import Calibration, Values, of_words, relevance, weighed
 from atlas.storage.damage import stored_instant
 
 T = TypeVar("T")
@@ -37,6 +38,9 @@ ASKED = ("meaning", "words", "context")
 ALIKE = 0.03
 """By how much the meaning of two attempts at one task, and what both signals of relevance add up to, may differ for
 them to count as alike. One that succeeded then stands for all, however little less it answers the query."""
+
+ROUNDING = 1e-9
+"""By how much two ways of adding up the same may differ."""
 
 LEAST_SAID = 0.001
 """Of a nudge, to be worth a word."""
@@ -107,6 +111,23 @@ def candidates_of(
         )
         for record_id, similarity, words, around, metadata in rows
     ]
+
+
+def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
+    """Return what says which candidates may be among the n highest.
+
+    No nudge makes up for more than all of them together. So whoever lies below the n-th highest relevance by more than
+    that is passed by n others, which are more relevant too.
+    """
+
+    def is_worth(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
+        asked = weights.meaning * calibration.meanings(similarities) + weights.words * of_words(words)
+        if len(asked) <= n:
+            return np.ones(len(asked), bool)
+        least = np.partition(asked, -n)[-n] - weights.nudges - ROUNDING
+        return np.asarray(asked >= least, bool)
+
+    return is_worth
 
 
 def rank(

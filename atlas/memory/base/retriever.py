@@ -24,6 +24,7 @@ from atlas.memory.base.ranking import (
     diversified,
     overfetch,
     rank,
+    worth_ranking,
 )
 from atlas.memory.base.records import first_vectors
 from atlas.memory.base.rerank import RERANKED, Reranked, rerank
@@ -144,7 +145,7 @@ class Retriever:
         if search.vector is None:
             return Ranked(hits=[], n_hidden=0, threshold=cut.least(0.0))
         k = search.k + n_withheld
-        candidates = self._candidates(search, k, weights, cut)
+        candidates = self._candidates(search, k, weights, cut, n_withheld)
         every = self._ranked(candidates, weights)
         best = _best(every, weights)
         is_shown = cut.shown_beside(best)
@@ -162,7 +163,7 @@ class Retriever:
     def level(self) -> float:
         """Return the relevance that the best hit of a search needs for any to be shown. It may measure the store."""
         self._calibration.prepare()
-        return self._calibration.now().cut(self.weights()).best
+        return self._calibration.cut(self.weights()).best
 
     def n_read(self, search: Search) -> int:
         """Return how many of the first hits `ordered` may choose from."""
@@ -227,13 +228,25 @@ class Retriever:
         """Return which hits are shown: those of a threshold that a search names, else those of the store's level."""
         if threshold is not None:
             return Cut(best=0.0, each=threshold)
-        return self._calibration.now().cut(weights)
+        return self._calibration.cut(weights)
 
-    def _candidates(self, search: Search, k: int, weights: RankingWeights, cut: Cut) -> list[Candidate[str]]:
-        n = overfetch(k)
+    def _candidates(
+        self, search: Search, k: int, weights: RankingWeights, cut: Cut, n_withheld: int
+    ) -> list[Candidate[str]]:
+        n, worth = overfetch(k), None
+        # Where attempts stand for each other, or few records are spared, those far below the best count as well, and
+        # where words nearby count, the best by its own words may be far below.
+        if not (search.distinct or cut.spares_words or self.context):
+            worth = worth_ranking(self.n_read(search) + n_withheld, weights, self._calibration.now().scale)
         while True:
             found = self.store.candidates(
-                search.vector, search.query, n, search.where, with_buried=search.with_buried, context=self.context
+                search.vector,
+                search.query,
+                n,
+                search.where,
+                with_buried=search.with_buried,
+                context=self.context,
+                worth=worth,
             )
             candidates = self._known(found)
             if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:

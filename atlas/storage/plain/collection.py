@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.filters import matches, parse_where
-from atlas.core.hits import Candidates, QueryResult
+from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_USAGE, Marks, Usage
 from atlas.infra.bridge import run
 from atlas.infra.duck_typing import offered
@@ -167,6 +167,7 @@ class PlainCollection(Collection):
         *,
         with_buried: bool = True,
         context: Context | None = None,
+        worth: Worth | None = None,
     ) -> Candidates:
         """Return the n nearest records and the n that hold the most telling words, if the store knows words.
 

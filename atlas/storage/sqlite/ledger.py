@@ -13,8 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
@@ -102,7 +100,8 @@ class SqliteLedger:
                 "AND r.id IN (SELECT value FROM json_each(?))",
                 (collection, json.dumps(list(ids))),
             ).fetchall()
-            return {row[1]: read_record(connection, row, with_vectors=not light) for row in rows}
+            vectors = {} if light else self.vectors.of_records([row[0] for row in rows])
+            return {row[1]: read_record(row, vectors.get(row[0])) for row in rows}
 
     def scan(
         self,
@@ -125,7 +124,7 @@ class SqliteLedger:
         query = sorted_sql(collection, where, order_by, descending=descending, limit=limit, offset=offset)
         with self.database.read() as connection:
             rows = connection.execute(query.text, query.parameters).fetchall()
-            return [read_record(connection, row, with_vectors=False) for row in rows]
+            return [read_record(row) for row in rows]
 
     def _ordered(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
         with self.database.read() as connection:
@@ -178,7 +177,7 @@ class SqliteLedger:
                 "AND r.seq IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(seqs)),),
             ).fetchall()
-            return {row[0]: read_record(connection, row, with_vectors=False) for row in rows}
+            return {row[0]: read_record(row) for row in rows}
 
     def described(self, seqs: Sequence[int]) -> dict[int, Described]:
         """Return what can be filtered and sorted by of the live records of these numbers, by number."""
@@ -229,12 +228,10 @@ class SqliteLedger:
                 "ORDER BY revision LIMIT ?",
                 (collection, since, limit),
             ).fetchall()
-            seqs = np.array([row[0] for row in rows], np.int64)
-            owners, vectors = self.vectors.at(seqs)
-        starts, ends = np.searchsorted(owners, seqs, "left"), np.searchsorted(owners, seqs, "right")
+            vectors = self.vectors.of_records([row[0] for row in rows])
         return [
-            Entry(seq=seq, id=record_id, revision=revision, n_windows=n_windows, vectors=vectors[start:end])
-            for (seq, record_id, revision, n_windows), start, end in zip(rows, starts, ends, strict=True)
+            Entry(seq=seq, id=record_id, revision=revision, n_windows=n_windows, vectors=vectors[seq])
+            for seq, record_id, revision, n_windows in rows
         ]
 
     def changed_ids(self, collection: str, since: int, *, limit: int = -1) -> list[str]:

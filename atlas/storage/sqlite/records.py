@@ -307,9 +307,9 @@ LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_
 RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.content_hash, r.stored_at"
 
 
-def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vectors: bool) -> Record:
-    """Return the record of a row of `RECORD_COLUMNS` after its `seq`."""
-    seq, record_id, metadata, document, search_text, content, content_hash, stored_at = row
+def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
+    """Return the record of a row of `RECORD_COLUMNS` after its `seq`, with its vectors where they were read."""
+    _, record_id, metadata, document, search_text, content, content_hash, stored_at = row
     return Record(
         id=record_id,
         metadata=parsed(metadata),
@@ -318,7 +318,7 @@ def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vecto
         content=content,
         content_hash=content_hash,
         stored_at=stored_at,
-        vectors=read_vectors(connection, seq) if with_vectors else None,
+        vectors=vectors,
     )
 
 

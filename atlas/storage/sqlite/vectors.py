@@ -35,6 +35,13 @@ class SqliteVectors:
             ).fetchall()
             return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
 
+    def of_records(self, seqs: Sequence[int]) -> dict[int, Vectors]:
+        """Return the vectors of each record, of shape (n_windows, dim). Empty where it has none."""
+        numbers = np.array(seqs, np.int64)
+        owners, vectors = self.at(numbers)
+        starts, ends = np.searchsorted(owners, numbers, "left"), np.searchsorted(owners, numbers, "right")
+        return {seq: vectors[start:end] for seq, start, end in zip(seqs, starts, ends, strict=True)}
+
     def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
         found: dict[str, Vectors] = {}

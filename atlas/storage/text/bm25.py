@@ -21,7 +21,7 @@ from atlas.storage.records import Seqs
 K1, B = 1.2, 0.75
 """How soon repeating a word stops counting, and how much a long text is held against it. As FTS5 has them."""
 
-FIRST_SCORED = 512
+FIRST_SCORED = 2_048
 """How many records are scored before it is asked whether any other could be among the best."""
 
 
@@ -66,13 +66,13 @@ class Scores:
 
     def best(self, n: int) -> dict[int, float]:
         """Return the n highest values by record, the highest first. Equal ones in the order of their records."""
-        held = np.flatnonzero(self._bounds)
-        order = held[np.argsort(-self._bounds[held], kind="stable")]
-        values = np.zeros(0)
-        while n > 0 and len(values) < len(order) and self._bounds[order[len(values)]] >= _nth_highest(values, n):
-            n_next = max(FIRST_SCORED, 2 * n, len(values))
-            values = np.concatenate([values, self._values(order[len(values) :][:n_next])])
-        scored = order[: len(values)]
+        left, scored, values = np.flatnonzero(self._bounds), np.zeros(0, np.int64), np.zeros(0)
+        while n > 0 and len(left) and self._bounds[left].max() >= _nth_highest(values, n):
+            n_next = min(len(left), max(FIRST_SCORED, 2 * n, len(values)))
+            left = left[np.argpartition(-self._bounds[left], n_next - 1)]
+            following, left = left[:n_next], left[n_next:]
+            scored = np.concatenate([scored, following])
+            values = np.concatenate([values, self._values(following)])
         best = np.lexsort((scored, -values))[: max(n, 0)]
         return dict(zip(scored[best].tolist(), values[best].tolist(), strict=True))
 

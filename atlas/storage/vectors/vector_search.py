@@ -1,23 +1,24 @@
 """Nearest neighbours of a collection: exact in memory, or the index merged with what it has not followed yet.
 
 A small store is scanned whole in memory. In a large one the index answers, and the *tail* adds the records that changed
-after the index's last seal; a record in the tail hides what the index says of it. Before each query, memory reads what
-the ledger has added since the last one, so a record is found by every process as soon as its write was acknowledged.
+after the index's last seal; a record in the tail hides what the index says of it. A process that asks often holds a
+large one in memory too, as that answers sooner, and exactly. Before each query, memory reads what the ledger has added
+since the last one, so a record is found by every process as soon as its write was acknowledged.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
-
-from atlas.core.types import Vector, Vectors
+from atlas.core.errors import AtlasError
+from atlas.core.types import Vector
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.records import NO_TIP, Entry, Position, Seqs, Tip, mismatch
+from atlas.storage.records import Entry, Position, Seqs, Tip, mismatch
 from atlas.storage.vectors.chroma import ChromaIndex, IndexUnusable, Seal
-from atlas.storage.vectors.exact import ExactIndex
+from atlas.storage.vectors.in_memory import Found, InMemory, best, keys_and_vectors, keys_of, owner
+from atlas.storage.vectors.products import products
 
 logger = logging.getLogger(__name__)
 
@@ -29,13 +30,14 @@ RECOUNTS = 25
 """How often a collection's vectors are counted while it is written as often as the number that matters."""
 
 MAX_RESIDENT = 200_000
-"""Vectors up to which filtered queries may keep all of them in memory (300 MB at 384 dimensions). Of a collection that
-the index answers for, that is done once they have read as many from the ledger: until then, a query reads those that
+"""Vectors up to which queries may keep all of them in memory (400 MB at 384 dimensions). Of a collection that the index
+answers for, that is done once filtered queries have read as many from the ledger: until then, a query reads those that
 pass, some ten times slower, but without the seconds that it takes to read all. Beyond, only a query that much passes
 reads all of them."""
 
-Found = list[tuple[int, float]]
-"""Numbers of records with the similarity of their best window, highest first."""
+MANY_QUERIES = 8
+"""Queries of one process that the index answers before the vectors are read into memory, beside them. A command asks
+fewer."""
 
 
 class Nearest:
@@ -61,6 +63,16 @@ class Nearest:
         self._n_read = 0
         """Records whose vectors filtered queries have read from the ledger."""
 
+        self._n_asked = 0
+        """Queries that the index has answered."""
+
+        self._reading: threading.Thread | None = None
+        """Reads all vectors into memory. None before it is needed."""
+
+        self._made: InMemory | None = None
+        """What it has read, to be taken by the next query: it holds no lock, so a fork meanwhile does no harm."""
+
+        self._is_closed = threading.Event()
         self._lock = threading.RLock()
 
     def query(self, vector: Vector, k: int) -> Found:
@@ -73,12 +85,13 @@ class Nearest:
             return []
         with self._lock, self._ledger.reading():  # one state of the store: its model and its vectors
             now = self._position()
+            self._take_made()
             k = min(k, now.revision)  # there are never more records than revisions, and the index takes no huge k
-            found = self._query_index(vector, k, now) if self._exceeds(self._exact_max_rows, now) else None
-            if found is None:
-                self._refresh(self._whole, now, base=0)
-                found = self._whole.query(vector, k)
-            return found
+            if self._is_for_index(now) and (found := self._query_index(vector, k, now)) is not None:
+                self._count_asked(now)
+                return found
+            self._refresh(self._whole, now, base=0)
+            return self._whole.query(vector, k)
 
     def query_among(self, vector: Vector, k: int, seqs: Seqs) -> Found:
         """Return the k nearest of these records, exactly.
@@ -91,24 +104,29 @@ class Nearest:
         with self._lock, self._ledger.reading():
             now = self._position()
             if not self._is_worth_holding(len(seqs), now):
-                return _best(self.similarities(vector, seqs).items(), k)
+                return best(self.similarities(vector, seqs).items(), k)
             self._refresh(self._whole, now, base=0)
             return self._whole.query(vector, k, among=seqs)
 
     def similarities(self, vector: Vector, seqs: Seqs) -> dict[int, float]:
-        """Return the similarities of a few records, by number, without those that have no vector. Read from the ledger.
+        """Return the similarities of a few records, by number, without those that have no vector.
+
+        They are read from the ledger where memory does not hold all.
 
         Raises:
             EmbeddingModelMismatch: The store has been bound to another model meanwhile.
         """
         if not len(seqs):
             return {}
-        with self._ledger.reading():
-            self._position()
+        with self._lock, self._ledger.reading():
+            now = self._position()
+            if self._is_held(now):
+                self._refresh(self._whole, now, base=0)
+                return dict(self._whole.query(vector, len(seqs), among=seqs))
             owners, vectors = self._ledger.vectors.at(seqs)
         if not len(owners):
             return {}
-        return dict(_best(zip(owners.tolist(), (vectors @ vector).tolist(), strict=True), len(seqs)))
+        return dict(best(zip(owners.tolist(), products(vectors, vector).tolist(), strict=True), len(seqs)))
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
         """Bring the index up to the ledger, unless another process is at it, and return how many records it took in."""
@@ -149,8 +167,25 @@ class Nearest:
         seal = self.index.seal() if self.index else Seal()
         return self._flaw(seal, self._ledger.position(self._collection))
 
+    def hold(self) -> None:
+        """Read all vectors into memory, in turns, so that others may ask meanwhile. It ends early once this is closed.
+
+        Each turn reads one state of the store, and begins again where that is not one after the last.
+        """
+        memory, is_whole = InMemory(self._model[1]), False
+        while not (is_whole or self._is_closed.is_set()):
+            with self._ledger.reading():
+                now = self._position()
+                self._refresh(memory, now, base=0, most=BATCH)
+                is_whole = memory.seen >= now.revision
+        if is_whole:
+            self._made = memory
+
     def close(self) -> None:
-        """Let go of the index's files."""
+        """Let go of the index's files, and end what reads beside queries."""
+        self._is_closed.set()
+        if self._reading is not None:
+            self._reading.join()
         if self.index is not None and self.index.is_open:
             with self._lock, self.index.held():
                 self.index.close()
@@ -199,6 +234,43 @@ class Nearest:
         self._n_read += n_wanted
         return self._n_read > now.revision
 
+    def _is_held(self, now: Position) -> bool:
+        """Return whether memory has all vectors, but for a few that are soon read."""
+        held = self._whole
+        return held.base.ledger_id == now.ledger_id and 0 <= now.revision - held.seen <= self._exact_max_rows
+
+    def _take_made(self) -> None:
+        """Go on with what was read beside queries, and without the index, which would hold it once more."""
+        if self._made is None:
+            return
+        self._whole, self._tail, self._made = self._made, InMemory(self._model[1]), None
+        if self.index is not None:
+            with self.index.held(LOCK_SECONDS) as is_held:
+                if is_held:
+                    self.index.close()
+
+    def _is_for_index(self, now: Position) -> bool:
+        """Return whether there are so many vectors that memory does not hold, or is not to hold, all of them."""
+        if not self._exceeds(self._exact_max_rows, now):
+            return False
+        return not self._is_held(now) or self._exceeds(MAX_RESIDENT, now)
+
+    def _count_asked(self, now: Position) -> None:
+        """Have all vectors read into memory once the index has answered many queries."""
+        self._n_asked += 1
+        is_reading = self._reading is not None and self._reading.is_alive()
+        if self._n_asked < MANY_QUERIES or is_reading or self._exceeds(MAX_RESIDENT, now):
+            return
+        self._n_asked = 0
+        self._reading = threading.Thread(target=self._hold_quietly, name="atlas-vectors", daemon=True)
+        self._reading.start()
+
+    def _hold_quietly(self) -> None:
+        try:
+            self.hold()
+        except AtlasError as error:  # closed meanwhile, or damaged, which whoever asks is told
+            logger.debug("the vectors of %s could not be read into memory: %s", self._collection, error)
+
     def _query_index(self, vector: Vector, k: int, now: Position) -> Found | None:
         """Return what index and tail find together, or None where the index is of no use now."""
         if self.index is None:
@@ -215,7 +287,7 @@ class Nearest:
             if not is_held or self._flaw(seal, now) or seal.revision < self._tail.base.revision:
                 return None  # where it is held: it was deleted or made again meanwhile
             try:
-                return _best([*self._ask(self.index, seal, vector, k), *self._tail.query(vector, k)], k)
+                return best([*self._ask(self.index, seal, vector, k), *self._tail.query(vector, k)], k)
             except IndexUnusable as error:
                 logger.info("the index of %s is out of use until it is built again: %s", self._collection, error)
                 self.index.clear()
@@ -225,18 +297,21 @@ class Nearest:
         wanted = 2 * k
         while True:
             hits = index.query(vector, wanted, seal=seal)
-            owned = ((_owner(key), similarity) for key, similarity in hits)
-            found = _best(((seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)), k)
+            owned = ((owner(key), similarity) for key, similarity in hits)
+            found = best(((seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)), k)
             if len(found) == k or len(hits) < wanted:
                 return found
             wanted *= 4  # the rest were further windows of the same records, or records that changed since
 
-    def _refresh(self, memory: InMemory, now: Position, *, base: int) -> None:
+    def _refresh(self, memory: InMemory, now: Position, *, base: int, most: int | None = None) -> None:
+        """Have memory know what the ledger has added since, or the next `most` changes of it."""
         begins = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
         if not begins or not (memory.seen == base or self._is_past(memory.tip, now)):
             memory.clear(Position(now.ledger_id, base))
         while memory.seen < now.revision and (entries := self._ledger.follow(self._collection, memory.seen, BATCH)):
             memory.take(entries)
+            if most is not None and len(entries) >= most:
+                break
         memory.tip = now.tip
 
     def _follow(self, index: ChromaIndex) -> int:
@@ -269,80 +344,14 @@ class Nearest:
         return Position(now.ledger_id, entries[-1].revision if entries else at.revision, tip=now.tip), entries
 
 
-class InMemory:
-    """The vectors of the records that changed after a position."""
-
-    def __init__(self, dimension: int) -> None:
-        self.base = Position("", 0)
-        self.seen = 0
-        """The newest revision that it has read."""
-
-        self.tip = NO_TIP
-        """The newest change of the ledger when it read it."""
-
-        self._exact = ExactIndex(dimension)
-        self._windows: dict[int, int] = {}
-
-    def clear(self, base: Position) -> None:
-        """Begin again after a position."""
-        self.base, self.seen = base, base.revision
-        self._exact.clear()
-        self._windows.clear()
-
-    def take(self, entries: Sequence[Entry]) -> None:
-        """Take in changes, oldest first."""
-        for entry in entries:
-            self._exact.remove(_keys(entry.seq, self._windows.get(entry.seq, 0)))
-            self._windows[entry.seq] = len(entry.vectors)
-        live = [entry for entry in entries if len(entry.vectors)]
-        groups = [entry.seq for entry in live for _ in entry.vectors]
-        self._exact.upsert(*_keys_and_vectors(live), groups)
-        self.seen = entries[-1].revision
-
-    def covers(self, seq: int) -> bool:
-        """Return whether it knows better than the index."""
-        return seq in self._windows
-
-    def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Found:
-        """Return the k nearest records. Only of these numbers, where they are given."""
-        wanted = k
-        while True:
-            hits = self._exact.query(vector, wanted, groups=among)
-            found = _best(((_owner(key), similarity) for key, similarity in hits), k)
-            if len(found) == k or len(hits) < wanted:
-                return found
-            wanted *= 4
-
-
 def _tip(seal: Seal) -> Tip:
     return Tip(seal.change, seal.change_name)
 
 
-def _keys(seq: int, n_windows: int, first: int = 0) -> list[str]:
-    return [f"{seq}:{window}" for window in range(first, n_windows)]
-
-
-def _owner(key: str) -> int:
-    return int(key.partition(":")[0])
-
-
-def _keys_and_vectors(live: Sequence[Entry]) -> tuple[list[str], Vectors]:
-    keys = [key for entry in live for key in _keys(entry.seq, len(entry.vectors))]
-    return keys, np.concatenate([entry.vectors for entry in live]) if live else np.zeros((0, 1), np.float32)
-
-
 def _hand_over(index: ChromaIndex, entries: Sequence[Entry]) -> None:
-    gone = [key for entry in entries for key in _keys(entry.seq, entry.n_windows, len(entry.vectors))]
-    keys, vectors = _keys_and_vectors([entry for entry in entries if len(entry.vectors)])
+    gone = [key for entry in entries for key in keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
+    keys, vectors = keys_and_vectors([entry for entry in entries if len(entry.vectors)])
     if gone:
         index.remove(gone)
     if keys:
         index.upsert(keys, vectors)
-
-
-def _best(hits: Iterable[tuple[int, float]], k: int) -> Found:
-    """Return each record once, by its best window, the k highest first."""
-    best: dict[int, float] = {}
-    for seq, similarity in hits:
-        best[seq] = max(similarity, best.get(seq, -2.0))
-    return sorted(best.items(), key=lambda item: -item[1])[:k]

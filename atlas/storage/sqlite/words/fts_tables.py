@@ -88,22 +88,24 @@ def word_table(connection: sqlite3.Connection, collection: str) -> str | None:
 
 def make_word_table(connection: sqlite3.Connection, collection: str) -> None:
     """Give a collection its table, with the words of the records that it has, unless it has one."""
-    if word_table(connection, collection):
-        return
-    cursor = connection.execute("INSERT INTO word_tables (collection) VALUES (?)", (collection,))
-    table, quoted = f"words_{cursor.lastrowid}", "'" + collection.replace("'", "''") + "'"
-    _drop(connection, table)
-    for statement in _TABLE:
-        connection.execute(statement.format(key=cursor.lastrowid, collection=quoted))
-    connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+    if not word_table(connection, collection):
+        make_word_table_anew(connection, collection)
 
 
 def make_word_table_anew(connection: sqlite3.Connection, collection: str) -> None:
-    """Build a collection's table from its records, whatever is left of the one that it has."""
-    if table := word_table(connection, collection):
-        _drop(connection, table)
-    connection.execute("DELETE FROM word_tables WHERE collection = ?", (collection,))
-    make_word_table(connection, collection)
+    """Build a collection's table from its records, whatever is left of the one that it has.
+
+    It gets a name of its own: other processes may hold what they have read of the one before.
+    """
+    key = connection.execute("SELECT 1 + coalesce(max(key), 0) FROM word_tables").fetchone()[0]
+    if held := word_table(connection, collection):
+        _drop(connection, held)
+    connection.execute("INSERT OR REPLACE INTO word_tables VALUES (?, ?)", (key, collection))
+    table, quoted = f"words_{key}", "'" + collection.replace("'", "''") + "'"
+    _drop(connection, table)
+    for statement in _TABLE:
+        connection.execute(statement.format(key=key, collection=quoted))
+    connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 
 
 def is_scattered(connection: sqlite3.Connection, collection: str) -> bool:

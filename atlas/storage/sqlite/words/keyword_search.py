@@ -17,18 +17,17 @@ import numpy as np
 from atlas.core.words import FUNCTION_WORDS
 from atlas.storage.records import NO_TIP, SMALL, Matches, Position, Scope
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.meta import has_change, read_ledger_id, read_revision, read_tip
+from atlas.storage.sqlite.meta import has_change, read_position
 from atlas.storage.sqlite.words.fts_tables import (
     FIELD_WEIGHTS,
     Totals,
     is_scattered,
     is_token,
     merge_parts,
-    read_lengths,
-    read_postings,
     read_totals,
     word_table,
 )
+from atlas.storage.sqlite.words.held_words import HeldWords, WordTable
 from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
 from atlas.storage.text.bm25 import K1, Postings, Scores
 from atlas.storage.text.stemming import stem
@@ -81,6 +80,8 @@ class SqliteWords:
         self._tip = NO_TIP
         """The newest change when counts were last kept."""
 
+        self._held = HeldWords()
+
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
@@ -93,14 +94,15 @@ class SqliteWords:
         """
         terms = [*query_terms(text), *(typed_terms(text) if as_typed else [])]
         with self._database.read() as connection:
-            table = word_table(connection, collection) if terms else None
-            if table is None or not (totals := read_totals(connection, table)).n_records:
+            name = word_table(connection, collection) if terms else None
+            if name is None or not (totals := read_totals(connection, name)).n_records:
                 return Matches(values={}, information=0.0)
             if as_typed and (quoted := phrases(text)):
-                scope = _holding(connection, table, quoted, scope)
-            counts = self._counted(connection, table, terms)
-            searched = _searched(connection, table, counts, totals.n_records)
-            values = _values(connection, table, list(searched), totals, scope, n, also)
+                scope = _holding(connection, name, quoted, scope)
+            table = WordTable(connection, name, collection, read_position(connection, collection))
+            counts = self._counted(table, terms)
+            searched = _searched(connection, name, counts, totals.n_records)
+            values = self._values(table, list(searched), totals, scope, n, also)
         rarest = 0 if totals.n_records >= FEW_RECORDS else 1
         missing = [term for term, n_holding in counts.items() if not n_holding and not term.is_composed]
         weights = [
@@ -118,30 +120,57 @@ class SqliteWords:
             with self._database.write() as connection:
                 merge_parts(connection, name)
 
-    def _counted(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
+    def _values(
+        self,
+        table: WordTable,
+        terms: Sequence[Term],
+        totals: Totals,
+        scope: Scope,
+        n: int,
+        also: Sequence[int],
+    ) -> dict[int, float]:
+        """Return the BM25 values of the n best records, the best first, and of those of `also` that hold any term."""
+        is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
+        n_records = totals.n_records
+        words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
+        read = self._held.postings(table, words)
+        postings = [
+            (one, _weight(len(one.seqs), n_records) * _share(Term(word), n_records)) for word, one in read.items()
+        ]
+        others = [term for term in terms if is_narrow or term.is_prefix or term.text not in read]
+        given = _other_values(table.connection, table.name, others, scope, n_records) if others else {}
+        scores = Scores(
+            [_within(one, scope) for one, _ in postings],
+            [weight for _, weight in postings],
+            given,
+            lambda seqs: self._held.lengths(table, seqs) / totals.mean_length,
+        )
+        return scores.best(n) | scores.of(np.array(also, np.int64))
+
+    def _counted(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
         """Return how many records hold each term that is looked for.
 
         Of one that more than `COMMON` hold, at least so many.
 
         Each write changes the words of one record, so a count is about right for some writes after it was made.
         """
-        counts = self._counts_of(connection, table, [term for term in terms if not _is_pair(term)])
+        counts = self._counts_of(table, [term for term in terms if not _is_pair(term)])
         common = {term.text for term, held in counts.items() if held > COMMON and not term.is_prefix}
         pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]
-        counts |= self._counts_of(connection, table, pairs)
+        counts |= self._counts_of(table, pairs)
         return {term: counts[term] for term in terms if term in counts}
 
-    def _counts_of(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
-        now = _position(connection)
-        if now.tip != self._tip and not has_change(connection, self._tip):
+    def _counts_of(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
+        now = table.at
+        if now.tip != self._tip and not has_change(table.connection, self._tip):
             self._counts = {}  # a copy of the file was put back, and they are of what came after it
         self._tip = now.tip
-        kept = {term: self._counts.get((table, term)) for term in terms}
+        kept = {term: self._counts.get((table.name, term)) for term in terms}
         counts = {term: count[0] for term, count in kept.items() if count and _still_holds(count[0], count[1], now)}
-        counted = _counts(connection, table, [term for term in terms if term not in counts], 2 * COMMON)
+        counted = _counts(table.connection, table.name, [term for term in terms if term not in counts], 2 * COMMON)
         if len(self._counts) > MAX_COUNTS:
             self._counts = {}
-        self._counts |= {(table, term): (held, now) for term, held in counted.items()}
+        self._counts |= {(table.name, term): (held, now) for term, held in counted.items()}
         return counts | counted
 
 
@@ -152,10 +181,6 @@ def _still_holds(held: int, then: Position, now: Position) -> bool:
     """
     most_off = max(DRIFT * held, held - COMMON - 1)
     return then.ledger_id == now.ledger_id and abs(now.revision - then.revision) <= most_off
-
-
-def _position(connection: sqlite3.Connection) -> Position:
-    return Position(read_ledger_id(connection), read_revision(connection), tip=read_tip(connection))
 
 
 def _searched(
@@ -175,32 +200,6 @@ def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
     ordered = sorted(counts.items(), key=lambda item: item[1])[:MAX_SEARCHED]
     n_postings = np.cumsum([n for _, n in ordered])
     return dict(ordered[: max(FEWEST, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
-
-
-def _values(
-    connection: sqlite3.Connection,
-    table: str,
-    terms: Sequence[Term],
-    totals: Totals,
-    scope: Scope,
-    n: int,
-    also: Sequence[int],
-) -> dict[int, float]:
-    """Return the BM25 values of the n best records, the best first, and of those of `also` that hold any term."""
-    is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
-    n_records = totals.n_records
-    words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
-    read = read_postings(connection, table, words)
-    postings = [(one, _weight(len(one.seqs), n_records) * _share(Term(word), n_records)) for word, one in read.items()]
-    others = [term for term in terms if is_narrow or term.is_prefix or term.text not in read]
-    given = _other_values(connection, table, others, scope, n_records) if others else {}
-    scores = Scores(
-        [_within(one, scope) for one, _ in postings],
-        [weight for _, weight in postings],
-        given,
-        lambda seqs: read_lengths(connection, table, seqs) / totals.mean_length,
-    )
-    return scores.best(n) | scores.of(np.array(also, np.int64))
 
 
 def _holding(connection: sqlite3.Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:

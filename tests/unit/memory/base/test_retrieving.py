@@ -7,8 +7,10 @@ import random
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.operations import Marks
 from atlas.core.settings import RankingWeights
 from atlas.memory.base.ranking import explain
+from atlas.storage.ledger_collection import LedgerCollection
 from atlas.testing import HashEmbedder, ScriptedReranker
 from tests.support.memories import attempt, memory_over
 
@@ -253,3 +255,35 @@ def test_the_passage_that_made_a_long_text_be_found_is_told(tmp_path):
         assert memory.passage(short, "cancel") is None
         with pytest.raises(NotFound):
             memory.passage("unknown", "cancel")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_candidates_that_are_not_read_change_no_answer(stored, seed):
+    draw = random.Random(seed)
+    fill(stored, 150, seed)
+    ids = stored.collection.ids()
+    for record_id in draw.sample(ids, 20):
+        stored.collection.record_use(record_id, draw.random() < 0.5)
+    stored.collection.mark({i: Marks(pinned=draw.random() < 0.5, buried=draw.random() < 0.3) for i in ids[:40]})
+    whole = stored.ranked_with(lambda: stored.weights, store=WholeCandidates(stored.collection))
+    for _ in range(12):
+        query = " ".join(draw.choices([*WORDS, "zzz"], k=draw.randint(1, 6)))
+        asked = {
+            "threshold": draw.choice([None, 0.0, 0.3]),
+            "diversity": draw.choice([0.0, 0.0, 0.3]),
+            "where": draw.choice([None, {"outcome": "succeeded"}]),
+            "with_buried": draw.random() < 0.5,
+            "distinct": draw.random() < 0.2,
+        }
+        k = draw.choice([1, 4, 10])
+        assert stored.retrieve(query, k, **asked) == whole.retrieve(query, k, **asked)
+
+
+class WholeCandidates(LedgerCollection):
+    """A collection that reads every candidate."""
+
+    def __init__(self, collection: LedgerCollection) -> None:
+        super().__init__(collection.parts)
+
+    def candidates(self, *args, worth=None, **options):
+        return super().candidates(*args, **options)

@@ -11,6 +11,7 @@ from atlas.core.errors import StoreDamaged
 from atlas.storage.sqlite.words import fts_tables
 from atlas.storage.sqlite.words import keyword_search as words
 from atlas.storage.sqlite.words.fts_tables import read_lengths, read_postings, read_totals, word_table
+from atlas.storage.sqlite.words.held_words import WordTable
 from atlas.storage.text import bm25 as scoring
 from atlas.storage.text.analyzer import query_terms
 from atlas.storage.text.bm25 import Postings, Scores
@@ -43,7 +44,8 @@ def by_fts(ledger, query: str) -> dict[int, float]:
     """What FTS5 says of each record, of all the terms that are searched for."""
     with ledger.database.read() as connection:
         table = word_table(connection, THINGS)
-        counts = ledger.words._counted(connection, table, query_terms(query))
+        at = WordTable(connection, table, THINGS, ledger.position(THINGS))
+        counts = ledger.words._counted(at, query_terms(query))
         terms = words._searched(connection, table, counts, read_totals(connection, table).n_records)
         rows = connection.execute(
             f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?", (words._any_of(list(terms)),)

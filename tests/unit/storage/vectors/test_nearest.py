@@ -7,6 +7,7 @@ import pytest
 from atlas.core.errors import EmbeddingModelMismatch
 from atlas.storage.reembed import reembed
 from atlas.storage.vectors.chroma import Seal
+from atlas.storage.vectors.vector_search import MANY_QUERIES
 from atlas.testing import HashEmbedder
 from tests.support.storage.ledgers import THINGS, vector_of
 
@@ -82,3 +83,33 @@ def test_the_first_filtered_queries_of_a_large_store_read_no_more_than_passes(op
     assert found[0] == found[1] == found[2]
     opened.add("z", n=1)
     assert things.query(vector_of("z"), 1, {"n": 1}).ids == ["z"]
+
+
+def test_a_process_that_asks_often_holds_the_vectors_and_sees_what_others_write(open_store):
+    opened, other = open_store(exact_max_rows=5, index_lag_rows=1), open_store(exact_max_rows=5, index_lag_rows=1)
+    opened.add(*"abcdefghijkl")
+    things, nearest = opened.store.collection(THINGS), opened.store.collection(THINGS).parts.nearest
+    answers = [opened.nearest("a", 3) for _ in range(MANY_QUERIES - 1)]
+    assert nearest._reading is None
+    answers.append(opened.nearest("a", 3))
+    nearest._reading.join()
+    answers.append(opened.nearest("a", 3))
+    assert nearest._whole.seen == 12
+    assert not nearest.index.is_open
+    assert all(answer == answers[0] for answer in answers)
+    other.add("new")
+    other.edit("a", "another text")
+    other.delete("b")
+    assert opened.nearest("new") == ["new"]
+    assert "b" not in opened.nearest("b", 11)
+    assert things.query(vector_of("another text"), 1).ids == ["a"]
+
+
+def test_a_store_that_is_closed_ends_what_reads_beside_queries(open_store):
+    opened = open_store(exact_max_rows=5, index_lag_rows=1)
+    opened.add(*"abcdefghijkl")
+    nearest = opened.store.collection(THINGS).parts.nearest
+    for _ in range(MANY_QUERIES):
+        opened.nearest("a")
+    opened.store.close()
+    assert not nearest._reading.is_alive()
