@@ -20,10 +20,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-slow check format bench lock clean browser
+.PHONY: help run test test-slow check format bench screenshots lock clean browser
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:8501 (ATLAS_PORT changes the port)
 	@echo "==> opening the store"
@@ -53,6 +53,9 @@ format: $(VENV)/.dev ## format, and mend what the linter can mend
 
 bench: $(VENV)/.dev ## measure speed and recall (takes minutes; by hand, not in CI)
 	@$(BIN)/python -m benchmarks
+
+screenshots: $(VENV)/.dev browser ## take the pictures of README and docs again, of the sample data
+	@HF_HUB_OFFLINE=1 $(BIN)/python -m tests.support.browser.screenshots
 
 lock: ## renew constraints.txt from the ranges in pyproject.toml; torch stays
 	$(REFUSE_OLD_PYTHON)

@@ -1,0 +1,90 @@
+"""The pictures of README and docs, taken of the sample data in a real browser: `make screenshots`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.browser.page import REST, settle
+from tests.support.browser.server import dashboard, run_atlas
+from tests.support.repository import REPOSITORY
+
+PICTURES = REPOSITORY / "docs" / "pictures"
+QUESTION = "ask?ask_text=A customer wants to cancel a flight and asks for the money back"
+
+PAGES = {
+    "overview": "",
+    "map": "map",
+    "experiences": "experiences",
+    "concepts": "concepts",
+    "strategies": "strategies",
+    "journal": "journal",
+    "ask": QUESTION,
+    "evaluation": "evaluation",
+    "curate": "curate",
+    "history": "history",
+    "settings": "settings",
+}
+"""The address of each page, by the name of its picture."""
+
+IN_DARK = ("map",)
+"""Pages that are shown in the dark theme as well."""
+
+SIZE = {"width": 1440, "height": 900}
+PATIENCE = 120_000
+"""Milliseconds that a page may take to come to rest."""
+
+
+def main() -> int:
+    """Take all pictures, and return the exit code."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("expected Chromium on this machine; install it: apt-get install chromium", file=sys.stderr)
+        return 1
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
+        store = Path(directory) / "sample"
+        run_atlas(store, "init", "--sample", str(REPOSITORY / "sample_data"))
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        with dashboard(store) as address:
+            take_all(browser, address)
+        browser.close()
+    return 0
+
+
+def take_all(browser: Browser, address: str) -> None:
+    """Take the picture of every page."""
+    for theme in ("light", "dark"):
+        page = _tab(browser, theme)
+        for name, path in PAGES.items():
+            if theme == "light":
+                _take(page, f"{address}/{path}", name)
+            elif name in IN_DARK:
+                _take(page, f"{address}/{path}", f"{name}-dark")
+        page.context.close()
+
+
+def _tab(browser: Browser, theme: str) -> Page:
+    context = browser.new_context(viewport=SIZE, color_scheme="dark" if theme == "dark" else "light")
+    context.set_default_timeout(PATIENCE)
+    context.add_init_script(REST)
+    return context.new_page()
+
+
+def _take(page: Page, address: str, name: str) -> None:
+    page.goto(address)
+    page.get_by_role("heading").first.wait_for()
+    settle(page)
+    if name.startswith("map"):  # it is laid out in a process of its own
+        page.wait_for_function("() => globalThis.atlasMap?.look().view.scale > 0")
+        settle(page)
+    page.screenshot(path=PICTURES / f"{name}.png")
+    print(f"wrote {(PICTURES / name).relative_to(REPOSITORY)}.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
