@@ -39,12 +39,11 @@ PATIENCE = 120_000
 """Milliseconds that a page may take to come to rest."""
 
 
-def main() -> int:
-    """Take all pictures, and return the exit code."""
+def main() -> None:
+    """Take all pictures."""
     chromium = shutil.which("chromium")
     if chromium is None:
-        print("expected Chromium on this machine; install it: apt-get install chromium", file=sys.stderr)
-        return 1
+        sys.exit("expected Chromium on this machine; install it: apt-get install chromium")
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
         store = Path(directory) / "sample"
@@ -53,7 +52,6 @@ def main() -> int:
         with dashboard(store) as address:
             take_all(browser, address)
         browser.close()
-    return 0
 
 
 def take_all(browser: Browser, address: str) -> None:
@@ -83,8 +81,7 @@ def _take(page: Page, address: str, name: str) -> None:
         page.wait_for_function("() => globalThis.atlasMap?.look().view.scale > 0")
         settle(page)
     page.screenshot(path=PICTURES / f"{name}.png")
-    print(f"wrote {(PICTURES / name).relative_to(REPOSITORY)}.png")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
