@@ -38,8 +38,11 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
         if isinstance(embedder, SentenceTransformerEmbedder):
             embedder.prepare(_announce_step)
         if options.sample and is_new(memory) and not memory.storage.read_only:
-            n_added = load_sample(memory, options.sample, settings).added
-            print(f"added {n_added} experiences of sample data; the overview removes them with one click")
+            loaded = load_sample(memory, options.sample, settings)
+            print(
+                f"added {loaded.added} records of sample data, {loaded.added_attempts} of them experiences; "
+                "the overview removes them with one click"
+            )
         model = memory.storage.model
         print(
             f"{memory.storage.path}: {len(memory.experience)} experiences, "

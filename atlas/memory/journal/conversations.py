@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
 from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
-from atlas.core.types import new_id
+from atlas.core.types import Turn
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest, place_after_all
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.records import Entry, columns
+from atlas.memory.base.records import Entry, columns, filterable
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded_content, stored_instant
@@ -31,17 +30,6 @@ SAID_AT = "said_at"
 """Key of when a turn was said. `created_at` is where it stands, never before an earlier turn."""
 
 TITLE_CHARACTERS = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """A thing that somebody said, and the agent's answer."""
-
-    id: str = field(default_factory=new_id)
-    conversation: str
-    user_text: str
-    response: str
-    created_at: datetime
 
 
 class Conversations(Memory[Turn]):
@@ -100,6 +88,19 @@ class Conversations(Memory[Turn]):
 
     aadd = twin(add)
 
+    def add_turns(self, turns: Sequence[Turn]) -> list[str]:
+        """Keep whole turns at their own times, as one operation. Return the ids of those that were not there before.
+
+        Raises:
+            InvalidInput: One of them has a text that cannot be kept.
+        """
+        entries = [_to_entry(turn) for turn in turns]
+        for entry in entries:
+            entry.metadata["created_at"] = entry.metadata[SAID_AT]
+        return self._store.add_unknown(*columns(entries, self._store, self.embedder, {}))
+
+    aadd_turns = twin(add_turns)
+
     def window(self, conversation: str = MAIN) -> list[Turn]:
         """Return what an agent should be reminded of: the last turns, as long as they are recent, the oldest first.
 
@@ -143,7 +144,8 @@ def _to_entry(turn: Turn) -> Entry:
         "title": " ".join((turn.user_text or turn.response).split())[:TITLE_CHARACTERS],
         "conversation": turn.conversation,
         SAID_AT: turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
-        "content": dump(said),
+        **filterable(turn.metadata),
+        "content": dump(said | ({"metadata": dict(turn.metadata)} if turn.metadata else {})),
     }
     return Entry(turn.id, "\n".join(text for text in (turn.user_text, turn.response) if text.strip()), metadata)
 
