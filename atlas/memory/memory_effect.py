@@ -1,4 +1,4 @@
-"""Whether memory helps: how attempts at a task went that used memories, against those at the same task that did not."""
+"""The effect of memory: how attempts at a task went that used memories, against those at the same task that did not."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MemoryEffect:
     """
 
     tasks: tuple[TaskEffect, ...]
-    """Those with both kinds of attempts, the largest gain first."""
+    """Tasks with both kinds of attempts, the largest gain first."""
 
     n_only_used: int = 0
     """Tasks all of whose judged attempts used memories: there is nothing to compare them with."""
@@ -116,14 +116,12 @@ def memory_effect(
     no others is left out, as nobody can say whether it used any.
 
     Args:
-        memories: All that may have been used. Somebody else's do not say when their records were written.
+        memories: Every memory of the system. Somebody else's do not say when their records were written.
         used_by: What each attempt used, by the attempt's own id.
     """
-    task_ids = {one.task_id for one in linked(experience, list(used_by)).values()} - {""}
-    if not task_ids:
+    if not used_by:
         return MemoryEffect(tasks=())
-    where = _among("task_id", task_ids)
-    found = [one for one in attempts(experience, where) if one.outcome != "unknown"]
+    found, where = _at_tasks(experience, used_by)
     known = _Known.of(experience, memories, {used for one in found for used in used_by.get(one.trajectory_id, ())})
     ended_at = experience.column("created_at", where)
     own = experience.column("trajectory_id", where)
@@ -137,9 +135,23 @@ def memory_effect(
     return effect_among(judged)
 
 
+def _at_tasks(
+    experience: ChromaExperienceMemory, used_by: Collection[str]
+) -> tuple[list[Attempt], dict[str, object] | None]:
+    """Return the judged attempts at tasks that some attempt used memories for, and the filter they were found by."""
+    if len(used_by) > MANY:
+        where, every = None, attempts(experience)
+        task_ids = {one.task_id for one in every if one.trajectory_id in used_by}
+    else:
+        task_ids = {one.task_id for one in linked(experience, list(used_by)).values()}
+        where = _among("task_id", task_ids)
+        every = attempts(experience, where)
+    return [one for one in every if one.task_id in task_ids and one.outcome != "unknown"], where
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of memories that were used."""
+    """The times and origins of memories that were used, as far as they are known."""
 
     written_at: Mapping[Used, str]
     made_from: Mapping[Used, str]

@@ -40,7 +40,7 @@ def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboar
     assert any("1 of these are **sample data**" in element.value for element in app.markdown)
     app.button(key="overview_remove_sample").click().run()
     assert app.metric[0].value == "1"
-    assert any(element.value == "Removed the sample data, 1 experience" for element in app.text)
+    assert any(element.value == "Removed the sample data, 1 record" for element in app.text)
     app.button(key="act_undo").click().run()
     assert app.metric[0].value == "2"
 
