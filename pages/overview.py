@@ -58,8 +58,9 @@ def draw_others(view: Overview) -> None:
 def draw_sample(memory: MemorySystem, view: Overview) -> None:
     """Draw that these are sample data, and the button that removes them."""
     with st.container(horizontal=True, border=True, vertical_alignment="center"):
-        words = "These are" if view.n_sample == view.rate.n else f"{view.n_sample:,} of these are"
-        st.markdown(f"{words} **sample data**, made up for a first look.")
+        n_others = view.rate.n - view.n_sample
+        share = f": {view.n_sample:,} of {view.rate.n:,} experiences" if n_others else ""
+        st.markdown(f"This is **sample data**, made up for a first look{share}.")
         st.button(
             "Remove them",
             key="overview_remove_sample",

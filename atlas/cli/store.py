@@ -14,6 +14,7 @@ from atlas.importers.sample import is_new, load_sample
 from atlas.memory.open import open_storage, reembed_store
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
+from atlas.views.overview.effect import effect_sentence
 from atlas.views.shared.wording import counted
 
 
@@ -72,6 +73,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         for key in ("outcome", "source"):
             for value, count in memory.experience.values(key).items():
                 print(f"  {key:14} {safe(str(value))}: {count}")
+        print(f"does it help?    {effect_sentence(memory.memory_effect())}")
     return 0
 
 

@@ -9,10 +9,9 @@ from atlas.memory.strategy_effects import Tries
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted, percent
 
-NOT_CAUSED = (
-    "It compares attempts at the same task that used memories with attempts that used none. They are not randomised "
-    "trials: a task may have gone better for another reason as well."
-)
+COMPARED = "Tasks that were attempted both with memory and without, by which success rate is higher:"
+
+NOT_CAUSED = "These are not randomised trials. A task may have gone better for another reason."
 
 HOW_TO_RECORD = (
     "To measure it, record which memories an attempt used: call memory.query or memory.build_context before the task "
@@ -42,10 +41,10 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectView:
-    """Whether memory helps, in words of our own."""
+    """The effect of memory, in words of our own."""
 
     better: str
-    """`11 of 18 tasks`, or a dash where no task can be compared."""
+    """`11 of 18`, tasks that went better, or a dash where no task can be compared."""
 
     interval: str
     """The 95 % interval of that, in tasks, or empty where there is none."""
@@ -54,7 +53,7 @@ class EffectView:
     alike: str
     n_tasks: int
     advice: str
-    """What to record, where there are too few tasks."""
+    """Advice on what to record, or empty where there are enough tasks."""
 
     rows: tuple[TaskRow, ...]
     """The largest gain first."""
@@ -69,8 +68,8 @@ def effect_view(memory: MemorySystem) -> EffectView:
     return EffectView(
         better=better_text(found),
         interval=interval_text(found),
-        worse=counted(found.n_hurt, "task"),
-        alike=counted(found.n_tasks - found.n_helped - found.n_hurt, "task"),
+        worse=f"{found.n_hurt:,}",
+        alike=f"{found.n_tasks - found.n_helped - found.n_hurt:,}",
         n_tasks=found.n_tasks,
         advice=advice(found),
         rows=tuple(rows),
@@ -78,8 +77,8 @@ def effect_view(memory: MemorySystem) -> EffectView:
 
 
 def better_text(found: MemoryEffect) -> str:
-    """Return `11 of 18 tasks`, or a dash where no task can be compared."""
-    return f"{found.n_helped:,} of {counted(found.n_tasks, 'task')}" if found.n_tasks else "–"
+    """Return `11 of 18`, tasks that went better, or a dash where no task can be compared."""
+    return f"{found.n_helped:,} of {found.n_tasks:,}" if found.n_tasks else "–"
 
 
 def interval_text(found: MemoryEffect) -> str:
@@ -88,6 +87,16 @@ def interval_text(found: MemoryEffect) -> str:
         return ""
     low, high = (round(end * found.n_tasks) for end in (found.helped.interval.low, found.helped.interval.high))
     return f"95 % interval: {low:,}–{high:,} tasks"
+
+
+def effect_sentence(found: MemoryEffect) -> str:
+    """Return the figure in one sentence, as the command line prints it."""
+    if not found.n_tasks:
+        return advice(found)
+    interval = f" ({interval_text(found)})" if interval_text(found) else ""
+    worse = f"{found.n_hurt:,} went worse"
+    compared = f"{better_text(found)} tasks went better with memory than without{interval}, {worse}."
+    return " ".join(part for part in (compared, advice(found)) if part)
 
 
 def advice(found: MemoryEffect) -> str:

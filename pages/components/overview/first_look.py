@@ -11,11 +11,12 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.curate.health import Health
-from atlas.views.overview.effect import NOT_CAUSED, EffectView, TaskRow, effect_view
+from atlas.views.overview.effect import COMPARED, NOT_CAUSED, EffectView, TaskRow, effect_view
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
+from atlas.views.shared.wording import counted
 from pages.components.lists.record_table import clicked_row
-from pages.components.overview.parts import COUNT, INTERVAL, OPENED, SHARE, draw_domains, go_from_click
+from pages.components.overview.parts import OPENED, RATE_COLUMNS, draw_domains, go_from_click
 from pages.components.shared.snapshot import store_state
 
 NAME = "ATLAS memory"
@@ -54,32 +55,39 @@ def draw_steps() -> None:
 def draw_answers(memory: MemorySystem, found: Health) -> None:
     """Draw whether memory helps, and beside it what goes badly."""
     helps, badly = st.columns(2, gap="medium")
+    effect = _effect(store_state(memory), all_uses_seen(memory), _memory=memory)
     with helps:
         st.subheader("Does memory help?", anchor=False)
-        draw_effect(_effect(store_state(memory), all_uses_seen(memory), _memory=memory))
+        draw_effect(effect)
     with badly:
-        st.subheader("What goes badly?", anchor=False)
+        st.subheader("What is the agent bad at?", anchor=False)
         if found.domains:
             draw_domains(found)
         else:
             draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
+    if effect.rows:
+        with st.expander(f"The {counted(effect.n_tasks, 'task')} behind these figures", icon=":material/table_rows:"):
+            _draw_tasks(effect.rows)
 
 
 def draw_effect(view: EffectView) -> None:
-    """Draw at how many tasks attempts went better with memories, and behind it the tasks."""
+    """Draw at how many tasks attempts went better with memories."""
     if view.n_tasks:
-        better, worse, alike = st.columns([4, 3, 3])
-        better.metric(
-            "Went better with memory", view.better, delta=view.interval or None, delta_color="off", delta_arrow="off"
-        )
-        worse.metric("Went worse", view.worse)
-        alike.metric("No difference", view.alike)
+        st.caption(COMPARED)
+        with st.container(horizontal=True, gap="large"):
+            st.metric(
+                "Went better with memory",
+                view.better,
+                delta=view.interval or None,
+                delta_color="off",
+                delta_arrow="off",
+                width="content",
+            )
+            st.metric("Went worse", view.worse, width="content")
+            st.metric("No difference", view.alike, width="content")
         st.caption(NOT_CAUSED)
     if view.advice:
         st.info(view.advice, icon=":material/lightbulb:")
-    if view.rows:
-        with st.expander(f"The tasks behind these figures ({view.n_tasks:,})", icon=":material/table_rows:"):
-            _draw_tasks(view.rows)
 
 
 def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
@@ -88,8 +96,7 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
         st.caption("No task has failed after being tried more than once.")
         return
     st.caption("Success rate by task, lowest first. Click a row to see its attempts. Domains follow with the map.")
-    columns = {"name": st.column_config.TextColumn("Task"), "n": COUNT("n"),
-               "percent_succeeded": SHARE, "interval": INTERVAL}  # fmt: skip
+    columns = {"name": st.column_config.TextColumn("Task", width="medium"), **RATE_COLUMNS}
     ids = tuple(task.experience_id for task in tasks)
     _draw_rows([asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks that go worst")
 

@@ -24,9 +24,10 @@ DOMAINS_SHOWN = 5
 ROW_PIXELS = 35
 GO_TO, OPENED = "overview_go_to", "overview_domain_opened"
 
-COUNT = partial(st.column_config.NumberColumn, format="localized", width=55)
+COUNT = partial(st.column_config.NumberColumn, format="localized", width=70)
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
 INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
+RATE_COLUMNS = {"percent_succeeded": SHARE, "interval": INTERVAL, "n": COUNT("Attempts")}
 RATED_COLUMNS = {
     "title": st.column_config.TextColumn("Situation", width=155),
     "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
@@ -139,10 +140,8 @@ def draw_domains(found: Health) -> None:
     numbers = tuple(row.number for row in shown)
     key = f"overview_domains_{hash(numbers)}_{st.session_state.get(OPENED, 0)}"
     columns = {
-        "name": st.column_config.TextColumn("Domain", width="medium"),
-        "n": COUNT("n"),
-        "percent_succeeded": SHARE,
-        "interval": INTERVAL,
+        "name": st.column_config.TextColumn("Domain", width=180),
+        **RATE_COLUMNS,
     }
     st.dataframe(
         [asdict(row) for row in shown],
@@ -186,9 +185,7 @@ def draw_sources(groups: Groups) -> None:
     st.subheader("By source", anchor=False)
     columns = {
         "name": st.column_config.TextColumn("Source", width=120),
-        "n": COUNT("n"),
-        "percent_succeeded": SHARE,
-        "interval": INTERVAL,
+        **RATE_COLUMNS,
     }
     lines = [asdict(group) for group in groups.shown]
     st.dataframe(lines, column_config=columns, hide_index=True, alt="Success by source")
