@@ -104,13 +104,10 @@ def advice(found: MemoryEffect) -> str:
     if found.is_enough:
         return ""
     if not found.n_tasks and not found.n_only_used:
-        known = "No attempt has recorded a memory that it used."
-    else:
-        known = (
-            f"{counted(found.n_tasks, 'task')} can be compared so far; {ENOUGH_TASKS} are needed. "
-            f"{counted(found.n_only_used, 'more task')} had attempts with memories only."
-        )
-    return f"{known} {HOW_TO_RECORD}"
+        return f"No attempt has recorded a memory that it used. {HOW_TO_RECORD}"
+    lonely = f" {counted(found.n_only_used, 'more task')} had attempts with memory only." if found.n_only_used else ""
+    so_far = f"{counted(found.n_tasks, 'task')} can be compared so far, and {ENOUGH_TASKS} are needed."
+    return f"{so_far}{lonely} {HOW_TO_RECORD}"
 
 
 def _latest(memory: MemorySystem, task_ids: list[str]) -> dict[str, str]:

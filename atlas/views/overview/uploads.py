@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from atlas.importers.run import ImportReport, import_paths
+from atlas.importers.run import ImportReport, Rejection, import_paths
 from atlas.importers.sink import MemorySink
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.done import Done
@@ -34,7 +34,12 @@ def import_uploads(memory: MemorySystem, files: Mapping[str, bytes]) -> Imported
             path.write_bytes(content)
         report = import_paths(sink, paths, settings=memory.storage.settings)
     done = Done(sink.operation_id, _sentence(report)) if report.added and sink.operation_id else None
-    return Imported(done, tuple(f"{one.path.name}, row {one.row}: {one.reason}" for one in report.rejections))
+    return Imported(done, tuple(_refusal(one) for one in report.rejections))
+
+
+def _refusal(one: Rejection) -> str:
+    row = f", row {one.row}" if one.row else ""
+    return f"{one.path.name}{row}: {one.reason}"
 
 
 def _sentence(report: ImportReport) -> str:
