@@ -56,6 +56,7 @@ def _draw_import(memory: MemorySystem) -> None:
 
 
 def _import(memory: MemorySystem, files: dict[str, bytes]) -> None:
+    _forget_refused()
     with announcing_problems():
         imported = import_uploads(memory, files)
         if imported.done:
@@ -65,10 +66,16 @@ def _import(memory: MemorySystem, files: dict[str, bytes]) -> None:
 
 
 def draw_refused() -> None:
-    """Draw what the last import refused, and why, once."""
-    imported: Imported | None = st.session_state.pop(_REFUSED, None)
+    """Draw what the last import refused, and why, until it is put away."""
+    imported: Imported | None = st.session_state.get(_REFUSED)
     if imported is None:
         return
-    st.warning("Some of it was not imported:", icon=":material/warning:")
-    for problem in imported.problems:
-        st.text(problem)
+    with st.container(border=True):
+        st.badge("Some of it was not imported", icon=":material/warning:", color="orange")
+        for problem in imported.problems:
+            st.text(problem)
+        st.button("Close", key="overview_refused_close", on_click=_forget_refused)
+
+
+def _forget_refused() -> None:
+    st.session_state.pop(_REFUSED, None)
