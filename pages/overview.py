@@ -62,7 +62,7 @@ def draw_sample(memory: MemorySystem, view: Overview) -> None:
         share = f": {view.n_sample:,} of {view.rate.n:,} experiences" if n_others else ""
         st.markdown(f"This is **sample data**, made up for a first look{share}.")
         st.button(
-            "Remove them",
+            "Remove it",
             key="overview_remove_sample",
             icon=":material/delete:",
             on_click=remove,

@@ -37,7 +37,9 @@ def test_the_sample_data_show_whether_memory_helps_and_lead_to_the_attempts(page
     page.get_by_text("The 18 tasks behind these figures").click()
     click_row(page, "The city's feed answers with 12 stations tonight.", table=1)
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
-    expect(page.get_by_text("Kept yesterday's stations and told the city.").first).to_be_visible()
+    expect(page.get_by_text("12 of 129 cannot be right.")).to_be_visible()
+    for attempt in ("✗ 2026-10-05", "✓ 2026-10-22", "✓ 2026-11-11"):
+        expect(page.get_by_role("button", name=attempt)).to_be_visible()
 
 
 def test_files_of_ones_own_are_imported_and_undone_without_a_terminal(page: Page, serve: Serve, store, tmp_path):
