@@ -64,7 +64,7 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
 def _print_report(report: ImportReport, operation_id: str | None) -> None:
     for rejection in report.rejections:
         print(f"rejected: {rejection}", file=sys.stderr)
-    is_mixed = report.added_concepts or report.added_entries or report.added_strategies
+    is_mixed = report.added_attempts != report.added
     of_what = f" ({_of_what(report)})" if is_mixed else ""
     print(
         f"{report.read} read, {report.added} added{of_what}, {report.skipped} skipped as duplicates, "
@@ -78,12 +78,12 @@ def _print_report(report: ImportReport, operation_id: str | None) -> None:
 
 def _of_what(report: ImportReport) -> str:
     """Return for example `51 concepts`, or `3 experiences and 51 concepts`."""
-    n_attempts = report.added - report.added_concepts - report.added_entries - report.added_strategies
     named = {
-        "experience": n_attempts,
+        "experience": report.added_attempts,
         "concept": report.added_concepts,
         "journal line": report.added_entries,
         "strategy": report.added_strategies,
+        "turn of a conversation": report.added_turns,
     }
     return in_words([counted(n, noun) for noun, n in named.items() if n])
 

@@ -14,6 +14,7 @@ from atlas.importers.sample import is_new, load_sample
 from atlas.memory.open import open_storage, reembed_store
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
+from atlas.views.overview.effect import effect_sentence
 from atlas.views.shared.wording import counted
 
 
@@ -38,8 +39,11 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
         if isinstance(embedder, SentenceTransformerEmbedder):
             embedder.prepare(_announce_step)
         if options.sample and is_new(memory) and not memory.storage.read_only:
-            n_added = load_sample(memory, options.sample, settings).added
-            print(f"added {n_added} experiences of sample data; the overview removes them with one click")
+            loaded = load_sample(memory, options.sample, settings)
+            print(
+                f"added {loaded.added} records of sample data, {loaded.added_attempts} of them experiences; "
+                "the overview removes them with one click"
+            )
         model = memory.storage.model
         print(
             f"{memory.storage.path}: {len(memory.experience)} experiences, "
@@ -69,6 +73,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         for key in ("outcome", "source"):
             for value, count in memory.experience.values(key).items():
                 print(f"  {key:14} {safe(str(value))}: {count}")
+        print(f"does it help?    {effect_sentence(memory.memory_effect())}")
     return 0
 
 

@@ -6,18 +6,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from atlas.core.codec import Json, check_json, decode_experience, decode_trajectory, encode_experience
+from atlas.core.codec import (
+    Json,
+    check_json,
+    decode_experience,
+    decode_trajectory,
+    encode_experience,
+    object_field,
+    text_fields,
+)
 from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
+from atlas.core.journal_codec import decode_entry
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.strategy_codec import decode_strategy, encode_strategy
-from atlas.core.types import CodeConcept, Experience, Strategy, Trajectory, Vectors
+from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy, Trajectory, Turn, Vectors
 
 LENGTH_TOLERANCE = 1e-2
 """Largest difference from 1 in the length of an imported vector. A zero vector is accepted as well."""
@@ -39,6 +49,9 @@ class ExportedExperience:
 
     stored_at: datetime | None = None
     """Time when it was first stored, or None if unknown."""
+
+    uses: tuple[Use, ...] = ()
+    """Oldest first, including those of experiences that were merged into it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,21 +108,25 @@ def encode_line(exported: Exported) -> str:
 
 
 def _encode_content(exported: Exported) -> Json:
+    uses = [_encode_use(use) for use in exported.uses]
     if isinstance(exported, ExportedExperience):
         return {
             "kind": "experience",
             "experience": encode_experience(exported.experience),
+            "uses": uses,
             "embedding_model": exported.embedding_model,
             "content_hash": exported.content_hash,
         }
-    uses = [_encode_use(use) for use in exported.uses]
     if isinstance(exported, ExportedStrategy):
         return {"kind": "strategy", "strategy": encode_strategy(exported.strategy), "uses": uses}
     return {"kind": "concept", "concept": encode_concept(exported.concept), "uses": uses}
 
 
-def decode_line(obj: Json) -> Exported | Trajectory:
-    """Return what `encode_line` wrote, or the trajectory of `{"kind": "trajectory", "trajectory": {…}}`.
+def decode_line(obj: Json) -> Exported | Trajectory | JournalEntry | Turn:
+    """Return what `encode_line` wrote, or what a program wrote by hand.
+
+    That is the trajectory of `{"kind": "trajectory", "trajectory": {…}}`, and likewise an `entry` of a journal, or a
+    `turn` of a conversation.
 
     Raises:
         InvalidInput: A field is missing, of the wrong type or impossible; the message names it.
@@ -118,16 +135,17 @@ def decode_line(obj: Json) -> Exported | Trajectory:
         raise InvalidInput(f"the line should be an object, but is of type {type(obj).__name__}")
     check_json({name: value for name, value in obj.items() if name != "vectors"}, "line")
     kind = obj.get("kind")
-    if kind == "trajectory":
-        return decode_trajectory(_object(obj, "trajectory"))
-    if kind == "strategy":
-        return _decode_strategy(obj)
-    if kind == "concept":
-        return _decode_concept(obj)
-    if kind != "experience":
-        raise InvalidInput(f"kind should be 'experience', 'strategy', 'concept' or 'trajectory', but is {_shown(kind)}")
+    decode = _DECODERS.get(kind) if isinstance(kind, str) else None
+    if decode is None:
+        raise InvalidInput(f"kind should be one of {', '.join(_DECODERS)}, but is {_shown(kind)}")
+    return decode(obj)
+
+
+def _decode_experience(obj: Json) -> ExportedExperience:
+    experience = decode_experience(_object(obj, "experience"))
     return ExportedExperience(
-        experience=decode_experience(_object(obj, "experience")),
+        experience=experience,
+        uses=_decode_uses(obj, experience.id),
         marks=_decode_marks(_object(obj, "marks", {})),
         usage=_decode_usage(_object(obj, "usage", {})),
         vectors=_decode_vectors(obj.get("vectors")),
@@ -157,6 +175,26 @@ def _decode_concept(obj: Json) -> ExportedConcept:
         uses=_decode_uses(obj, concept.id),
         stored_at=_decode_instant(obj, "stored_at"),
     )
+
+
+def _decode_turn(obj: Json) -> Turn:
+    encoded = _object(obj, "turn")
+    values = text_fields(encoded, "turn", Turn, ("id", "conversation", "user_text", "response"), ())
+    created_at = _decode_instant(encoded, "created_at", "turn.")
+    if created_at is None:
+        raise InvalidInput("turn.created_at is missing; give an ISO 8601 time")
+    return Turn(**values, created_at=created_at, metadata=object_field(encoded, "metadata", {}))
+
+
+_DECODERS: Mapping[str, Callable[[Json], Exported | Trajectory | JournalEntry | Turn]] = {
+    "experience": _decode_experience,
+    "strategy": _decode_strategy,
+    "concept": _decode_concept,
+    "trajectory": lambda obj: decode_trajectory(_object(obj, "trajectory")),
+    "entry": lambda obj: decode_entry(_object(obj, "entry")),
+    "turn": _decode_turn,
+}
+"""Readers of a line, by its kind."""
 
 
 def _decode_uses(obj: Json, record_id: str) -> tuple[Use, ...]:

@@ -217,6 +217,18 @@ class Strategy:
     """Time when it was written, or None before."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A thing that somebody said, and the agent's answer."""
+
+    id: str = field(default_factory=new_id)
+    conversation: str
+    user_text: str
+    response: str
+    created_at: datetime
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """Relation of a journal entry to another one."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from atlas.core.bootstrap import Estimate, Values, estimates
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
 from atlas.embedding.cached import CachedEmbedder
-from atlas.evaluation.bootstrap import Estimate, Values, estimates
 from atlas.evaluation.metrics import expected_hit
 from atlas.evaluation.replay import MEMORIES, K, Replayed, first_of, in_time, replay, scratch_memory, task_of
 from atlas.memory.context import BUDGET_TOKENS, counter_of

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atlas.evaluation.bootstrap import SPLIT_SEED, Estimate, Half, Values, drawn, estimates, is_in
+from atlas.core.bootstrap import Estimate, Values, estimates
+from atlas.evaluation.bootstrap import SPLIT_SEED, Half, drawn, is_in
 from atlas.evaluation.measures import JudgedCorpus, Retriever
 from atlas.evaluation.metrics import DEPTH
 from atlas.memory.base.foreign_queries import evaluation_queries

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from atlas.evaluation.bootstrap import Estimate, Half, Values, drawn, estimates, is_in
+from atlas.core.bootstrap import Estimate, Values, estimates
+from atlas.evaluation.bootstrap import Half, drawn, is_in
 from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
 from atlas.evaluation.metrics import SAME
 from atlas.protocols.infra import Progress

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from atlas.core.bootstrap import Estimate
 from atlas.core.statistics import Interval
-from atlas.evaluation.bootstrap import SPLIT_SEED, Estimate, Half
+from atlas.evaluation.bootstrap import SPLIT_SEED, Half
 from atlas.evaluation.foreign import ForeignResult
 from atlas.evaluation.leave_one_out import OutcomeAgreement, OutcomeDifference, OutcomeRow
 from atlas.evaluation.measures import RowResult, TaskResult

@@ -13,12 +13,12 @@ from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStr
 from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
 from atlas.core.strategy_codec import encode_strategy
-from atlas.core.types import CodeConcept, JournalEntry, Trajectory
+from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
 from atlas.memory.concepts.records import checked
 from atlas.memory.strategies.records import checked as checked_strategy
 
-Item = Trajectory | ExportedExperience | ExportedStrategy | ExportedConcept | CodeConcept | JournalEntry
-"""An attempt, a reusable piece of code, a line of an agent's log, or a record as another store had it."""
+Item = Trajectory | ExportedExperience | ExportedStrategy | ExportedConcept | CodeConcept | JournalEntry | Turn
+"""An attempt, a reusable piece of code, a line of an agent's log, a turn of a conversation, or an exported record."""
 
 MEGABYTE = 2**20
 REASON_LENGTH = 400
@@ -97,6 +97,8 @@ def _check(item: Item) -> None:
     if isinstance(item, JournalEntry):
         encode_entry(checked_entry(item))
         return
+    if isinstance(item, Turn):
+        return  # it is read field by field, and holds nothing but texts
     if isinstance(item, ExportedStrategy):
         encode_strategy(checked_strategy(item.strategy, datetime.now(UTC)))
         return

@@ -39,7 +39,10 @@ class AddCount:
     """Number of those added that are entries of a journal."""
 
     added_strategies: int = 0
-    """Number of those added that are strategies. The rest are attempts."""
+    """Number of those added that are strategies."""
+
+    added_turns: int = 0
+    """Number of those added that are turns of conversations. The rest are attempts."""
 
     purged: int = 0
     """Number of those skipped that were purged, and so are not taken again."""
@@ -83,7 +86,10 @@ class ImportReport:
     """Number of those added that are entries of a journal."""
 
     added_strategies: int
-    """Number of those added that are strategies. The rest are attempts."""
+    """Number of those added that are strategies."""
+
+    added_turns: int
+    """Number of those added that are turns of conversations. The rest are attempts."""
 
     skipped: int
     """Rows that the store had already, or that were purged from it."""
@@ -98,6 +104,11 @@ class ImportReport:
     """The first 100 of those refused."""
 
     files: int
+
+    @property
+    def added_attempts(self) -> int:
+        """Number of those added that are attempts."""
+        return self.added - self.added_concepts - self.added_entries - self.added_strategies - self.added_turns
 
 
 def import_paths(
@@ -194,7 +205,7 @@ class _Run:
         self._total_bytes = total_bytes
         self._done_bytes = 0
         self._n_read = self._n_added = self._n_skipped = self._n_rejected = 0
-        self._n_concepts = self._n_entries = self._n_strategies = self._n_purged = 0
+        self._n_concepts = self._n_entries = self._n_strategies = self._n_turns = self._n_purged = 0
         self._rejections: list[Rejection] = []
         self._items: list[Item] = []
         self._items_bytes = 0
@@ -222,6 +233,7 @@ class _Run:
             self._n_concepts += count.added_concepts
             self._n_entries += count.added_entries
             self._n_strategies += count.added_strategies
+            self._n_turns += count.added_turns
             self._n_skipped += count.skipped
             self._n_purged += count.purged
             self._tell_progress()
@@ -234,6 +246,7 @@ class _Run:
             added_concepts=self._n_concepts,
             added_entries=self._n_entries,
             added_strategies=self._n_strategies,
+            added_turns=self._n_turns,
             skipped=self._n_skipped,
             purged=self._n_purged,
             rejected=self._n_rejected,

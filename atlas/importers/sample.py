@@ -1,18 +1,31 @@
-"""Sample data: attempts made for demonstration, which fill a new store and can be removed again as a whole."""
+"""Sample data: attempts made for demonstration, which fill a new store and can be removed again as a whole.
+
+Beside the attempts lies a story that fills the other memories too. See `sample_data/README.md`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from atlas.core.errors import ImportFailed
 from atlas.core.settings import Settings
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
+from atlas.memory.base.memory import Memory
+from atlas.memory.base.records import METADATA
 from atlas.memory.system import MemorySystem
 
 IS_SAMPLE = {"is_sample": True}
-"""Filter that sample data passes, and nothing else does."""
+"""Filter that the experiences of the sample data pass, and no others do."""
+
+IS_SAMPLE_ELSEWHERE = {f"{METADATA}is_sample": True}
+"""The same for the records of the other memories."""
+
+
+STORY = ("concepts", "strategies", "attempts", "journal", "conversation")
+"""Files of the story, in the directory `story` beside the attempts: each record after those that it names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +33,33 @@ class LoadedSample:
     """The result of loading the sample data."""
 
     added: int
+    """Records of all memories."""
+
+    added_attempts: int
+    """Number of those that are attempts."""
+
     operation_id: str | None
     """Operation to undo, None where nothing was added."""
 
 
 def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> LoadedSample:
-    """Import the sample data of a directory, and skip what the store holds of it already.
+    """Import the sample data of a directory into every memory, and skip what the store holds of it already.
 
     Raises:
         ImportFailed: There is none, or a row of it cannot be read.
     """
-    files = sorted(directory.glob("*.jsonl"))
+    files = sample_files(directory)
     if not files:
         raise ImportFailed(f"there is no sample data in {directory}: expected *.jsonl files there")
     sink = MemorySink(memory, "sample data")
     report = import_paths(sink, files, strict=True, settings=settings)
-    return LoadedSample(report.added, sink.operation_id if report.added else None)
+    return LoadedSample(report.added, report.added_attempts, sink.operation_id if report.added else None)
+
+
+def sample_files(directory: Path) -> list[Path]:
+    """Return the files of the sample data, in the order in which they are loaded, or none where there are none."""
+    story = (directory / "story" / f"{name}.jsonl" for name in STORY)
+    return [*sorted(directory.glob("*.jsonl")), *(path for path in story if path.is_file())]
 
 
 def n_sample(memory: MemorySystem) -> int:
@@ -43,10 +67,24 @@ def n_sample(memory: MemorySystem) -> int:
     return memory.experience.count(IS_SAMPLE)
 
 
+def n_sample_records(memory: MemorySystem) -> int:
+    """Return how many records of all memories are sample data."""
+    return n_sample(memory) + sum(records.count(IS_SAMPLE_ELSEWHERE) for records in _others(memory))
+
+
 def remove_sample(memory: MemorySystem) -> str | None:
     """Delete all sample data as one operation, and return its id, or None where there is none."""
-    scoped = memory.experience.within("delete", "removed the sample data")
-    return scoped.operation_id if scoped.delete(memory.experience.ids(IS_SAMPLE)) else None
+    reason = "removed the sample data"
+    scoped = memory.experience.within("delete", reason)
+    n_removed = scoped.delete(memory.experience.ids(IS_SAMPLE))
+    for records in _others(memory):
+        if ids := records.ids(IS_SAMPLE_ELSEWHERE):
+            n_removed += records.within("delete", reason, operation_id=scoped.operation_id).delete(ids)
+    return scoped.operation_id if n_removed else None
+
+
+def _others(memory: MemorySystem) -> tuple[Memory[Any], ...]:
+    return (memory.concepts, memory.strategies, memory.journal, memory.conversations)
 
 
 def is_new(memory: MemorySystem) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
-from atlas.core.types import CodeConcept, JournalEntry, Trajectory
+from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
 from atlas.importers.formats.protea_logs import KnownLogs
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
@@ -35,13 +35,15 @@ class MemorySink:
         added = self._experience.store_many(attempts, skip_known=True) + self._experience.restore_many(exported)
         added_concepts = self._concepts.add_many(concepts) + self._concepts.restore_many(exported_concepts)
         added_entries, added_strategies = self._add_entries(entries), self._add_strategies(strategies)
-        n_added = len(added) + len(added_concepts) + len(added_entries) + len(added_strategies)
+        added_turns = self._add_turns([item for item in items if isinstance(item, Turn)])
+        n_added = sum(map(len, (added, added_concepts, added_entries, added_strategies, added_turns)))
         return AddCount(
             added=n_added,
             skipped=len(items) - n_added,
             added_concepts=len(added_concepts),
             added_entries=len(added_entries),
             added_strategies=len(added_strategies),
+            added_turns=len(added_turns),
             purged=self._n_purged([*items, *entries]),
         )
 
@@ -76,3 +78,9 @@ class MemorySink:
             return []
         bank = self._memory.strategies.within("import", self._reason, operation_id=self._experience.operation_id)
         return bank.restore_many(strategies)
+
+    def _add_turns(self, turns: list[Turn]) -> list[str]:
+        if not turns:
+            return []
+        scoped = self._memory.conversations.within("import", self._reason, operation_id=self._experience.operation_id)
+        return scoped.add_turns(turns)

@@ -12,12 +12,13 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
+from atlas.memory.base.records import METADATA
 from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.journal.links import CRASH, REFLECTION
 from atlas.memory.journal.neighbours import title_of
-from atlas.memory.journal.records import METADATA, instant, promotions_of
+from atlas.memory.journal.records import instant, promotions_of
 from atlas.memory.journal.summaries import sentences_of
 from atlas.memory.strategies.memory import ChromaStrategyBank
 

@@ -31,6 +31,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.journal.conversations import Conversations
 from atlas.memory.judging import JudgedMemories
+from atlas.memory.memory_effect import MemoryEffect, memory_effect
 from atlas.memory.plugged import (
     Plugged,
     PluggedConcepts,
@@ -299,6 +300,14 @@ class MemorySystemImpl(JudgedMemories):
         return stored | made | ({"used": counted.used} if counted.used else {}) | ({"errors": errors} if errors else {})
 
     astore = twin(store)
+
+    def memory_effect(self) -> MemoryEffect:
+        """Return at how many tasks attempts that used memories, as `store` counts them, went better than the others."""
+        with self.storage.reading():
+            used_by = self.storage.ledger.usage.by_attempt()
+            return memory_effect(self.experience, list(self._memories.values()), used_by)
+
+    amemory_effect = twin(memory_effect)
 
     def plan_promotion(self, entry_id: str) -> Promotion:
         """Return what an entry of the journal would become. Nothing is touched.

@@ -137,6 +137,9 @@ class UsageTables(Protocol):
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return each use of each record, and of those that were merged into it, oldest first."""
 
+    def by_attempt(self) -> dict[str, list[tuple[str, str]]]:
+        """Return the records that each attempt used, each as its collection and id, by the attempt's own id."""
+
     def record(
         self,
         collection: str,

@@ -123,16 +123,16 @@ def test_the_sample_data_go_with_one_click_and_nothing_else(page: Page, serve: S
     with opened_store(store) as memory:
         memory.experience.store(replace(attempt("Made up"), metadata={"is_sample": True}))
     page.goto(serve(store))
-    expect(page.get_by_text("1 of these are sample data")).to_be_visible()
-    page.get_by_role("button", name="Remove them").click()
-    expect(page.get_by_text("Removed the sample data, 1 experience")).to_be_visible()
+    expect(page.get_by_text("sample data, made up for a first look: 1 of")).to_be_visible()
+    page.get_by_role("button", name="Remove it").click()
+    expect(page.get_by_text("Removed the sample data, 1 record")).to_be_visible()
     assert list(contents(store)) == [own]
 
 
 def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     address, _ = opened
     page.goto(address)
-    expect(page.get_by_text("Those that clearly do badly first.")).to_be_visible()
+    expect(page.get_by_text("Success rate by domain, lowest first.")).to_be_visible()
     settle(page)
     table = page.get_by_test_id("stDataFrame").first
     table.click(position={"x": 60, "y": HEADER_PIXELS * 1.5})

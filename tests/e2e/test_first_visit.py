@@ -16,8 +16,8 @@ from tests.support.browser.server import Serve, run_atlas
 from tests.support.browser.writer import Writer, writing
 from tests.support.repository import REPOSITORY
 
-FAILING, N_ALIKE = "catalogue", 10
-MARGIN = 9
+REPEATED, N_ALIKE = {"task_id": "reindex-bike-catalogue"}, 10
+MARGIN = 4
 """Pixels around the clump at which the lasso is drawn."""
 
 
@@ -67,11 +67,12 @@ def added(page: Page, writer: Writer, word: str) -> None:
 
 
 def around_the_clump(page: Page, store: Path) -> list[tuple[int, int]]:
-    """The corners of a box around the domain that fails most, as they are on the stage."""
+    """The corners of a box around the attempts that a scheduler repeated, as they are on the stage."""
     shown = MapFile(store / CACHE, "atlas_experiences").load()
     assert shown is not None
-    clump = next(domain for domain in shown.domains if FAILING in domain.name)
-    members = [row for row, label in enumerate(shown.labels) if label == clump.number]
+    with atlas.open_memory(store, read_only=True, settings=atlas.Settings()) as memory:
+        repeated = set(memory.experience.ids(REPEATED))
+    members = [row for row, one in enumerate(shown.ids) if one in repeated]
     places = [page.evaluate("(i) => atlasMap.where(i)", row) for row in members]
     left, right = min(x for x, _ in places) - MARGIN, max(x for x, _ in places) + MARGIN
     top, bottom = min(y for _, y in places) - MARGIN, max(y for _, y in places) + MARGIN
@@ -81,4 +82,4 @@ def around_the_clump(page: Page, store: Path) -> list[tuple[int, int]]:
 def n_attempts(store: Path) -> int:
     """How many attempts of the clump's task the store holds."""
     with atlas.open_memory(store, read_only=True, settings=atlas.Settings()) as memory:
-        return memory.experience.count({"task_id": "reindex-bike-catalogue"})
+        return memory.experience.count(REPEATED)

@@ -9,7 +9,7 @@ from tests.support.browser.server import Serve
 from tests.support.records import attempts
 from tests.support.stores import make_store
 
-PAGES = {"": "Overview", "map": "Map", "experiences": "Experiences", "curate": "Curate", "history": "History"}
+PAGES = {"": "ATLAS memory", "map": "Map", "experiences": "Experiences", "curate": "Curate", "history": "History"}
 
 
 def test_pages_work_with_the_network_cut(page: Page, serve: Serve, tmp_path):

@@ -20,6 +20,10 @@ from tests.support.stores import make_store
 NARROWED = "scope_outcomes=failed&scope_domains=1"
 
 
+TITLES = {"History": "History", "Overview": "ATLAS memory", "Map": "Map", "Experiences": "Experiences"}
+"""Pages by their names in the menu."""
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     """Sixty experiences of four domains."""
@@ -37,9 +41,9 @@ def sixty(made: Path, serve: Serve) -> str:
 def test_it_survives_other_pages_a_reload_and_being_sent_on(page: Page, sixty: str):
     page.goto(f"{sixty}/experiences?{NARROWED}")
     expect_narrowed(page, "5 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed")
-    for name in ("History", "Overview", "Map", "Experiences"):
+    for name, title in TITLES.items():
         page.get_by_role("link", name=name, exact=True).click()
-        expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
         expect_narrowed(page, "5 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed")
         expect(chips(page)).to_have_count(1)
         shoot(page, f"scope-{name.lower()}", themes=True)

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
+from atlas.core.settings import Settings
+from atlas.importers.sample import load_sample
 from tests.support.dashboard import Dashboard
 from tests.support.hostile import MARKER
 from tests.support.records import attempt, attempts
+from tests.support.repository import REPOSITORY
 from tests.support.stores import DIMENSION, MODEL, make_store, opened_store
 
 
@@ -37,10 +40,10 @@ def test_what_asks_to_be_looked_at_leads_to_its_queue(dashboard: Dashboard, tmp_
 def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, [attempt("own"), replace(attempt("made up"), metadata={"is_sample": True})])
     app = dashboard(tmp_path, "overview")
-    assert any("1 of these are **sample data**" in element.value for element in app.markdown)
+    assert any(": 1 of 2 experiences" in element.value for element in app.markdown)
     app.button(key="overview_remove_sample").click().run()
     assert app.metric[0].value == "1"
-    assert any(element.value == "Removed the sample data, 1 experience" for element in app.text)
+    assert any(element.value == "Removed the sample data, 1 record" for element in app.text)
     app.button(key="act_undo").click().run()
     assert app.metric[0].value == "2"
 
@@ -88,3 +91,49 @@ def test_nothing_that_memories_hold_is_in_the_chart(dashboard: Dashboard, tmp_pa
     app = dashboard(tmp_path, "overview")
     (chart,) = app.get("plotly_chart")
     assert MARKER not in str(chart.proto)
+
+
+def test_it_opens_with_what_this_is_and_where_to_go_next(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(3))
+    app = dashboard(tmp_path, "overview")
+    assert app.title[0].value == "ATLAS memory"
+    assert app.markdown[0].value.startswith("The long-term memory of your AI agents")
+    assert [link.proto.label for link in app.page_link[:3]] == [
+        "Explore the map",
+        "Ask the memory",
+        "Review and clean up",
+    ]
+
+
+def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path)
+    with opened_store(tmp_path) as memory:
+        load_sample(memory, REPOSITORY / "sample_data", Settings())
+    app = dashboard(tmp_path, "overview")
+    figures = {metric.label: (metric.value, metric.delta) for metric in app.metric}
+    assert figures["Went better with memory"] == ("11 of 18", "95 % interval: 7–15 tasks")
+    assert (figures["Went worse"][0], figures["No difference"][0]) == ("3", "4")
+    tasks = next(frame.value for frame in app.dataframe if "not_used" in frame.value)
+    assert len(tasks) == 18
+    assert list(tasks[["used", "not_used", "difference"]].iloc[0]) == ["100 % of 2", "0 % of 1", 100.0]
+
+
+def test_it_says_what_to_record_where_no_attempt_recorded_a_memory(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(3))
+    app = dashboard(tmp_path, "overview")
+    assert [info.value.split(". ")[0] for info in app.info] == ["No attempt has recorded a memory that it used"]
+    assert "Went better with memory" not in [metric.label for metric in app.metric]
+
+
+def test_it_names_the_tasks_that_go_worst_as_long_as_there_are_no_domains(dashboard: Dashboard, tmp_path):
+    outcomes = {"Bake bread": (False, False), "Plant a tree": (True, False), "Wash a cup": (True, True)}
+    told = [
+        attempt(words, success, task_id=words, agent=f"agent {n}")
+        for words, given in outcomes.items()
+        for n, success in enumerate(given)
+    ]
+    make_store(tmp_path, told)
+    app = dashboard(tmp_path, "overview")
+    weak = next(frame.value for frame in app.dataframe if "percent_succeeded" in frame.value)
+    assert list(weak["name"]) == ["Bake bread", "Plant a tree"]
+    assert list(weak["percent_succeeded"]) == [0.0, 50.0]

@@ -1,4 +1,4 @@
-"""ATLAS's own JSONL: what `atlas export` writes, and trajectories that a program wrote with the same codec."""
+"""ATLAS's own JSONL: what `atlas export` writes, and what a program wrote with the same codecs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from atlas.importers.rows import Item, Limits, Row, convert
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether lines hold an experience, or a trajectory, strategy or concept that says that it is one."""
-    said = ({"experience"}, {"kind", "trajectory"}, {"kind", "strategy"}, {"kind", "concept"})
+    """Return whether lines hold an experience, or anything else of ours that says what it is."""
+    said = ({"experience"}, *({"kind", one} for one in ("trajectory", "strategy", "concept", "entry", "turn")))
     return any(names <= keys for keys in record_keys(head) for names in said)
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield the experiences, strategies, concepts and trajectories of a file, one a line."""
+    """Yield what a file holds, one record a line."""
     for record in lines(path, limits):
         yield convert(record.position, partial(_item, record), offset=record.end, n_bytes=len(record.raw))
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from atlas.core.types import JournalEntry
+from atlas.memory.base.records import METADATA
 from atlas.memory.journal import Journal
-from atlas.memory.journal.records import METADATA
 from atlas.memory.promotion import LOG
 
 TELLING = ("id", "generation", "entry_type", "timestamp", "content")

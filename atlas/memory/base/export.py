@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from atlas.core.exchange import Exported, ExportedExperience
+from atlas.core.exchange import Exported
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import Restored
 
@@ -22,5 +22,5 @@ def to_restored(exported: Exported) -> Restored:
         marks=exported.marks,
         usage=exported.usage,
         stored_at=exported.stored_at.isoformat() if exported.stored_at else "",
-        uses=() if isinstance(exported, ExportedExperience) else exported.uses,
+        uses=exported.uses,
     )

@@ -21,6 +21,9 @@ from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Collection
 
+METADATA = "meta."
+"""Before the names of a record's own metadata, so that a filter on them is none on ATLAS's: `meta.file`."""
+
 TRIES = 10
 """How often a change is decided again because others have changed what it was decided on."""
 
@@ -243,6 +246,11 @@ class Records:
         return self._store.n_records()
 
 
+def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return of a record's own metadata what a filter can compare: texts, numbers, truths and lists of them."""
+    return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
+
+
 def columns(
     entries: Sequence[Entry], store: Collection, embedder: WholeEmbedder, given: Mapping[str, Vectors]
 ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
@@ -299,3 +307,9 @@ def _embed(
     missing = [text for text in dict.fromkeys(documents) if text not in known]
     made = encode_documents(embedder, missing)
     return known | dict(zip(missing, made, strict=True))
+
+
+def _is_comparable(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(item, str | int | float) for item in value)
+    return isinstance(value, str | int | float)

@@ -20,7 +20,7 @@ from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import NotPython, parse
 from atlas.memory.base.merging import lineage
-from atlas.memory.base.records import Entry
+from atlas.memory.base.records import Entry, filterable
 from atlas.storage.damage import decoded_content
 
 SOURCES = ("primitive", "learned", "composed", "imported")
@@ -138,6 +138,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
         "merged_from": lineage(concept.metadata),
+        **filterable(concept.metadata),
         "merged_hashes": merged_hashes(concept),
         "content": dump(encode_concept(concept)),
         "content_hash": hashlib.sha256(f"{concept.language}\n{normal_form(concept)}".encode()).hexdigest(),

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from atlas.core.codec import decode_experience
 from atlas.core.exchange import ExportedExperience
-from atlas.core.operations import Marks, Usage
+from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import Vectors
 from atlas.memory.base.export import stored_at
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.damage import decoded_content
 
 
-def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str = "") -> ExportedExperience:
+def to_exported(
+    row: Mapping[str, Any], marks: Marks, usage: Usage, uses: Sequence[Use] = (), model: str = ""
+) -> ExportedExperience:
     """Return all that is known of an experience, with its vectors where a model is named."""
     return ExportedExperience(
         experience=decoded_content(decode_experience, row["metadata"]),
         marks=marks,
         usage=usage,
+        uses=tuple(replace(use, record_id=row["id"]) for use in uses),
         vectors=np.atleast_2d(row["embedding"]) if model else None,
         embedding_model=model,
         content_hash=row["metadata"]["content_hash"],

@@ -351,8 +351,9 @@ class ChromaExperienceMemory(Memory[Experience]):
         with self._store.reading():
             rows = self._store.get(list(experience_ids))
             marks, usage = self._store.marks(experience_ids), self._store.usage(experience_ids)
+            uses = self._store.uses(experience_ids)
         model = self.embedder.model_name if with_vectors else ""
-        return [to_exported(row, marks[row["id"]], usage[row["id"]], model) for row in rows]
+        return [to_exported(row, marks[row["id"]], usage[row["id"]], uses[row["id"]], model) for row in rows]
 
     aexport = twin(export)
 

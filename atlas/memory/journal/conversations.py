@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, timedelta
 from typing import Any
 
 from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
-from atlas.core.types import new_id
+from atlas.core.types import Turn
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest, place_after_all
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.records import Entry, columns, listed, retried
+from atlas.memory.base.records import Entry, columns, filterable, listed, retried
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, Telling, text_of, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
@@ -31,17 +31,6 @@ MAIN = "main"
 
 SAID_AT = "said_at"
 """Key of when a turn was said. `created_at` is where it stands, never before an earlier turn."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """A thing that somebody said, and the agent's answer."""
-
-    id: str = field(default_factory=new_id)
-    conversation: str
-    user_text: str
-    response: str
-    created_at: datetime
 
 
 class Conversations(Memory[Turn]):
@@ -105,6 +94,22 @@ class Conversations(Memory[Turn]):
         return turn.id
 
     aadd = twin(add)
+
+    def add_turns(self, turns: Sequence[Turn]) -> list[str]:
+        """Keep whole turns at their own times, as one operation. Return the ids of those that were not there before.
+
+        Raises:
+            InvalidInput: One of them has a text that cannot be kept.
+        """
+        entries = [_to_entry(turn) for turn in turns]
+        for entry in entries:
+            entry.metadata["created_at"] = entry.metadata[SAID_AT]
+        log = self._log.within("store")
+        added = log.store.add_unknown(*columns(entries, self._store, self.embedder, {}))
+        log.renew_present(added)  # with what stands before each, and for what stands after
+        return added
+
+    aadd_turns = twin(add_turns)
 
     def delete(self, ids: Sequence[str]) -> int:
         """Delete turns, or the one of an id. Return how many there were. `undo` brings them back from the history.
@@ -194,7 +199,8 @@ def _to_entry(turn: Turn) -> Entry:
         "title": title_of(turn.user_text or turn.response),
         "conversation": turn.conversation,
         SAID_AT: turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
-        "content": dump(said),
+        **filterable(turn.metadata),
+        "content": dump(said | ({"metadata": dict(turn.metadata)} if turn.metadata else {})),
     }
     return Entry(turn.id, _spoken(turn.user_text, turn.response), metadata)
 

@@ -11,15 +11,12 @@ from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
 from atlas.core.types import JournalEntry, Link
-from atlas.memory.base.records import Entry
+from atlas.memory.base.records import Entry, filterable
 from atlas.memory.journal.importance import SCORE, score_of
 from atlas.memory.journal.neighbours import text_of, title_of
 from atlas.storage.damage import decoded_content
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
-
-METADATA = "meta."
-"""Before the names of an entry's own metadata, so that a filter on them is none on the journal's: `meta.file`."""
 
 REFUSED_LINKS = "refused_links"
 """Under which an entry's metadata lists the links that a person refused, as `type:id`."""
@@ -92,7 +89,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         "tier": entry.tier,
         **({} if score is None else {SCORE: score}),
         **links_of(entry.links),
-        **_filterable(entry.metadata),
+        **filterable(entry.metadata),
         "content": dump(encoded),
     }
     return Entry(entry.id, text_of(entry.content, before), metadata)
@@ -197,14 +194,3 @@ def _instant_under(entry: JournalEntry, name: str) -> str:
 def _texts(entry: JournalEntry, name: str) -> list[str]:
     held = entry.metadata.get(name)
     return [text for text in held if isinstance(text, str)] if isinstance(held, list | tuple) else []
-
-
-def _filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return of an entry's metadata, what a filter can compare: texts, numbers, truths and lists of them."""
-    return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
-
-
-def _is_comparable(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return bool(value) and all(isinstance(item, str | int | float) for item in value)
-    return isinstance(value, str | int | float)

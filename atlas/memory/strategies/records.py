@@ -14,7 +14,7 @@ from atlas.core.operations import Use
 from atlas.core.strategy_codec import check_parameters, decode_strategy, encode_strategy
 from atlas.core.types import Strategy
 from atlas.memory.base.merging import joined, lineage
-from atlas.memory.base.records import Entry
+from atlas.memory.base.records import Entry, filterable
 from atlas.memory.base.success_rates import replay
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.damage import decoded_content
@@ -58,6 +58,7 @@ def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
         "created_at": strategy.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "sources": list(strategy.sources),
         "merged_from": lineage(strategy.metadata),
+        **filterable(strategy.metadata),
         "content": dump(encode_strategy(strategy)),
         "content_hash": content_hash(strategy),
         "search_text": "\n".join(part for part in (strategy.title, strategy.suggestion, strategy.rationale) if part),

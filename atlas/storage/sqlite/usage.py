@@ -63,6 +63,21 @@ class SqliteUsage:
                 found[counts_for].append(_use(*event))
         return found
 
+    def by_attempt(self) -> dict[str, list[tuple[str, str]]]:
+        """Return the records that each attempt used, each as its collection and id, by the attempt's own id.
+
+        Records that are gone are among them. Uses that name no attempt are not.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT kind, collection, record_id FROM events WHERE undone = 0 AND kind GLOB ? ORDER BY seq",
+                (f"{USE}{BY}?*",),
+            ).fetchall()
+        used: dict[str, list[tuple[str, str]]] = {}
+        for kind, collection, record_id in rows:
+            used.setdefault(kind.partition(BY)[2], []).append((collection, record_id))
+        return used
+
     def check_unused(self, collection: str, seen: Mapping[str, Usage]) -> None:
         """Raise `PlanOutdated` if a record's usage is not what was seen, as part of a transaction inside one."""
         if self.read(collection, list(seen)) != dict(seen):

@@ -14,7 +14,7 @@ from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import JournalEntry
 from atlas.memory.base.ranking import explain
-from atlas.memory.journal.records import METADATA
+from atlas.memory.base.records import METADATA
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.lists.highlighting import Source

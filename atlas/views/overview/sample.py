@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from atlas.importers.sample import load_sample, n_sample, remove_sample
+from atlas.importers.sample import load_sample, n_sample_records, remove_sample
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.done import Done
 from atlas.views.shared.wording import counted
@@ -15,11 +15,11 @@ def load_sample_data(memory: MemorySystem, directory: Path) -> Done | None:
     loaded = load_sample(memory, directory, memory.storage.settings)
     if loaded.operation_id is None:
         return None
-    return Done(loaded.operation_id, f"Loaded {counted(loaded.added, 'experience')} of sample data")
+    return Done(loaded.operation_id, f"Loaded {counted(loaded.added, 'record')} of sample data")
 
 
 def remove_sample_data(memory: MemorySystem) -> Done | None:
     """Delete the sample data and nothing else. None where there is none."""
-    n_removed = n_sample(memory)
+    n_removed = n_sample_records(memory)
     operation_id = remove_sample(memory)
-    return Done(operation_id, f"Removed the sample data, {counted(n_removed, 'experience')}") if operation_id else None
+    return Done(operation_id, f"Removed the sample data, {counted(n_removed, 'record')}") if operation_id else None

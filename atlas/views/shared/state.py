@@ -8,7 +8,7 @@ from typing import NamedTuple
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.storage.store import LEDGER
-from atlas.views.shared.kinds import Kind
+from atlas.views.shared.kinds import KINDS, Kind
 
 
 class StoreState(NamedTuple):
@@ -36,6 +36,11 @@ def store_state(memory: MemorySystem) -> StoreState:
 def uses_seen(memory: MemorySystem, kind: Kind) -> int:
     """Return how many uses of a kind of memory are recorded: they change no revision of the store."""
     return sum(kind.records(memory).column("usage.n_uses").values())
+
+
+def all_uses_seen(memory: MemorySystem) -> int:
+    """Return how many uses of any kind of memory are recorded."""
+    return sum(uses_seen(memory, kind) for kind in KINDS)
 
 
 def ledger_file(store: Path) -> Path:

@@ -20,13 +20,14 @@ from pages.components.history.operation import OPERATION_COLUMNS
 from pages.components.lists.record_table import clicked_row
 from pages.components.shared.narrowing import go_to, narrow_to
 
-DOMAINS_SHOWN = 12
+DOMAINS_SHOWN = 5
 ROW_PIXELS = 35
-_GO_TO, _OPENED = "overview_go_to", "overview_domain_opened"
+GO_TO, OPENED = "overview_go_to", "overview_domain_opened"
 
-COUNT = partial(st.column_config.NumberColumn, format="localized", width=55)
-SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=110)
+COUNT = partial(st.column_config.NumberColumn, format="localized", width=70)
+SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
 INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
+RATE_COLUMNS = {"percent_succeeded": SHARE, "interval": INTERVAL, "n": COUNT("Attempts")}
 RATED_COLUMNS = {
     "title": st.column_config.TextColumn("Situation", width=155),
     "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
@@ -83,7 +84,7 @@ def draw_strategies(view: StrategyOverview) -> None:
 
 def _draw_rated(rows: Sequence[RatedRow], *, key: str) -> None:
     ids = tuple(row.id for row in rows)
-    key = f"{key}_{hash(rows)}_{st.session_state.get(_OPENED, 0)}"
+    key = f"{key}_{hash(rows)}_{st.session_state.get(OPENED, 0)}"
     st.dataframe(
         [asdict(row) for row in rows],
         column_config=RATED_COLUMNS,
@@ -99,7 +100,7 @@ def _draw_rated(rows: Sequence[RatedRow], *, key: str) -> None:
 def _open_strategy(ids: tuple[str, ...], key: str) -> None:
     row = clicked_row(key, len(ids))
     if row is not None:
-        _go_to("pages/strategies.py", id=ids[row])
+        go_from_click("pages/strategies.py", id=ids[row])
 
 
 def draw_growth(days: Sequence[Day]) -> None:
@@ -133,21 +134,14 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
 
 
 def draw_domains(found: Health) -> None:
-    """Draw how each domain goes, worst first. A click shows it on the map."""
-    st.subheader("By domain", anchor=False)
-    if not found.domains:
-        st.caption("Domains emerge on the map. There is none yet.")
-        st.page_link("pages/map.py", label="Open the map", icon=":material/scatter_plot:")
-        return
-    st.caption("Those that clearly do badly first. Click one to see it on the map.")
+    """Draw the domains that go worst. A click shows one on the map."""
+    st.caption("Success rate by domain, lowest first. Click a row to see its attempts on the map.")
     shown = found.domains[:DOMAINS_SHOWN]
     numbers = tuple(row.number for row in shown)
-    key = f"overview_domains_{hash(numbers)}_{st.session_state.get(_OPENED, 0)}"
+    key = f"overview_domains_{hash(numbers)}_{st.session_state.get(OPENED, 0)}"
     columns = {
-        "name": st.column_config.TextColumn("Domain", width=190),
-        "n": COUNT("n"),
-        "percent_succeeded": SHARE,
-        "interval": INTERVAL,
+        "name": st.column_config.TextColumn("Domain", width=180),
+        **RATE_COLUMNS,
     }
     st.dataframe(
         [asdict(row) for row in shown],
@@ -170,17 +164,18 @@ def _open_domain(numbers: tuple[int, ...], key: str) -> None:
     row = clicked_row(key, len(numbers))
     if row is not None:
         narrow_to(Scope(domains=(numbers[row],)))
-        _go_to("pages/map.py")
+        go_from_click("pages/map.py")
 
 
-def _go_to(page: str, **asked: str) -> None:
-    st.session_state[_GO_TO] = (page, asked)
-    st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
+def go_from_click(page: str, **asked: str) -> None:
+    """Let the next run go to a page. For callbacks, which cannot do that themselves."""
+    st.session_state[GO_TO] = (page, asked)
+    st.session_state[OPENED] = st.session_state.get(OPENED, 0) + 1
 
 
 def go_on() -> None:
     """Go to the page that a click on a table asked for. No callback can do that itself."""
-    if wanted := st.session_state.pop(_GO_TO, None):
+    if wanted := st.session_state.pop(GO_TO, None):
         page, asked = wanted
         go_to(page, **asked)
 
@@ -190,9 +185,7 @@ def draw_sources(groups: Groups) -> None:
     st.subheader("By source", anchor=False)
     columns = {
         "name": st.column_config.TextColumn("Source", width=120),
-        "n": COUNT("n"),
-        "percent_succeeded": SHARE,
-        "interval": INTERVAL,
+        **RATE_COLUMNS,
     }
     lines = [asdict(group) for group in groups.shown]
     st.dataframe(lines, column_config=columns, hide_index=True, alt="Success by source")

@@ -110,7 +110,10 @@ def test_marks_usage_and_vectors_may_be_left_out():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "note"}, "kind should be 'experience', 'strategy', 'concept' or 'trajectory', but is 'note'"),
+        (
+            {"kind": "note"},
+            "kind should be one of experience, strategy, concept, trajectory, entry, turn, but is 'note'",
+        ),
         ({"kind": None}, "kind should be"),
         ({"experience": None}, "experience should be an object, but is missing"),
         ({"marks": []}, "marks should be an object, but is of type list"),

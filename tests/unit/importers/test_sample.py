@@ -16,7 +16,7 @@ import pytest
 import atlas
 from atlas.core.exchange import decode_line
 from atlas.core.settings import Settings
-from atlas.importers.sample import is_new, load_sample, n_sample, remove_sample
+from atlas.importers.sample import is_new, load_sample, n_sample, n_sample_records, remove_sample
 from atlas.testing import HashEmbedder
 from tests.support.repository import REPOSITORY
 
@@ -96,14 +96,16 @@ def test_no_two_tasks_read_like_one_template(attempts):
 def test_loading_again_adds_nothing_and_removing_leaves_the_rest_as_it_was(memory):
     own = memory.experience.store(atlas.Trajectory(atlas.Task("t", "", "My own"), (), atlas.Outcome(success=True)))
     report = load_sample(memory, SAMPLE, Settings())
-    assert report.added == n_sample(memory) >= 240
+    assert report.added == n_sample_records(memory)
+    assert report.added_attempts == n_sample(memory) >= 300
     again = load_sample(memory, SAMPLE, Settings())
     assert (again.added, again.operation_id) == (0, None)
     removal = remove_sample(memory)
     assert memory.experience.ids() == [own]
+    assert [len(memory.strategies), len(memory.concepts), len(memory.journal), len(memory.conversations)] == [0] * 4
     assert removal is not None
     memory.undo(removal)
-    assert n_sample(memory) == report.added
+    assert n_sample_records(memory) == report.added
 
 
 def test_what_is_undone_is_the_loading_itself_whatever_was_imported_since(memory):
@@ -113,6 +115,7 @@ def test_what_is_undone_is_the_loading_itself_whatever_was_imported_since(memory
     assert loaded.operation_id is not None
     memory.undo(loaded.operation_id)
     assert memory.experience.ids() == [theirs]
+    assert n_sample_records(memory) == 0
 
 
 def test_only_a_store_in_which_nothing_was_ever_stored_is_new(memory):

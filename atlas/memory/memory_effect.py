@@ -1,0 +1,190 @@
+"""The effect of memory: how attempts at a task went that used memories, against those at the same task that did not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from atlas.core.bootstrap import Estimate, estimates
+from atlas.memory.base.memory import Memory
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.query import AnyMemory
+from atlas.memory.strategy_effects import Tries
+from atlas.memory.strategy_sources import MANY, Attempt, attempts, linked
+
+ENOUGH_TASKS = 10
+"""Tasks below which the figure says little."""
+
+SEED = 18
+
+Used = tuple[str, str]
+"""A memory that was used: the collection that holds it, and its id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAttempt:
+    """An attempt with a known outcome."""
+
+    task_id: str
+    success: bool
+    has_used: bool
+    """True if it used a memory, False if nothing says that it used any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskEffect:
+    """A task with attempts that used memories and attempts that did not."""
+
+    task_id: str
+    used: Tries
+    not_used: Tries
+
+    @property
+    def difference(self) -> float:
+        """How much higher the success rate is with memories, in [-1, 1]."""
+        return (self.used.rate or 0.0) - (self.not_used.rate or 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEffect:
+    """How tasks went with memories, and how the same tasks went without.
+
+    Nobody assigned memories at random, so a task that went better with them may have gone better for another reason.
+    """
+
+    tasks: tuple[TaskEffect, ...]
+    """Tasks with both kinds of attempts, the largest gain first."""
+
+    n_only_used: int = 0
+    """Tasks all of whose judged attempts used memories: there is nothing to compare them with."""
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks that can be compared."""
+        return len(self.tasks)
+
+    @property
+    def n_helped(self) -> int:
+        """Number of those whose success rate was higher with memories."""
+        return sum(task.difference > 0 for task in self.tasks)
+
+    @property
+    def n_hurt(self) -> int:
+        """Number of those whose success rate was lower with memories."""
+        return sum(task.difference < 0 for task in self.tasks)
+
+    @property
+    def is_enough(self) -> bool:
+        """True if there are tasks enough to say something."""
+        return self.n_tasks >= ENOUGH_TASKS
+
+    @property
+    def helped(self) -> Estimate | None:
+        """Share of tasks that went better, with its bootstrap interval over tasks, or None without a task."""
+        if not self.tasks:
+            return None
+        better = np.array([[task.difference > 0] for task in self.tasks], dtype=float)
+        return estimates(better, [task.task_id for task in self.tasks], seed=SEED)[0]
+
+
+def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
+    """Return how the tasks went that have attempts of both kinds. Attempts that name no task are left out."""
+    outcomes: dict[str, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
+    for one in judged:
+        if one.task_id:
+            outcomes[one.task_id][one.has_used].append(one.success)
+    tasks = [
+        TaskEffect(task_id=task_id, used=_tries(used), not_used=_tries(not_used))
+        for task_id, (not_used, used) in outcomes.items()
+        if used and not_used
+    ]
+    return MemoryEffect(
+        tasks=tuple(sorted(tasks, key=lambda task: (-task.difference, task.task_id))),
+        n_only_used=sum(bool(used) and not not_used for not_used, used in outcomes.values()),
+    )
+
+
+def memory_effect(
+    experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used_by: Mapping[str, Sequence[Used]]
+) -> MemoryEffect:
+    """Return how tasks went with memories and without.
+
+    A memory that was made from an attempt itself, or written after it, cannot have helped it. An attempt that names
+    no others is left out, as nobody can say whether it used any.
+
+    Args:
+        memories: Every memory of the system. Somebody else's do not say when their records were written.
+        used_by: What each attempt used, by the attempt's own id.
+    """
+    if not used_by:
+        return MemoryEffect(tasks=())
+    found, where = _at_tasks(experience, used_by)
+    known = _Known.of(experience, memories, {used for one in found for used in used_by.get(one.trajectory_id, ())})
+    ended_at = experience.column("created_at", where)
+    own = experience.column("trajectory_id", where)
+    judged = []
+    for one in found:
+        named = used_by.get(one.trajectory_id, ()) if one.trajectory_id else ()
+        at = ended_at.get(one.id, "") if own.get(one.id) == one.trajectory_id else ""
+        if named and not any(known.may_help(one, at, used) for used in named):
+            continue
+        judged.append(JudgedAttempt(task_id=one.task_id, success=one.outcome == "succeeded", has_used=bool(named)))
+    return effect_among(judged)
+
+
+def _at_tasks(
+    experience: ChromaExperienceMemory, used_by: Collection[str]
+) -> tuple[list[Attempt], dict[str, object] | None]:
+    """Return the judged attempts at tasks that some attempt used memories for, and the filter they were found by."""
+    if len(used_by) > MANY:
+        where, every = None, attempts(experience)
+        task_ids = {one.task_id for one in every if one.trajectory_id in used_by}
+    else:
+        task_ids = {one.task_id for one in linked(experience, list(used_by)).values()}
+        where = _among("task_id", task_ids)
+        every = attempts(experience, where)
+    return [one for one in every if one.task_id in task_ids and one.outcome != "unknown"], where
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The times and origins of memories that were used, as far as they are known."""
+
+    written_at: Mapping[Used, str]
+    made_from: Mapping[Used, str]
+    """The attempt that each was made from, by its own id, where that is one alone."""
+
+    @classmethod
+    def of(cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[Used]) -> _Known:
+        written_at: dict[Used, str] = {}
+        made_from: dict[Used, str] = {}
+        for memory in memories:
+            if not isinstance(memory, Memory):
+                continue
+            name = memory.collection_name
+            where = _among("id", {record_id for collection, record_id in used if collection == name})
+            source = "trajectory_id" if name == experience.collection_name else "sources"
+            written_at |= {(name, one): at for one, at in memory.column("created_at", where).items()}
+            made_from |= {(name, one): made for one, made in memory.column(source, where).items() if _is_one(made)}
+        return cls(written_at, made_from)
+
+    def may_help(self, attempt: Attempt, at: str, used: Used) -> bool:
+        """Return whether a memory was there before an attempt ended, as far as is known."""
+        is_later = bool(at) and self.written_at.get(used, "") > at
+        return not is_later and self.made_from.get(used) != attempt.trajectory_id
+
+
+def _among(key: str, values: Collection[str]) -> dict[str, object] | None:
+    """Return the filter on these values, or None where reading the whole column is quicker."""
+    return {key: {"$in": sorted(values)}} if len(values) <= MANY else None
+
+
+def _is_one(value: str | Sequence[str]) -> bool:
+    return isinstance(value, str)
+
+
+def _tries(outcomes: Sequence[bool]) -> Tries:
+    return Tries(n=len(outcomes), n_succeeded=sum(outcomes))

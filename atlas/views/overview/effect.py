@@ -1,0 +1,131 @@
+"""The effect of memory in words: at how many tasks attempts went better with memories, and the tasks behind that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas.memory.memory_effect import ENOUGH_TASKS, MemoryEffect, TaskEffect
+from atlas.memory.strategy_effects import Tries
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.wording import counted, percent
+
+COMPARED = "Tasks that were attempted both with memory and without, by which success rate is higher:"
+
+NOT_CAUSED = "These are not randomised trials. A task may have gone better for another reason."
+
+HOW_TO_RECORD = (
+    "To measure it, record which memories an attempt used: call memory.query or memory.build_context before the task "
+    'and memory.store after it, or name their ids in the attempt\'s metadata under "used". Let some attempts at the '
+    "same tasks run without memory."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """A task that was tried with memories and without."""
+
+    experience_id: str
+    """The latest experience of the task, from which the others can be reached. Empty if there is none any more."""
+
+    task: str
+    """Untrusted text."""
+
+    difference: float
+    """Percentage points that the success rate is higher with memories."""
+
+    used: str
+    """`67 % of 3`."""
+
+    not_used: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectView:
+    """The effect of memory, in words of our own."""
+
+    better: str
+    """`11 of 18`, tasks that went better, or a dash where no task can be compared."""
+
+    interval: str
+    """The 95 % interval of that, in tasks, or empty where there is none."""
+
+    worse: str
+    alike: str
+    n_tasks: int
+    advice: str
+    """Advice on what to record, or empty where there are enough tasks."""
+
+    rows: tuple[TaskRow, ...]
+    """The largest gain first."""
+
+
+def effect_view(memory: MemorySystem) -> EffectView:
+    """Return the effect of the memories of a system as it is now."""
+    found = memory.memory_effect()
+    latest = _latest(memory, [task.task_id for task in found.tasks])
+    titles = memory.experience.titles(list(latest.values()))
+    rows = [_row(task, latest.get(task.task_id, ""), titles) for task in found.tasks]
+    return EffectView(
+        better=better_text(found),
+        interval=interval_text(found),
+        worse=f"{found.n_hurt:,}",
+        alike=f"{found.n_tasks - found.n_helped - found.n_hurt:,}",
+        n_tasks=found.n_tasks,
+        advice=advice(found),
+        rows=tuple(rows),
+    )
+
+
+def better_text(found: MemoryEffect) -> str:
+    """Return `11 of 18`, tasks that went better, or a dash where no task can be compared."""
+    return f"{found.n_helped:,} of {found.n_tasks:,}" if found.n_tasks else "–"
+
+
+def interval_text(found: MemoryEffect) -> str:
+    """Return `95 % interval: 7–15 tasks`, or an empty text where there are too few tasks for one."""
+    if found.helped is None or found.helped.interval is None:
+        return ""
+    low, high = (round(end * found.n_tasks) for end in (found.helped.interval.low, found.helped.interval.high))
+    return f"95 % interval: {low:,}–{high:,} tasks"
+
+
+def effect_sentence(found: MemoryEffect) -> str:
+    """Return the figure in one sentence, as the command line prints it."""
+    if not found.n_tasks:
+        return advice(found)
+    interval = f" ({interval_text(found)})" if interval_text(found) else ""
+    worse = f"{found.n_hurt:,} went worse"
+    compared = f"{better_text(found)} tasks went better with memory than without{interval}, {worse}."
+    return " ".join(part for part in (compared, advice(found)) if part)
+
+
+def advice(found: MemoryEffect) -> str:
+    """Return what to record, where too few tasks can be compared to say something. Empty where there are enough."""
+    if found.is_enough:
+        return ""
+    if not found.n_tasks and not found.n_only_used:
+        return f"No attempt has recorded a memory that it used. {HOW_TO_RECORD}"
+    lonely = f" {counted(found.n_only_used, 'more task')} had attempts with memory only." if found.n_only_used else ""
+    so_far = f"{counted(found.n_tasks, 'task')} can be compared so far, and {ENOUGH_TASKS} are needed."
+    return f"{so_far}{lonely} {HOW_TO_RECORD}"
+
+
+def _latest(memory: MemorySystem, task_ids: list[str]) -> dict[str, str]:
+    where = {"task_id": {"$in": task_ids}}
+    tasks, times = (memory.experience.column(key, where) for key in ("task_id", "created_at"))
+    in_order = sorted(tasks, key=lambda one: (times.get(one, ""), one))
+    return {tasks[one]: one for one in in_order}
+
+
+def _row(task: TaskEffect, experience_id: str, titles: dict[str, str]) -> TaskRow:
+    return TaskRow(
+        experience_id=experience_id,
+        task=titles.get(experience_id, "") or task.task_id,
+        difference=100 * task.difference,
+        used=_rate_text(task.used),
+        not_used=_rate_text(task.not_used),
+    )
+
+
+def _rate_text(tries: Tries) -> str:
+    return f"{percent(tries.rate or 0.0)} of {tries.n:,}"

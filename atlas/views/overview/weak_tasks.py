@@ -1,0 +1,53 @@
+"""Tasks that go worst: what an agent is bad at, where no map tells of domains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas.core.statistics import SuccessRate
+from atlas.maps.hygiene import rates_by_group, worst_first
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.rates import interval_text
+
+TRIED_AGAIN = 2
+"""Attempts with a known outcome from which a task is listed."""
+
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeakTask:
+    """A task that went badly."""
+
+    experience_id: str
+    """One of its experiences, from which the others can be reached."""
+
+    name: str
+    """Untrusted text."""
+
+    n: int
+    percent_succeeded: float
+    """Of the known outcomes, in [0, 100]."""
+
+    interval: str
+
+
+def weak_tasks(memory: MemorySystem) -> tuple[WeakTask, ...]:
+    """Return the tasks that were tried more than once and went worst, the worst first."""
+    tasks = memory.experience.column("task_id")
+    rates = rates_by_group(tasks, memory.experience.column("outcome"))
+    again = {task: rate for task, rate in rates.items() if rate.n_known >= TRIED_AGAIN}
+    worst = [task for task in worst_first(again) if again[task].n_failed][:SHOWN]
+    one_of = {task: experience_id for experience_id, task in tasks.items() if task in worst}
+    titles = memory.experience.titles(list(one_of.values()))
+    return tuple(_weak(one_of[task], titles.get(one_of[task], task), again[task]) for task in worst)
+
+
+def _weak(experience_id: str, name: str, rate: SuccessRate) -> WeakTask:
+    return WeakTask(
+        experience_id=experience_id,
+        name=name,
+        n=rate.n,
+        percent_succeeded=100 * (rate.share or 0.0),
+        interval=interval_text(rate),
+    )

@@ -1,0 +1,139 @@
+"""The top of the overview: what this is, where to go next, whether memory helps, and what goes badly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.curate.health import Health
+from atlas.views.overview.effect import COMPARED, NOT_CAUSED, EffectView, TaskRow, effect_view
+from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
+from atlas.views.shared.state import StoreState, all_uses_seen
+from atlas.views.shared.wording import counted
+from pages.components.lists.record_table import clicked_row
+from pages.components.overview.parts import OPENED, RATE_COLUMNS, draw_domains, go_from_click
+from pages.components.shared.snapshot import store_state
+
+NAME = "ATLAS memory"
+ABOUT = (
+    "The long-term memory of your AI agents: every task they attempted, how it went, and what they learned from it. "
+    "Explore it, ask it what an agent would be told, and clean it up."
+)
+STEPS = {
+    "pages/map.py": ("Explore the map", ":material/scatter_plot:"),
+    "pages/ask.py": ("Ask the memory", ":material/psychology_alt:"),
+    "pages/curate.py": ("Review and clean up", ":material/cleaning_services:"),
+}
+"""Next steps, by page."""
+
+TASK_COLUMNS = {
+    "task": st.column_config.TextColumn("Task", width="large"),
+    "used": st.column_config.TextColumn("With memory", help="Share of judged attempts that succeeded", width="small"),
+    "not_used": st.column_config.TextColumn("Without", help="The same of attempts that used none", width="small"),
+    "difference": st.column_config.NumberColumn("Difference", format="%+.0f points", width="small"),
+}
+
+
+def draw_title() -> None:
+    """Draw the product's name and what it is."""
+    st.title(NAME, anchor=False)
+    st.markdown(ABOUT)
+
+
+def draw_steps() -> None:
+    """Draw where to go next."""
+    with st.container(horizontal=True, gap="medium"):
+        for page, (label, icon) in STEPS.items():
+            st.page_link(page, label=label, icon=icon, width="content")
+
+
+def draw_answers(memory: MemorySystem, found: Health) -> None:
+    """Draw whether memory helps, and beside it what goes badly."""
+    helps, badly = st.columns(2, gap="medium")
+    effect = _effect(store_state(memory), all_uses_seen(memory), _memory=memory)
+    with helps:
+        st.subheader("Does memory help?", anchor=False)
+        draw_effect(effect)
+    with badly:
+        st.subheader("What is the agent bad at?", anchor=False)
+        if found.domains:
+            draw_domains(found)
+        else:
+            draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
+    if effect.rows:
+        with st.expander(f"The {counted(effect.n_tasks, 'task')} behind these figures", icon=":material/table_rows:"):
+            _draw_tasks(effect.rows)
+
+
+def draw_effect(view: EffectView) -> None:
+    """Draw at how many tasks attempts went better with memories."""
+    if view.n_tasks:
+        st.caption(COMPARED)
+        with st.container(horizontal=True, gap="large"):
+            st.metric(
+                "Went better with memory",
+                view.better,
+                delta=view.interval or None,
+                delta_color="off",
+                delta_arrow="off",
+                width="content",
+            )
+            st.metric("Went worse", view.worse, width="content")
+            st.metric("No difference", view.alike, width="content")
+        st.caption(NOT_CAUSED)
+    if view.advice:
+        st.info(view.advice, icon=":material/lightbulb:")
+
+
+def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
+    """Draw the tasks that go worst. A click opens one of its attempts."""
+    if not tasks:
+        st.caption("No task has failed after being tried more than once.")
+        return
+    st.caption("Success rate by task, lowest first. Click a row to see its attempts. Domains follow with the map.")
+    columns = {"name": st.column_config.TextColumn("Task", width="medium"), **RATE_COLUMNS}
+    ids = tuple(task.experience_id for task in tasks)
+    _draw_rows([asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks that go worst")
+
+
+def _draw_tasks(rows: Sequence[TaskRow]) -> None:
+    st.caption("Click a task to see its attempts.")
+    ids = tuple(row.experience_id for row in rows)
+    _draw_rows([asdict(row) for row in rows], TASK_COLUMNS, ids, key="overview_effect", alt="Tasks with and without")
+
+
+def _draw_rows(
+    rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], ids: tuple[str, ...], *, key: str, alt: str
+) -> None:
+    key = f"{key}_{hash(ids)}_{st.session_state.get(OPENED, 0)}"
+    st.dataframe(
+        rows,
+        column_config=columns,
+        column_order=list(columns),
+        hide_index=True,
+        key=key,
+        on_select=partial(_open_task, ids, key),
+        selection_mode="single-cell",
+        alt=alt,
+    )
+
+
+def _open_task(ids: tuple[str, ...], key: str) -> None:
+    row = clicked_row(key, len(ids))
+    if row is not None and ids[row]:
+        go_from_click("pages/experiences.py", id=ids[row])
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _effect(state: StoreState, n_uses: int, *, _memory: MemorySystem) -> EffectView:
+    return effect_view(_memory)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _weak_tasks(state: StoreState, *, _memory: MemorySystem) -> tuple[WeakTask, ...]:
+    return weak_tasks(_memory)

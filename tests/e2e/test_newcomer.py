@@ -1,0 +1,56 @@
+"""What a newcomer finds on an empty store: sample data or an import in one click, and then whether memory helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import atlas
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve, run_atlas
+from tests.support.browser.tables import click_row
+from tests.support.repository import REPOSITORY
+
+STORY = REPOSITORY / "sample_data" / "story"
+
+
+@pytest.fixture
+def store(tmp_path) -> Path:
+    """A store with nothing in it."""
+    run_atlas(tmp_path, "init")
+    return tmp_path
+
+
+def test_the_sample_data_show_whether_memory_helps_and_lead_to_the_attempts(page: Page, serve: Serve, store):
+    page.goto(serve(store))
+    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    page.get_by_role("button", name="Load the sample data").click()
+    expect(page.get_by_text("records of sample data")).to_be_visible()
+    expect(page.get_by_text("11 of 18")).to_be_visible()
+    expect(page.get_by_text("95 % interval: 7–15 tasks")).to_be_visible()
+    expect(page.get_by_role("heading", name="What is the agent bad at?")).to_be_visible()
+    expect(page.get_by_role("link", name="All 11 domains")).to_be_visible()
+    settle(page)
+    shoot(page, "newcomer-overview", themes=True)
+    page.get_by_text("The 18 tasks behind these figures").click()
+    click_row(page, "The city's feed answers with 12 stations tonight.", table=1)
+    expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
+    expect(page.get_by_text("12 of 129 cannot be right.")).to_be_visible()
+    for attempt in ("✗ 2026-10-05", "✓ 2026-10-22", "✓ 2026-11-11"):
+        expect(page.get_by_role("button", name=attempt)).to_be_visible()
+
+
+def test_files_of_ones_own_are_imported_and_undone_without_a_terminal(page: Page, serve: Serve, store, tmp_path):
+    broken = tmp_path / "broken.jsonl"
+    broken.write_bytes((STORY / "attempts.jsonl").read_bytes() + b"no JSON\n")
+    page.goto(serve(store))
+    page.locator("input[type=file]").set_input_files(broken)
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_text("Imported 67 records from 1 file")).to_be_visible()
+    expect(page.get_by_text("broken.jsonl, row 68")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Nothing is remembered yet.")).to_be_visible()
+    with atlas.open_memory(store, read_only=True, settings=atlas.Settings()) as memory:
+        assert memory.experience.count() == 0

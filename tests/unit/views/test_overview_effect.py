@@ -1,0 +1,59 @@
+"""The figure on the overview in words, and the import of files from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import atlas
+from atlas.core.settings import Settings
+from atlas.memory.memory_effect import JudgedAttempt, MemoryEffect, effect_among
+from atlas.testing import HashEmbedder
+from atlas.views.overview.effect import HOW_TO_RECORD, advice, better_text, effect_sentence, interval_text
+from atlas.views.overview.uploads import import_uploads
+from tests.support.repository import REPOSITORY
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(16), settings=Settings()) as opened:
+        yield opened
+
+
+def helped(n_tasks: int, n_better: int) -> MemoryEffect:
+    """A figure of so many tasks, of which so many went better with memories and the others worse."""
+    return effect_among(
+        JudgedAttempt(task_id=f"t{n}", success=has_used == (n < n_better), has_used=has_used)
+        for n in range(n_tasks)
+        for has_used in (True, False)
+    )
+
+
+def test_the_figure_is_told_with_its_interval_and_what_went_worse():
+    assert effect_sentence(helped(12, 9)) == (
+        "9 of 12 tasks went better with memory than without (95 % interval: 6–12 tasks), 3 went worse."
+    )
+
+
+def test_with_few_tasks_it_says_how_many_are_needed_and_what_to_record():
+    found = helped(4, 3)
+    assert interval_text(found) == ""
+    assert advice(found) == f"4 tasks can be compared so far, and 10 are needed. {HOW_TO_RECORD}"
+
+
+def test_without_any_recorded_use_there_is_no_figure():
+    found = MemoryEffect(tasks=())
+    assert better_text(found) == "–"
+    assert effect_sentence(found).startswith("No attempt has recorded a memory that it used.")
+
+
+def test_uploads_are_imported_as_one_operation_and_what_is_refused_is_named(memory):
+    strategies = (REPOSITORY / "sample_data" / "story" / "strategies.jsonl").read_bytes()
+    imported = import_uploads(memory, {"../strategies.jsonl": strategies + b"no JSON\n", "notes.txt": b"hello"})
+    assert imported.done is not None
+    assert imported.done.sentence == "Imported 8 records from 2 files"
+    assert len(memory.strategies) == 8
+    assert [problem.split(":")[0] for problem in imported.problems] == ["strategies.jsonl, row 9", "notes.txt"]
+    memory.undo(imported.done.operation_id)
+    assert len(memory.strategies) == 0
