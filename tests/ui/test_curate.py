@@ -84,7 +84,7 @@ def test_attempts_that_ended_differently_are_not_offered_as_one_group(dashboard:
     assert tabs(app)[0] == "Near-duplicates 2"
     groups = [set(frame.value["outcome"]) for frame in app.dataframe]
     assert sorted(groups, key=str) == [{"✓ succeeded"}, {"✗ failed"}]
-    assert any(text.startswith("Groups of near-duplicates with the same outcome.") for text in said(app))
+    assert any(text.startswith("Attempts at the same task with the same outcome.") for text in said(app))
 
 
 def test_a_merge_says_what_is_gone_since_the_group_was_shown(dashboard: Dashboard, tmp_path, memory):
