@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard
+from tests.support.dashboard import Dashboard, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -72,7 +72,7 @@ def test_a_group_of_near_duplicates_is_merged_as_previewed_and_parted_again(dash
     (kept,) = set(memory.experience.ids()) - set(before[:12])
     assert len(memory.experience) == 13
     assert memory.experience.get(kept).success
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.experience.ids() == before
 
 

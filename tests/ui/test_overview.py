@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from tests.support.dashboard import Dashboard
+from tests.support.dashboard import Dashboard, undo_button
 from tests.support.hostile import MARKER
 from tests.support.records import attempt, attempts
 from tests.support.stores import DIMENSION, MODEL, make_store, opened_store
@@ -41,7 +41,7 @@ def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboar
     app.button(key="overview_remove_sample").click().run()
     assert app.metric[0].value == "1"
     assert any(element.value == "Removed the sample data, 1 experience" for element in app.text)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert app.metric[0].value == "2"
 
 

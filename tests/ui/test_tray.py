@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, said
+from tests.support.dashboard import Dashboard, said, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -58,7 +58,7 @@ def test_marks_are_one_operation_that_can_be_undone(dashboard: Dashboard, tmp_pa
     assert memory.experience.ids({mark: True}) == ids
     assert app.button(key=f"tray_{act}").label == back
     assert dict(memory.history(1)[0].counts) == {"marked": 3}
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.experience.count({mark: True}) == 0
 
 
@@ -84,7 +84,7 @@ def test_pruning_takes_what_was_chosen_and_nothing_else(dashboard: Dashboard, tm
     assert memory.experience.ids() == [record_id for record_id in before if record_id not in (before[3], before[5])]
     assert "Pruned 2 experiences" in said(app)
     assert "selected from" not in said(app)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.experience.ids() == before
 
 

@@ -13,7 +13,7 @@ from atlas.views.history.operations import FieldChange, OperationDetail, RecordD
 from atlas.views.shared.texts import Text
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.texts import draw_code, draw_prose
-from pages.components.shared.undo_toast import undo_and_say
+from pages.components.shared.undo_toast import REDONE, UNDONE, undo_and_say
 
 OPENED = "operation"
 """The query parameter that names the opened operation."""
@@ -58,13 +58,18 @@ def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
     why_not = READ_ONLY if memory.storage.read_only else "A purge cannot be undone." if detail.is_final else None
     st.button(
         detail.undo_label,
-        key="history_undo",
-        icon=":material/undo:",
+        key=f"history_undo_{detail.undo_id}",  # one that was clicked redoes nothing
+        icon=f":material/{detail.undo_label.lower()}:",
         type="primary",
         disabled=why_not is not None,
         help=why_not,
         on_click=undo_and_say,
-        args=(memory, detail.undo_id, f"{detail.undo_label}: {detail.row.what}, {detail.row.counts}"),
+        args=(
+            memory,
+            detail.undo_id,
+            f"{detail.row.what}, {detail.row.counts}",
+            REDONE if detail.row.state else UNDONE,
+        ),
     )
 
 
