@@ -42,6 +42,29 @@ def test_an_edit_shows_each_field_before_and_after_and_undo_brings_it_back(dashb
     assert memory.experience.get(edited) == before
 
 
+def test_an_operation_is_one_table_with_the_words_that_differ(dashboard: Dashboard, tmp_path, memory):
+    ids = memory.experience.ids()
+    scoped = memory.experience.within("edit")
+    for number, one in enumerate(ids):
+        scoped.edit(one, feedback=f"Check the units of report {number} first")
+    again = memory.experience.within("edit")
+    for number, one in enumerate(ids):
+        again.edit(one, feedback=f"Check the names of report {number} first")
+    app = dashboard(tmp_path, "history", operation=memory.history(1)[0].id)
+    (table,) = app.dataframe
+    assert list(table.value["title"]) == list(memory.experience.titles(ids).values())
+    assert [line for line in table.value["difference"] if "report 1" in line] == [
+        "Check the [units → names] of report 1 …"
+    ]
+    assert "Check the names of report 0 first" in [element.value for element in app.code]
+    app.session_state[str(table.key)] = {"selection": {"rows": [2], "columns": [], "cells": []}}
+    app.run()
+    assert [code.value for code in app.code if "report" in code.value] == [
+        "Check the units of report 2 first",
+        "Check the names of report 2 first",
+    ]
+
+
 def test_what_was_undone_can_be_done_again(dashboard: Dashboard, tmp_path, memory):
     memory.experience.delete(memory.experience.ids()[:2])
     deletion = memory.history(1)[0]

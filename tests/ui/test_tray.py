@@ -141,6 +141,9 @@ def test_a_pinned_one_is_saved_and_says_so(dashboard: Dashboard, tmp_path, memor
     app.button(key="tray_prune").click().run()
     assert "1 of 40 experiences would be removed (2.5%), 1 is saved." in said(app)
     assert any("it is pinned" in frame.value.to_csv() for frame in app.dataframe)
+    tables = [frame.value for frame in app.dataframe if "why" in frame.value]
+    rows = {title: outcome for table in tables for title, outcome in table[["title", "outcome"]].values}
+    assert [rows[memory.experience.get(one).task.description] for one in (first, second)] == ["✓ succeeded", "✗ failed"]
 
 
 def test_two_to_four_are_compared_side_by_side_as_text(dashboard: Dashboard, tmp_path, memory):

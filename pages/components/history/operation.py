@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Literal
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.history.operations import FieldChange, OperationDetail, RecordDiff, operation_detail, operation_diffs
+from atlas.views.history.operations import (
+    FieldChange,
+    OperationDetail,
+    RecordDiff,
+    change_rows,
+    operation_detail,
+    operation_diffs,
+)
 from atlas.views.shared.texts import Text
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.texts import draw_code, draw_prose
@@ -28,6 +36,13 @@ OPERATION_COLUMNS = {
     "state": st.column_config.TextColumn("State", width=80),
 }
 """Of every table of operations."""
+
+CHANGE_COLUMNS = {
+    "change": st.column_config.TextColumn("Change", width=80),
+    "title": st.column_config.TextColumn("Record", width="medium"),
+    "field": st.column_config.TextColumn("Field", width=120),
+    "difference": st.column_config.TextColumn("What differs", width="large"),
+}
 
 SIGNS = {"added": ":material/add:", "removed": ":material/delete:", "purged": ":material/delete_forever:"}
 COLOURS: Mapping[str, Literal["green", "orange"]] = {"added": "green", "removed": "orange"}
@@ -50,8 +65,7 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
     page = 1
     if detail.n_pages > 1:
         page = st.pagination(detail.n_pages, key=f"history_changes_{detail.row.id}")
-    for position, diff in enumerate(operation_diffs(memory, operation_id, page)):
-        _draw_diff(diff, key=f"history_diff_{page}_{position}")
+    _draw_changes(operation_diffs(memory, operation_id, page), key=f"{detail.row.id}_{page}")
 
 
 def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
@@ -71,6 +85,27 @@ def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
             REDONE if detail.row.state else UNDONE,
         ),
     )
+
+
+def _draw_changes(diffs: Sequence[RecordDiff], *, key: str) -> None:
+    """Draw what changed as one table, and below it the record that is chosen, whole before and after."""
+    rows = change_rows(diffs)
+    if not rows:
+        return
+    table = st.dataframe(
+        [asdict(row) for row in rows],
+        column_config=CHANGE_COLUMNS,
+        column_order=[name for name in CHANGE_COLUMNS if any(getattr(row, name) for row in rows)],
+        hide_index=True,
+        key=f"history_table_{key}",
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [0]}},
+        alt="What it changed",
+    )
+    chosen = [rows[row].record_id for row in table["selection"]["rows"] if row < len(rows)]
+    for diff in (diff for diff in diffs if diff.record_id in chosen):
+        _draw_diff(diff, key=f"history_diff_{key}_{diff.record_id}")
 
 
 def _draw_diff(diff: RecordDiff, *, key: str) -> None:
