@@ -63,7 +63,10 @@ MEANINGS = {
     FAILING: "Domains of the map, those that clearly do badly first.",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
-    UNKNOWN: "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them.",
+    UNKNOWN: (
+        "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them. "
+        "Press S if the attempt succeeded, F if it failed, K to skip it."
+    ),
     BURIED: "Agents do not find these. They are kept, and can be unburied.",
     RULE: "Prune by rule. A preview shows exactly what would be removed before anything is.",
     REFINE: (

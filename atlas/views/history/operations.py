@@ -29,6 +29,7 @@ MEANINGS = {
     "merge": "Near-identical experiences were merged",
     "refine": "Experiences were refined: some merged, some dropped",
     "mark": "Tags, pins, notes or burials were changed",
+    "outcome": "Outcomes were set",
     "restore": "Experiences were restored from the trash",
     "undo": "An operation was undone",
     "purge": "Records were erased for good",
@@ -131,7 +132,7 @@ class ChangeRow:
 
     field: str
     difference: str
-    """See `word_diff`."""
+    """The words that differ, as `word_diff` gives them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.health import BURIED, Health
+from atlas.views.curate.health import BURIED, UNKNOWN, Health
 from atlas.views.curate.queues import (
     GROUPS_SHOWN,
     TITLES,
@@ -28,6 +28,7 @@ from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.curate.duplicates import live_duplicates
+from pages.components.curate.outcomes import draw_unjudged
 from pages.components.experience.columns import QUEUED
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.record_table import open_clicked, selectable_table
@@ -244,6 +245,8 @@ def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
     if not ids:
         st.info("There is none here.", icon=":material/check:")
         return
+    if queue == UNKNOWN:
+        draw_unjudged(memory, ids)
     _draw_queue_acts(memory, queue, ids)
     pages, revision = n_pages(len(ids)), memory.revision()
     page = st.pagination(pages, key=f"curate_page_{queue}") if pages > 1 else 1
