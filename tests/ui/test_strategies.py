@@ -37,8 +37,8 @@ def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard
     assert memory.strategies.count() == 0
     app.button(key="plan_apply").click().run()
     assert "Wrote 1 strategy" in texts(app)
-    assert list(table(app)["tries"]) == ["no tries"]
-    assert list(table(app)["without"]) == ["50 % (9–91 %, n = 2)"]
+    assert list(table(app)["succeeded"]) == ["50 % (9–91 %, n = 2)"]
+    assert list(table(app)["measured_on"]) == ["2 attempts behind it"]
     undo_button(app).click().run()
     assert memory.strategies.count() == 0
     assert_no_problem(app)
@@ -56,7 +56,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     tried(memory, ids[7], True, True, False)
     app = dashboard(tmp_path, "strategies")
     assert caption(app) == "30 strategies"
-    assert (titles(app)[0], table(app)["tries"][0]) == ("refund 7", "67 % (19–93 %, n = 3)")
+    assert (titles(app)[0], table(app)["succeeded"][0]) == ("refund 7", "67 % (19–93 %, n = 3)")
     app.pagination(key="strategies_page").set_value(2).run()
     assert len(titles(app)) == 5
     memory.strategies.retire(ids[3:5])
@@ -69,10 +69,10 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
 def test_a_try_that_is_recorded_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
     [one] = add(memory, strategy())
     app = dashboard(tmp_path, "strategies")
-    assert list(table(app)["tries"]) == ["no tries"]
+    assert list(table(app)["succeeded"]) == ["not known"]
     tried(memory, one, True)
     app.run()
-    assert table(app)["tries"][0].startswith("100 %")
+    assert table(app)["succeeded"][0].startswith("100 %")
 
 
 def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard: Dashboard, tmp_path, memory):
@@ -222,7 +222,7 @@ def caption(app: AppTest) -> str:
 
 
 def table(app: AppTest):
-    return next(frame.value for frame in app.dataframe if "tries" in frame.value)
+    return next(frame.value for frame in app.dataframe if "succeeded" in frame.value)
 
 
 def titles(app: AppTest) -> list[str]:

@@ -176,7 +176,7 @@ def _line(
     return GroupLine(
         ids=tuple(there),
         label=f"{_size(there, tasks)}: {outcomes_text(Counter(outcomes[record_id] for record_id in there))}",
-        title=read[0].task.description[:TITLE_CHARACTERS] if read else "",
+        title=" ".join(read[0].task.description.split())[:TITLE_CHARACTERS] if read else "",
         members=tuple(_member(one, read[0]) for one in read),
     )
 

@@ -60,7 +60,7 @@ def _draw_attempt(shown: Unjudged) -> None:
         if text is not None:
             _draw_named(name, text, f"curate_{name.lower()}_{shown.id}")
     for number, text in enumerate(shown.last_steps):
-        _draw_named("What was seen last" if number == len(shown.last_steps) - 1 else "Before that", text,
+        _draw_named("Last step" if number == len(shown.last_steps) - 1 else "Step before it", text,
                     f"curate_step_{number}_{shown.id}")  # fmt: skip
 
 
