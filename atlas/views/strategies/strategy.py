@@ -18,7 +18,7 @@ from atlas.memory.strategy_sources import linked, tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.facts import Fact
+from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_changes, version_views
 from atlas.views.shared.wording import counted, moment, percent, signed
@@ -277,16 +277,9 @@ def _other_ways(metadata: Mapping[str, Any]) -> tuple[Text, ...]:
     return tuple(Text(text) for text in said if isinstance(text, str) and text)
 
 
-def _background(metadata: Mapping[str, Any], *above: str) -> Iterator[Fact]:
-    """Yield what the page does not say elsewhere, with nested names as `outer, inner`."""
-    for name, value in metadata.items():
-        if not above and (name in SAID_ELSEWHERE or (name == "variants" and _other_ways(metadata))):
-            continue
-        if isinstance(value, Mapping):
-            yield from _background(value, *above, name)
-        else:
-            said = ", ".join(map(str, value)) if _is_list(value) else str(value)
-            yield Fact(", ".join((*above, name)).replace("_", " "), said)
+def _background(metadata: Mapping[str, Any]) -> Iterator[Fact]:
+    said = {*SAID_ELSEWHERE, *(("variants",) if _other_ways(metadata) else ())}
+    return plain_facts({name: value for name, value in metadata.items() if name not in said})
 
 
 def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:

@@ -23,7 +23,7 @@ from atlas.views.strategies.strategy import (
 )
 from pages.components.journal.promotion import draw_ends
 from pages.components.lists.editing import draw_pin
-from pages.components.lists.facts import draw_facts
+from pages.components.lists.facts import draw_fact_table, draw_facts
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.panel import Panel, draw_panel, draw_sources, versions_tab
 from pages.components.lists.record_table import clicked_row
@@ -93,10 +93,7 @@ def _draw_says(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> N
     for number, way in enumerate(detail.other_ways):
         st.caption("Another way that worked")
         draw_prose(way, key=f"strategy_way_{number}_{detail.id}")
-    if detail.background:
-        st.caption("From its writer")
-        lines = [{"Name": fact.name, "Value": fact.value} for fact in detail.background]
-        st.dataframe(lines, hide_index=True, alt="From its writer")
+    draw_fact_table(detail.background, "From its writer")
     _draw_sources(memory, detail)
 
 
