@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from atlas.core.types import Task
 
 _TOKEN = re.compile(
     r"""
@@ -19,6 +24,21 @@ _FILLERS = frozenset(("a", "an", "the", "given", "please", "kindly"))
 """Words that a task can lose without becoming another one."""
 
 _SHORTEST_PLURAL = 4
+
+
+def is_same_task(one: Task, other: Task) -> bool:
+    """Return whether two tasks have the same id, or ask for the same."""
+    return one.id == other.id or asked(one) == asked(other)
+
+
+def asked(task: Task) -> tuple[str, tuple[str, ...], str]:
+    """Return what is equal for tasks that ask for the same: domain, telling words and input."""
+    return task.domain, telling_words(task.description), given(task.context)
+
+
+def given(context: Mapping[str, Any]) -> str:
+    """Return a text that is equal for equal inputs."""
+    return json.dumps(context, sort_keys=True, default=str)
 
 
 def telling_words(text: str) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
@@ -12,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from atlas.core.codec import decode_experience
 from atlas.core.errors import StoreDamaged
-from atlas.core.same_task import telling_words
+from atlas.core.same_task import given, telling_words
 from atlas.storage.damage import decoded_content
 from atlas.storage.store import Store
 
@@ -62,7 +61,7 @@ def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, st
 
 def _context(record_id: str, metadata: Mapping[str, object]) -> str:
     try:
-        return json.dumps(decoded_content(decode_experience, metadata).task.context, sort_keys=True, default=str)
+        return given(decoded_content(decode_experience, metadata).task.context)
     except StoreDamaged:
         return record_id
 
