@@ -105,6 +105,9 @@ class ConceptDetail:
     """Further facts that its source gives on it. Names and values are untrusted texts."""
 
     is_primitive: bool
+    is_proven: bool
+    """True if the examples were run when it was composed, and it was not edited since."""
+
     examples: tuple[Example, ...]
     n_more_examples: int
     lineage: Lineage
@@ -121,6 +124,7 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         return None
     usage = memory.concepts.usage([concept_id]).get(concept_id, NO_USAGE)
     purpose, rest = purpose_of(concept.description)
+    versions = memory.concepts.versions(concept_id)
     return ConceptDetail(
         id=concept.id,
         name=Text(concept.name),
@@ -134,12 +138,13 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         facts=_facts(concept, usage),
         background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SAID_ELSEWHERE})),
         is_primitive=concept.source == "primitive",
+        is_proven="composed_by" in concept.metadata and bool(concept.examples) and not versions,
         examples=tuple(example_view(concept, *example) for example in concept.examples[:EXAMPLES_SHOWN]),
         n_more_examples=max(0, len(concept.examples) - EXAMPLES_SHOWN),
         lineage=lineage_of(memory, concept, memory.concepts.uses(concept_id)),
         found_in=_found_in(memory, concept),
         n_more_found_in=max(0, len(concept.found_in) - FOUND_SHOWN),
-        versions=version_views(concept, memory.concepts.versions(concept_id), [*EDITABLE], _texts),
+        versions=version_views(concept, versions, [*EDITABLE], _texts),
     )
 
 

@@ -43,7 +43,6 @@ ROWS = "rows on Curate"
 """The tray's words for a selection of rows that were ticked here."""
 
 MEMBERS = {
-    "outcome": st.column_config.TextColumn("Outcome", width=110),
     "task": st.column_config.TextColumn("Task, compared with the first", width="medium"),
     "solution": st.column_config.TextColumn("Solution, compared with the first", width="large"),
     "agent": st.column_config.TextColumn("Agent", width=100),

@@ -39,7 +39,7 @@ OPERATION_COLUMNS = {
 
 CHANGE_COLUMNS = {
     "change": st.column_config.TextColumn("Change", width=80),
-    "title": st.column_config.TextColumn("Record", width="medium"),
+    "title": st.column_config.TextColumn("Record", width=300),
     "field": st.column_config.TextColumn("Field", width=120),
     "difference": st.column_config.TextColumn("What differs", width="large"),
 }
@@ -92,6 +92,7 @@ def _draw_changes(diffs: Sequence[RecordDiff], *, key: str) -> None:
     rows = change_rows(diffs)
     if not rows:
         return
+    st.caption("Tick a row to see the whole record before and after.")
     table = st.dataframe(
         [asdict(row) for row in rows],
         column_config=CHANGE_COLUMNS,
