@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import comb
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +21,7 @@ import atlas
 from atlas.core.types import Vectors
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
+from atlas.jobs.duplicates import find_duplicates
 from atlas.maps.domains import default_min_size
 from atlas.maps.duplicates import near_duplicates
 from atlas.maps.map import MemoryMap, make_map
@@ -31,6 +35,8 @@ SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_SIZES", "1000,1000
 """ATLAS_BENCHMARK_SIZES: numbers of records, with commas."""
 
 REAL = ("tau_bench", "reflexion", "swe_agent")
+DRAWN = 100
+"""Groups of near-duplicates that are drawn to be judged."""
 
 
 def figures() -> Iterator[Figure]:
@@ -83,16 +89,31 @@ def _sample_figures(directory: Path) -> Iterator[Figure]:
         if line.strip()
     }
     if fields:
-        embedded = _imported([directory], lambda _, text: fields.get(text, ""))
-        yield from _purity("sample data by file", *embedded)
+        with _store_of([directory]) as memory:
+            yield from _purity("sample data by file", *_labelled(memory, lambda _, text: fields.get(text, "")))
 
 
 def _real_figures(directory: Path) -> Iterator[Figure]:
     paths = [directory / name for name in REAL if (directory / name).is_dir()]
     if paths:
-        yield from _purity(
-            "real runs by source", *_imported(paths, lambda metadata, _: str(metadata.get("source", "")))
-        )
+        with _store_of(paths) as memory:
+            labelled = _labelled(memory, lambda metadata, _: str(metadata.get("source", "")))
+            yield from _purity("real runs by source", *labelled)
+            yield from _duplicate_figures(memory)
+
+
+def _duplicate_figures(memory: atlas.MemorySystem) -> Iterator[Figure]:
+    """Yield how many groups of near-duplicates are of one task by its id, and how many pairs at one task they hold."""
+    groups = find_duplicates(memory.storage, COLLECTION).groups
+    tasks = memory.experience.column("task_id")
+    drawn = random.Random(1).sample(groups, min(DRAWN, len(groups)))
+    pure = sum(len({tasks[one] for one in group.ids}) == 1 for group in drawn) / max(1, len(drawn))
+    n_pairs = sum(comb(n, 2) for n in Counter(tasks.values()).values())
+    found = sum(comb(n, 2) for group in groups for n in Counter(tasks[one] for one in group.ids).values())
+    yield Figure(what=f"{len(drawn)} groups of near-duplicates: of one task", ours=pure, baseline=None, unit="", aim="")
+    yield Figure(
+        what="pairs of attempts at one task: found", ours=found / max(1, n_pairs), baseline=None, unit="", aim=""
+    )
 
 
 def _purity(what: str, embedded: Embedded, truth: Sequence[str]) -> Iterator[Figure]:
@@ -115,15 +136,21 @@ def _pure_share(made: MemoryMap, truth: Sequence[str]) -> float:
     return most / max(1, sum(domain.n for domain in made.domains))
 
 
-def _imported(paths: Sequence[Path], label: Callable[[Mapping[str, Any], str], str]) -> tuple[Embedded, list[str]]:
-    """Return what a store makes of files, embedded by the bundled model, and each record's label."""
+@contextmanager
+def _store_of(paths: Sequence[Path]) -> Iterator[atlas.MemorySystem]:
+    """Yield a store of files, embedded by the bundled model."""
     with TemporaryDirectory() as directory:
         settings = atlas.Settings(store=Path(directory), embedding_model="all-MiniLM-L6-v2")
         with atlas.open_memory(directory, settings=settings) as memory:
             import_paths(MemorySink(memory, "benchmark"), list(paths), settings=settings)
-            embedded = read_embedded(memory.storage, COLLECTION)
-            rows = {row["id"]: row["metadata"] for row in memory.experience.browse()}
-            held = [memory.experience.get(one) for one in embedded.ids]
+            yield memory
+
+
+def _labelled(memory: atlas.MemorySystem, label: Callable[[Mapping[str, Any], str], str]) -> tuple[Embedded, list[str]]:
+    """Return the records of a store, and each one's label."""
+    embedded = read_embedded(memory.storage, COLLECTION)
+    rows = {row["id"]: row["metadata"] for row in memory.experience.browse()}
+    held = [memory.experience.get(one) for one in embedded.ids]
     return embedded, [label(rows[one.id], one.task.description) for one in held if one is not None]
 
 

@@ -22,7 +22,7 @@ from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 from atlas.views.shared.kinds import EXPERIENCE, Kind
-from atlas.views.shared.plans import PlanView
+from atlas.views.shared.plans import PlanRow, PlanView
 
 SHOWN = 10
 """Most records of a plan that are printed without --all."""
@@ -157,9 +157,13 @@ def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> Non
     for goes in (True, False) if not show_all else (None,):
         rows = [row for row in view.rows if goes is None or row.goes == goes]
         for row in rows if show_all else rows[:SHOWN]:
-            print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(row.why)})")
+            print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(_why(row))})")
         if not show_all and len(rows) > SHOWN:
             print(f"  {'-' if goes else '+'} … and {len(rows) - SHOWN} more (--all prints them)")
+
+
+def _why(row: PlanRow) -> str:
+    return "; ".join(part for part in (row.outcome, row.why) if part)
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:

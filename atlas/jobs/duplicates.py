@@ -1,7 +1,7 @@
 """Near-duplicates as the store is now: found at once where it is small, by a worker where it is large.
 
-Attempts at one task read alike and may have ended differently, which is the most telling thing about them: only those
-that ended alike are offered as a group.
+They are attempts at the same task. Those that ended differently are the most telling ones, so only those that ended
+alike are offered as a group.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import Any
 import numpy.typing as npt
 
 from atlas.jobs.artefact import ArtefactFile
-from atlas.jobs.job import CollectionJob
+from atlas.jobs.job import StoreJob
 from atlas.jobs.live import LiveResult
 from atlas.jobs.worker import JobStatus, Worker
-from atlas.maps.duplicates import THRESHOLD, DuplicateGroup, Duplicates, near_duplicates
+from atlas.maps.attempts import same_tasks
+from atlas.maps.duplicates import THRESHOLD, DuplicateGroup, Duplicates, Progress, duplicate_attempts
 from atlas.maps.map import OnProgress
 from atlas.maps.snapshot import n_changed, read_embedded
 from atlas.memory.system import MemorySystem
+from atlas.storage.store import Store
 
 AT_ONCE = 2_000
 """Experiences up to which they are compared while the page waits: a fraction of a second."""
@@ -31,7 +33,7 @@ Groups = tuple[tuple[str, ...], ...]
 class DuplicatesFile(ArtefactFile[Duplicates]):
     """The near-duplicates of one collection."""
 
-    kind = "duplicates"
+    kind = "duplicate_attempts"
 
     def _header(self, artefact: Duplicates) -> Mapping[str, Any]:
         return asdict(artefact)
@@ -49,19 +51,35 @@ class DuplicatesFile(ArtefactFile[Duplicates]):
         )
 
 
+def find_duplicates(
+    store: Store, collection: str, threshold: float = THRESHOLD, on_progress: Progress | None = None
+) -> Duplicates:
+    """Return the near-duplicates of a collection as it is now."""
+    with store.reading():  # one state of the store
+        embedded = read_embedded(store, collection)
+        tasks = same_tasks(store, collection, embedded.ids)
+    return Duplicates(
+        groups=duplicate_attempts(embedded, tasks, threshold, on_progress),
+        threshold=threshold,
+        revision=embedded.revision,
+        ledger_id=embedded.ledger_id,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindDuplicates(CollectionJob):
+class FindDuplicates(StoreJob):
     """Search for the near-duplicates of a collection and save them as a `DuplicatesFile`."""
 
+    collection: str
     threshold: float = THRESHOLD
 
     def run(self, on_progress: OnProgress) -> None:
-        """Compare every record with every other."""
-        embedded = self.read(on_progress)
-        groups = near_duplicates(embedded, self.threshold, lambda done, total: on_progress(done, total, "comparing"))
-        found = Duplicates(
-            groups=groups, threshold=self.threshold, revision=embedded.revision, ledger_id=embedded.ledger_id
-        )
+        """Compare the attempts at each task with each other."""
+        on_progress(0, 100, "reading")
+        with Store.open(self.store, read_only=True) as store:
+            found = find_duplicates(
+                store, self.collection, self.threshold, lambda done, total: on_progress(done, total, "comparing")
+            )
         DuplicatesFile(Path(self.out), self.collection).save(found)
 
 
@@ -125,8 +143,8 @@ class LiveDuplicates(LiveResult[Duplicates]):
     def _small(self) -> FoundDuplicates:
         now = self._moment(0)
         if self._found is None or self._found[0] != now:
-            groups = near_duplicates(read_embedded(self.memory.storage, self._collection))
-            self._found = (now, self._by_outcome(groups, n_changed=0))
+            found = find_duplicates(self.memory.storage, self._collection)
+            self._found = (now, self._by_outcome(found.groups, n_changed=0))
         return self._found[1]
 
     def _large(self) -> FoundDuplicates:

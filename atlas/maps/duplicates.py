@@ -1,8 +1,8 @@
-"""Groups of records that nearly say the same."""
+"""Groups of records that nearly say the same, and of attempts at one task."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vectors
-from atlas.maps.snapshot import Embedded
+from atlas.maps.snapshot import Embedded, among
 
 THRESHOLD = 0.97
 """Cosine from which two records count as near-duplicates."""
@@ -19,6 +19,7 @@ KEPT_DIRECTIONS = 64
 """Directions that are compared first. What they cannot rule out is compared whole."""
 
 BLOCK = 2_048
+TOLD_EVERY = 1_000
 MOST_PAIRS = 256
 """Near-duplicates of one vector that are looked at. A larger clump comes out as several groups."""
 
@@ -54,6 +55,31 @@ class Duplicates:
     """The ledger that they were read from. Another one after a restore. Empty where that is not known."""
 
 
+def duplicate_attempts(
+    embedded: Embedded,
+    tasks: Sequence[Sequence[int]],
+    threshold: float = THRESHOLD,
+    on_progress: Progress | None = None,
+) -> tuple[DuplicateGroup, ...]:
+    """Return the near-duplicates among the attempts at each task. Largest group first.
+
+    Texts that differ in one number or name lie as near to each other as paraphrases do, so a vector alone tells
+    nothing of the kind.
+
+    Args:
+        embedded: The attempts.
+        tasks: The rows of the attempts at each task, no row in two of them.
+        threshold: See `near_duplicates`.
+        on_progress: Called with how many tasks are done, and of how many.
+    """
+    groups: list[DuplicateGroup] = []
+    for done, rows in enumerate(tasks, 1):
+        groups += near_duplicates(among(embedded, rows), threshold)
+        if on_progress and (done % TOLD_EVERY == 0 or done == len(tasks)):
+            on_progress(done, len(tasks))
+    return _largest_first(groups)
+
+
 def near_duplicates(
     embedded: Embedded, threshold: float = THRESHOLD, on_progress: Progress | None = None
 ) -> tuple[DuplicateGroup, ...]:
@@ -82,6 +108,10 @@ def near_duplicates(
         DuplicateGroup(ids=tuple(embedded.ids[i] for row in rows for i in equal[row]), similarity_min=lowest)
         for rows, lowest in gathered
     ]
+    return _largest_first(groups)
+
+
+def _largest_first(groups: Sequence[DuplicateGroup]) -> tuple[DuplicateGroup, ...]:
     return tuple(sorted(groups, key=lambda group: (-len(group.ids), -group.similarity_min, group.ids)))
 
 
@@ -122,8 +152,11 @@ def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, others: Vectors, thres
 
 
 def _shortened(vectors: Vectors) -> Vectors:
-    """Return the vectors along the directions that hold most of them, and the length of what is left."""
-    if vectors.shape[1] <= KEPT_DIRECTIONS:
+    """Return the vectors along the directions that hold most of them, and the length of what is left.
+
+    One block of them is compared whole in less time than it takes to find those directions.
+    """
+    if vectors.shape[1] <= KEPT_DIRECTIONS or len(vectors) <= BLOCK:
         return vectors
     _, directions = np.linalg.eigh(vectors.T @ vectors)
     along = vectors @ directions[:, -KEPT_DIRECTIONS:]

@@ -52,7 +52,7 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
     if ids is None:
         return whole
     wanted = set(ids)
-    return _among(whole, [row for row, record_id in enumerate(whole.ids) if record_id in wanted])
+    return among(whole, [row for row, record_id in enumerate(whole.ids) if record_id in wanted])
 
 
 def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
@@ -66,7 +66,7 @@ def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
         now = replace(earlier, revision=begun.revision)
         gone = {entry.id for entry in changes}
         if not gone.isdisjoint(earlier.ids):
-            now = _among(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in gone])
+            now = among(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in gone])
         return _with(now, store, collection, seqs)
 
 
@@ -88,7 +88,8 @@ def _nothing(store: Store, collection: str) -> Embedded:
     )
 
 
-def _among(embedded: Embedded, rows: Sequence[int]) -> Embedded:
+def among(embedded: Embedded, rows: Sequence[int]) -> Embedded:
+    """Return only these rows."""
     return replace(
         embedded,
         ids=tuple(embedded.ids[row] for row in rows),

@@ -53,7 +53,12 @@ def test_rows_are_selected_pruned_as_previewed_and_brought_back(page: Page, open
     assert set(before) - set(contents(store)) == ids_of(before, first, second)
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Undone: pruned 2 experiences")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
     assert contents(store) == before
+    page.get_by_role("button", name="Redo").click()
+    expect(page.get_by_text("Redone: pruned 2 experiences")).to_be_visible()
+    expect(page.get_by_text("38 experiences").first).to_be_visible()
+    assert set(before) - set(contents(store)) == ids_of(before, first, second)
 
 
 def test_two_deletes_in_a_row_touch_only_what_was_chosen(page: Page, opened):
@@ -80,7 +85,9 @@ def test_near_duplicates_are_merged_and_parted_again(page: Page, opened):
     expect(page).to_have_url(re.compile("curate_queue=duplicates"))
     expect(page.get_by_text("4 experiences: 4 failed")).to_be_visible()
     shoot(page, "curate-duplicates")
-    page.get_by_role("button", name="Merge all 1 group …").click()
+    merge_all = page.get_by_role("button", name="Merge all 1 group …")
+    expect(merge_all).to_have_attribute("data-testid", "stBaseButton-secondary")
+    merge_all.click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("4 experiences would become 1: 3 of 40 would be removed (7.5%).")).to_be_visible()
     apply = dialog.get_by_role("button", name="Merge 4 experiences into 1")
@@ -96,6 +103,25 @@ def test_near_duplicates_are_merged_and_parted_again(page: Page, opened):
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Undone: merged 4 experiences into 1")).to_be_visible()
     assert contents(store) == before
+
+
+def test_outcomes_are_judged_by_keys(page: Page, serve: Serve, tmp_path):
+    make_store(tmp_path / "store", [attempt(f"Mend report {n}", None, task_id=f"t{n}") for n in range(3)])
+    page.goto(f"{serve(tmp_path / 'store')}/curate?curate_queue=unknown")
+    expect(page.get_by_text("Mend report 0", exact=True)).to_be_visible()
+    expect(page.get_by_text("3 experiences left")).to_be_visible()
+    shoot(page, "curate-outcomes", themes=True)
+    page.keyboard.press("s")
+    expect(page.get_by_text("Set 1 experience to succeeded")).to_be_visible()
+    expect(page.get_by_text("Mend report 1", exact=True)).to_be_visible()
+    page.keyboard.press("k")
+    expect(page.get_by_text("Mend report 2", exact=True)).to_be_visible()
+    page.keyboard.press("f")
+    expect(page.get_by_text("You have skipped all of these.")).to_be_visible()
+    expect(page.get_by_text("Outcome unknown 1")).to_be_visible()
+    with opened_store(tmp_path / "store") as memory:
+        attempted = memory.experience.get_many(memory.experience.ids())
+        assert [one.outcome.label for one in attempted] == ["succeeded", "unknown", "failed"]
 
 
 def test_a_plan_that_no_longer_holds_is_not_applied_but_made_anew(page: Page, opened):

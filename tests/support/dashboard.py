@@ -47,6 +47,12 @@ def box(app: AppTest, noun: str, name: str) -> Any:
     return found
 
 
+def undo_button(app: AppTest, where: str = "act") -> Any:
+    """The button that undoes or redoes: `act` in the bar, `history` of the operation that is open."""
+    [found] = [button for button in app.button if str(button.key).startswith(f"{where}_undo_")]
+    return found
+
+
 def selecting(page: str, app: AppTest, *ids: str) -> AppTest:
     """The page of a kind with some of it selected in its list."""
     app.session_state[f"selection_{page}"] = Selection(tuple(ids), f"rows on {page.capitalize()}", 1)

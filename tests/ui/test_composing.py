@@ -12,7 +12,7 @@ from atlas.memory.concepts.primitives import shipped
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.primitives.swe.loader import SWEPrimitiveLoader
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code
+from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code, undo_button
 from tests.support.records import concept
 from tests.support.stores import make_library, make_store, opened_store
 
@@ -54,7 +54,7 @@ def test_two_concepts_that_fit_are_composed_previewed_added_and_taken_back(dashb
     app.button(key="compose_apply").click().run()
     assert "Added a composed concept" in said(app)
     assert "halve_then_total" in names(tmp_path)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert names(tmp_path) == set(ids)
     assert_no_problem(app)
 
@@ -114,7 +114,7 @@ def test_primitives_are_offered_loaded_run_and_taken_back(dashboard: Dashboard, 
     assert "It gave this" in said(detail)
     assert "It gave something else" not in said(detail)
     assert_no_problem(detail)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert names(tmp_path) == set()
 
 
@@ -148,7 +148,7 @@ def test_a_primitive_that_came_newer_is_offered_brought_in_and_taken_back(dashbo
     assert names(tmp_path) == {"rotate_90"}
     with opened_store(tmp_path) as memory:
         assert memory.concepts.get("arc_rotate_90").code != code
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert names(tmp_path) == {"rotate_90"}
     with opened_store(tmp_path) as memory:
         assert memory.concepts.get("arc_rotate_90").code == code

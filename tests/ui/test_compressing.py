@@ -10,7 +10,7 @@ import pytest
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.compression_file import CompressionFile, FoundCompression
 from atlas.memory.concepts.memory import COLLECTION
-from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code
+from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code, undo_button
 from tests.support.programs import compress_store, make_programs, programs
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
@@ -78,7 +78,7 @@ def test_what_is_chosen_is_added_and_undone(dashboard: Dashboard, store):
     assert "The library has all of them." in said(app)
     assert app.dataframe[0].value.iloc[0]["state"] == "in the library"
     assert n_concepts(store) == 1
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert n_concepts(store) == 0
     assert app.button(key="compress_apply").label == "Add 1 concept"
     assert_no_problem(app)

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, texts
+from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, texts, undo_button
 from tests.support.records import attempt, concept
 from tests.support.stores import make_library, make_store, opened_store
 
@@ -101,7 +101,7 @@ def test_an_edit_is_kept_and_undone_and_an_earlier_version_restored(dashboard: D
     box(app, "concept", "description").set_value("Cut some columns off.")
     app.button(key="concept_edit_save").click().run()
     assert memory.concepts.get(opened).description == "Cut some columns off."
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.concepts.get(opened) == before
     memory.concepts.edit(opened, description="Another one.")
     memory.concepts.edit(opened, description="A third one.")
@@ -151,7 +151,7 @@ def test_two_are_merged_as_previewed_and_parted_again(dashboard: Dashboard, tmp_
     app.button(key="plan_apply").click().run()
     assert first not in memory.concepts.ids()
     assert "Merged 2 concepts into 1" in texts(app)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert first in memory.concepts.ids()
     assert_no_problem(app)
 
@@ -169,7 +169,7 @@ def test_deleting_says_first_who_would_lack_it(dashboard: Dashboard, tmp_path, m
     assert "id" not in app.query_params
     assert crop not in memory.concepts.ids()
     assert twice in memory.concepts.ids()
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert crop in memory.concepts.ids()
 
 
@@ -193,7 +193,7 @@ def test_marks_are_changed_and_undone(dashboard: Dashboard, tmp_path, memory):
     note.set_value("Good")
     app.button(key="concept_note_save").click().run()
     assert memory.concepts.marks([opened])[opened].note == "Good"
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.concepts.marks([opened])[opened].note == ""
 
 
@@ -252,7 +252,7 @@ def test_the_history_names_concepts_opens_them_and_brings_them_back(dashboard: D
     app = dashboard(tmp_path, "history", operation=operation.id)
     assert "Concepts were restored from the trash" in [element.value for element in app.subheader]
     assert [link.proto.page for link in of_type(app, "page_link")][-1] == "concepts"
-    app.button(key="history_undo").click().run()
+    undo_button(app, "history").click().run()
     assert memory.concepts.ids() == []
     assert_no_problem(app)
 

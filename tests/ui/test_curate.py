@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard
+from tests.support.dashboard import Dashboard, assert_no_problem, texts, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -72,7 +72,7 @@ def test_a_group_of_near_duplicates_is_merged_as_previewed_and_parted_again(dash
     (kept,) = set(memory.experience.ids()) - set(before[:12])
     assert len(memory.experience) == 13
     assert memory.experience.get(kept).success
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.experience.ids() == before
 
 
@@ -84,7 +84,7 @@ def test_attempts_that_ended_differently_are_not_offered_as_one_group(dashboard:
     assert tabs(app)[0] == "Near-duplicates 2"
     groups = [set(frame.value["outcome"]) for frame in app.dataframe]
     assert sorted(groups, key=str) == [{"✓ succeeded"}, {"✗ failed"}]
-    assert any(text.startswith("Groups of near-duplicates with the same outcome.") for text in said(app))
+    assert any(text.startswith("Attempts at the same task with the same outcome.") for text in said(app))
 
 
 def test_a_merge_says_what_is_gone_since_the_group_was_shown(dashboard: Dashboard, tmp_path, memory):
@@ -199,3 +199,53 @@ def test_the_failing_domains_are_listed_and_one_can_be_selected(dashboard: Dashb
         return
     app.button(key="curate_select_domain").click().run()
     assert app.session_state["selection"].origin == "a domain"
+
+
+@pytest.fixture
+def unjudged(tmp_path) -> Iterator[atlas.MemorySystem]:
+    """A memory of three attempts whose outcome is not known, beside the dashboard's own."""
+    make_store(tmp_path, [attempt(f"Mend report {n}", None, task_id=f"t{n}", solution=f"fix {n}") for n in range(3)])
+    with opened_store(tmp_path) as opened:
+        yield opened
+
+
+def test_outcomes_are_judged_one_after_another(dashboard: Dashboard, tmp_path, unjudged):
+    first, second, third = unjudged.experience.ids()
+    app = dashboard(tmp_path, "curate", curate_queue="unknown")
+    assert "Mend report 0" in texts(app)
+    assert "fix 0" in [code.value for code in app.code]
+    keys = [button.proto.shortcut for button in app.button if first in str(button.key)]
+    assert [key for key in keys if key] == ["s", "f", "k"]
+    app.button(key=f"curate_succeeded_{first}").click().run()
+    app.button(key=f"curate_skip_{second}").click().run()
+    app.button(key=f"curate_failed_{third}").click().run()
+    outcomes = unjudged.experience.column("outcome")
+    assert [outcomes[one] for one in (first, second, third)] == ["succeeded", "unknown", "failed"]
+    assert "You have skipped all of these." in said(app)
+    app.button(key="curate_unskip").click().run()
+    assert "Mend report 1" in texts(app)
+    undo_button(app).click().run()
+    assert unjudged.experience.get(third).success is None
+    assert_no_problem(app)
+
+
+def test_an_outcome_that_was_set_elsewhere_is_not_overwritten(dashboard: Dashboard, tmp_path, unjudged):
+    first, *_ = unjudged.experience.ids()
+    app = dashboard(tmp_path, "curate", curate_queue="unknown")
+    unjudged.experience.apply_outcomes(unjudged.experience.plan_outcomes([first], False))
+    app.button(key=f"curate_succeeded_{first}").click().run()
+    assert unjudged.experience.get(first).success is False
+    assert any(text.startswith("The outcome was set elsewhere meanwhile.") for text in texts(app))
+
+
+def test_outcomes_of_a_selection_are_set_as_previewed(dashboard: Dashboard, tmp_path, unjudged):
+    app = dashboard(tmp_path, "curate", curate_queue="unknown")
+    app.button(key="curate_select_all").click().run()
+    app.button(key="tray_outcome_succeeded").click().run()
+    assert "**3 experiences would be set to succeeded.**" in said(app)
+    app.button(key="plan_apply").click().run()
+    assert unjudged.experience.values("outcome") == {"succeeded": 3}
+    assert texts(app)[0] == "Set 3 experiences to succeeded"
+    undo_button(app).click().run()
+    assert unjudged.experience.values("outcome") == {"unknown": 3}
+    assert_no_problem(app)

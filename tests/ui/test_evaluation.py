@@ -16,7 +16,7 @@ from atlas.evaluation.own_file import EvaluationFile
 from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
-from tests.support.dashboard import Dashboard, assert_no_problem, cards, run_until, text_of
+from tests.support.dashboard import Dashboard, assert_no_problem, cards, run_until, text_of, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import MODEL, make_store, opened_store
 
@@ -223,7 +223,7 @@ def test_weights_that_are_turned_rank_at_once_and_are_saved_used_and_taken_back(
     app.button(key="evaluation_use_right").click().run()
     assert in_use(grids) == "fair 公平"
     assert "All searches use the profile 'fair 公平' now" in texts(app)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert in_use(grids) == DEFAULT
     assert_no_problem(app)
 
@@ -232,7 +232,7 @@ def test_a_deleted_profile_comes_back_with_one_click(dashboard: Dashboard, grids
     app = dashboard(grids, "evaluation", **COMPARE)
     app.button(key="evaluation_delete_right").click().run()
     assert app.selectbox(key="evaluation_profile_right").options == ["default (in use)"]
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert app.selectbox(key="evaluation_profile_right").options == ["default (in use)", "eager"]
     assert_no_problem(app)
 
@@ -340,7 +340,7 @@ def test_judged_queries_are_listed_deleted_and_come_back_with_one_click(dashboar
     app.button(key="evaluation_forget").click().run()
     assert judged_rows(app) == both[1:]
     assert "Deleted the judgements of 1 query" in texts(app)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert judged_rows(app) == both
     assert_no_problem(app)
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1.element_tree import Button, Multiselect, TextArea
 
 import atlas
 from atlas.testing import HashEmbedder
-from tests.support.dashboard import Dashboard, assert_no_problem, caption, table, tasks
+from tests.support.dashboard import Dashboard, assert_no_problem, caption, table, tasks, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import DIMENSION, MODEL, make_store
 
@@ -128,7 +128,7 @@ def test_pinning_burying_and_tagging_are_undone_one_by_one(dashboard: Dashboard,
     tags_box(app).set_value(["new"]).run()
     assert marks_of(tmp_path, opened) == atlas.Marks(tags=("new",), pinned=True, buried=True)
     assert "Added a tag" in [element.value for element in app.text]
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert marks_of(tmp_path, opened) == atlas.Marks(pinned=True, buried=True)
     assert tags_box(app).value == []
 
@@ -151,7 +151,7 @@ def test_an_edit_changes_what_was_typed_and_can_be_undone(dashboard: Dashboard, 
     button_named(app, "Save").click().run()
     assert stored(tmp_path, opened).feedback == "right after all"
     assert stored(tmp_path, opened).outcome.success is False
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert stored(tmp_path, opened).feedback == "wrong"
     assert edit_box(app, "feedback").value == "wrong"
 
@@ -192,7 +192,7 @@ def test_a_deleted_experience_comes_back_with_undo(dashboard: Dashboard, tmp_pat
     app.button(key="experience_delete").click().run()
     assert "id" not in app.query_params
     assert [*table(app)["id"]] == [ids[2], ids[0]]
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert [*table(app)["id"]] == [ids[2], ids[1], ids[0]]
 
 

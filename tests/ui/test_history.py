@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from tests.support.dashboard import Dashboard
+from tests.support.dashboard import Dashboard, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -37,9 +37,32 @@ def test_an_edit_shows_each_field_before_and_after_and_undo_brings_it_back(dashb
     app = dashboard(tmp_path, "history", operation=operation.id)
     shown = [element.value for element in app.code]
     assert "Check the units first" in shown
-    app.button(key="history_undo").click().run()
+    undo_button(app, "history").click().run()
     assert not app.error
     assert memory.experience.get(edited) == before
+
+
+def test_an_operation_is_one_table_with_the_words_that_differ(dashboard: Dashboard, tmp_path, memory):
+    ids = memory.experience.ids()
+    scoped = memory.experience.within("edit")
+    for number, one in enumerate(ids):
+        scoped.edit(one, feedback=f"Check the units of report {number} first")
+    again = memory.experience.within("edit")
+    for number, one in enumerate(ids):
+        again.edit(one, feedback=f"Check the names of report {number} first")
+    app = dashboard(tmp_path, "history", operation=memory.history(1)[0].id)
+    (table,) = app.dataframe
+    assert list(table.value["title"]) == list(memory.experience.titles(ids).values())
+    assert [line for line in table.value["difference"] if "report 1" in line] == [
+        "Check the [units → names] of report 1 …"
+    ]
+    assert "Check the names of report 0 first" in [element.value for element in app.code]
+    app.session_state[str(table.key)] = {"selection": {"rows": [2], "columns": [], "cells": []}}
+    app.run()
+    assert [code.value for code in app.code if "report" in code.value] == [
+        "Check the units of report 2 first",
+        "Check the names of report 2 first",
+    ]
 
 
 def test_what_was_undone_can_be_done_again(dashboard: Dashboard, tmp_path, memory):
@@ -47,8 +70,8 @@ def test_what_was_undone_can_be_done_again(dashboard: Dashboard, tmp_path, memor
     deletion = memory.history(1)[0]
     memory.undo(deletion.id)
     app = dashboard(tmp_path, "history", operation=deletion.id)
-    assert app.button(key="history_undo").label == "Redo"
-    app.button(key="history_undo").click().run()
+    assert undo_button(app, "history").label == "Redo"
+    undo_button(app, "history").click().run()
     assert len(memory.experience) == 1
 
 
@@ -58,7 +81,7 @@ def test_an_undo_that_is_refused_says_why_and_changes_nothing(dashboard: Dashboa
     first = memory.history(1)[0]
     memory.experience.edit(edited, feedback="second")
     app = dashboard(tmp_path, "history", operation=first.id)
-    app.button(key="history_undo").click().run()
+    undo_button(app, "history").click().run()
     assert any("Undo that first" in element.value for element in app.text)
     assert memory.experience.get(edited).feedback == "second"
 
@@ -87,7 +110,7 @@ def test_an_operation_that_is_not_there_says_so(dashboard: Dashboard, tmp_path, 
 def test_nothing_can_be_taken_back_where_the_store_is_read_only(dashboard: Dashboard, tmp_path, memory):
     memory.experience.delete(memory.experience.ids()[:1])
     operation = memory.history(1)[0]
-    assert dashboard(tmp_path, "history", read_only=True, operation=operation.id).button(key="history_undo").disabled
+    assert undo_button(dashboard(tmp_path, "history", read_only=True, operation=operation.id), "history").disabled
     assert dashboard(tmp_path, "history", read_only=True, history_tab="Trash").button(key="history_restore").disabled
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1.element_tree import Element
 import atlas
 from atlas.core.types import JournalEntry, Strategy
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import PAGES, Dashboard, cards, selecting
+from tests.support.dashboard import PAGES, Dashboard, cards, selecting, undo_button
 from tests.support.hostile import HOSTILE, MARKER, everywhere
 from tests.support.records import attempt, concept, entry
 from tests.support.stores import make_store, opened_store
@@ -88,7 +88,7 @@ def test_it_is_shown_as_text_in_an_operation(dashboard: Dashboard, tmp_path, hos
     app = dashboard(tmp_path, "history", operation=operation.id)
     assert showing(app)
     assert_only_text(app)
-    app.button(key="history_undo").click().run()
+    undo_button(app, "history").click().run()
     assert_only_text(app)
 
 
@@ -130,7 +130,7 @@ def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tm
     assert_only_text_in_plans(selecting("journal", app, crash, fix), ("tray_delete", "plan_cancel"), SAFE_OF_JOURNAL)
 
 
-@pytest.mark.parametrize("tab", ["Tries", "Sources"])
+@pytest.mark.parametrize("tab", ["What to do", "Does it work"])
 def test_it_is_shown_as_text_on_the_page_of_strategies(dashboard: Dashboard, tmp_path, hostile, tab):
     short, whole = " ".join(hostile[:150].split()), hostile.replace("\x00", "")
     with opened_store(tmp_path) as memory:

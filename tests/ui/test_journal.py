@@ -14,7 +14,7 @@ from atlas.jobs.compaction import planned_now
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, run_until
+from tests.support.dashboard import Dashboard, assert_no_problem, box, run_until, undo_button
 from tests.support.records import attempt, entry
 from tests.support.stores import make_store
 
@@ -84,7 +84,7 @@ def test_an_opened_entry_is_shown_in_full_and_linked_both_ways(dashboard: Dashbo
     on_tab(app, "Links")
     app.button(key="entry_unlink_0").click().run()
     assert memory.journal.get(crash).links == ()
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert [link.type for link in memory.journal.get(crash).links] == ["fixed_by"]
     assert_no_problem(app)
 
@@ -108,7 +108,7 @@ def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
     app.button(key="entry_edit_save").click().run()
     now = memory.journal.get(opened)
     assert (now.content, dict(now.metadata)) == ("Something else was read.", {"by": "hand"})
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.journal.get(opened) == before
     box(app, "entry", "metadata").set_value("{by: hand}")
     app.button(key="entry_edit_save").click().run()
@@ -143,13 +143,13 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
         7,
     )
     assert app.text_area(key="journal_new_content").value == ""
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.journal.count() == 1
     app = dashboard(tmp_path, "journal", journal_tab="Refused")
     refused = memory.journal.rejected().latest[0].id
     app.button(key=f"journal_accept_{refused}").click().run()
     assert (memory.journal.count(), memory.journal.rejected().n_total) == (2, 0)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert (memory.journal.count(), memory.journal.rejected().n_total) == (1, 1)
     assert_no_problem(app)
 
@@ -159,7 +159,7 @@ def test_a_gate_is_switched_for_all_and_back(dashboard: Dashboard, tmp_path, mem
     app.button(key="journal_gate_noise").click().run()
     assert app.button(key="journal_gate_noise").label == "Switch on"
     assert memory.journal.add("observation", "ok", generation=1)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert app.button(key="journal_gate_noise").label == "Switch off"
     assert memory.journal.add("observation", "so", generation=1) is None
     assert_no_problem(app)
@@ -191,7 +191,7 @@ def test_marks_are_set_in_the_panel_and_in_the_tray(dashboard: Dashboard, tmp_pa
     app.text_input(key="plan_count").set_value("3").run()
     app.button(key="plan_apply").click().run()
     assert memory.journal.count() == 37
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.journal.count() == 40
     assert_no_problem(app)
 
@@ -221,7 +221,7 @@ def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_
     assert memory.journal.values("tier") == {"hot": 16, "cold": 15}
     assert warnings(app) == ["The entries are where it would move them. The plan may have been applied."]
     assert app.button(key="journal_preview").disabled
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.journal.values("tier") == {"hot": 30}
     assert_no_problem(app)
 
@@ -336,7 +336,7 @@ def test_a_suggested_link_is_accepted_or_refused_by_a_person(dashboard: Dashboar
     app = dashboard(tmp_path, "journal", journal_tab="Link suggestions")
     app.button(key="journal_refuse_0").click().run()
     assert app.info[0].value.startswith("No link is suggested")
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     app.button(key="journal_accept_0").click().run()
     assert [(link.type, link.target_id) for link in memory.journal.get(crash).links] == [("fixed_by", fix)]
     assert_no_problem(app)
@@ -363,7 +363,7 @@ def test_a_crash_and_its_fix_are_promoted_and_taken_back(dashboard: Dashboard, t
     assert app.button(key="entry_promote").disabled
     assert_no_problem(app)
     assert_no_problem(dashboard(tmp_path, "experiences", id=made))
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert len(memory.experience) == 0
     assert not app.button(key="entry_promote").disabled
     assert_no_problem(app)

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from atlas.core.settings import Settings
 from atlas.importers.sample import load_sample
-from tests.support.dashboard import Dashboard
+from tests.support.dashboard import Dashboard, undo_button
 from tests.support.hostile import MARKER
 from tests.support.records import attempt, attempts
 from tests.support.repository import REPOSITORY
@@ -44,7 +44,7 @@ def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboar
     app.button(key="overview_remove_sample").click().run()
     assert app.metric[0].value == "1"
     assert any(element.value == "Removed the sample data, 1 record" for element in app.text)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert app.metric[0].value == "2"
 
 

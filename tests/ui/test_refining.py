@@ -15,7 +15,7 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.protocols.infra import LLMClient
 from atlas.testing import ScriptedLLM
-from tests.support.dashboard import Dashboard, assert_no_problem, said
+from tests.support.dashboard import Dashboard, assert_no_problem, said, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -77,7 +77,7 @@ def test_the_plan_is_applied_as_previewed_and_undone(dashboard: Dashboard, tmp_p
     assert len(memory.experience) == 13
     assert "What it would remove is not in the store any more" in said(app)
     assert app.button(key="refine_apply").disabled
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.experience.ids() == before
     assert_no_problem(app)
 

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, texts
+from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, texts, undo_button
 from tests.support.records import attempt
 from tests.support.stores import make_store, opened_store
 
@@ -37,9 +37,9 @@ def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard
     assert memory.strategies.count() == 0
     app.button(key="plan_apply").click().run()
     assert "Wrote 1 strategy" in texts(app)
-    assert list(table(app)["tries"]) == ["no tries"]
-    assert list(table(app)["without"]) == ["50 % (9–91 %, n = 2)"]
-    app.button(key="act_undo").click().run()
+    assert list(table(app)["succeeded"]) == ["50 % (9–91 %, n = 2)"]
+    assert list(table(app)["measured_on"]) == ["2 attempts behind it"]
+    undo_button(app).click().run()
     assert memory.strategies.count() == 0
     assert_no_problem(app)
 
@@ -56,7 +56,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     tried(memory, ids[7], True, True, False)
     app = dashboard(tmp_path, "strategies")
     assert caption(app) == "30 strategies"
-    assert (titles(app)[0], table(app)["tries"][0]) == ("refund 7", "67 % (19–93 %, n = 3)")
+    assert (titles(app)[0], table(app)["succeeded"][0]) == ("refund 7", "67 % (19–93 %, n = 3)")
     app.pagination(key="strategies_page").set_value(2).run()
     assert len(titles(app)) == 5
     memory.strategies.retire(ids[3:5])
@@ -69,10 +69,10 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
 def test_a_try_that_is_recorded_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
     [one] = add(memory, strategy())
     app = dashboard(tmp_path, "strategies")
-    assert list(table(app)["tries"]) == ["no tries"]
+    assert list(table(app)["succeeded"]) == ["not known"]
     tried(memory, one, True)
     app.run()
-    assert table(app)["tries"][0].startswith("100 %")
+    assert table(app)["succeeded"][0].startswith("100 %")
 
 
 def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard: Dashboard, tmp_path, memory):
@@ -103,7 +103,7 @@ def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
     app.button(key="strategy_edit_save").click().run()
     assert any("one a line" in said for said in texts(app))
     assert memory.strategies.get(one).parameters == (kept,)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.strategies.get(one).parameters == ()
     assert_no_problem(app)
 
@@ -115,7 +115,7 @@ def test_retiring_and_bringing_back_are_undone(dashboard: Dashboard, tmp_path, m
     assert app.button(key="strategy_retire").label == "Bring back"
     app.button(key="strategy_retire").click().run()
     assert memory.strategies.rate(one).retired == ""
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.strategies.rate(one).retired == "by its outcomes"
     assert_no_problem(app)
 
@@ -132,7 +132,7 @@ def test_one_is_written_by_hand_after_what_is_wrong_was_said(dashboard: Dashboar
     app.button(key="writing_save").click().run()
     assert memory.strategies.count() == 2
     assert app.query_params["id"] in memory.strategies.ids()
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.strategies.count() == 1
     assert_no_problem(app)
 
@@ -143,14 +143,14 @@ def test_two_are_merged_retired_tagged_and_deleted_in_the_tray(dashboard: Dashbo
     app = selecting("strategies", dashboard(tmp_path, "strategies"), first, second)
     app.button(key="tray_retire").click().run()
     assert set(memory.strategies.retired()) == {first, second}
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     app.button(key="tray_merge").click().run()
     assert "**2 strategies would become 1: 1 of 25 would be removed (4.0%).**" in [
         element.value for element in app.markdown
     ]
     app.button(key="plan_apply").click().run()
     assert first not in memory.strategies.ids()
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert first in memory.strategies.ids()
     selecting("strategies", app, first)
     app.button(key="tray_delete").click().run()
@@ -222,7 +222,7 @@ def caption(app: AppTest) -> str:
 
 
 def table(app: AppTest):
-    return next(frame.value for frame in app.dataframe if "tries" in frame.value)
+    return next(frame.value for frame in app.dataframe if "succeeded" in frame.value)
 
 
 def titles(app: AppTest) -> list[str]:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, said
+from tests.support.dashboard import Dashboard, said, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -58,7 +58,7 @@ def test_marks_are_one_operation_that_can_be_undone(dashboard: Dashboard, tmp_pa
     assert memory.experience.ids({mark: True}) == ids
     assert app.button(key=f"tray_{act}").label == back
     assert dict(memory.history(1)[0].counts) == {"marked": 3}
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.experience.count({mark: True}) == 0
 
 
@@ -84,7 +84,7 @@ def test_pruning_takes_what_was_chosen_and_nothing_else(dashboard: Dashboard, tm
     assert memory.experience.ids() == [record_id for record_id in before if record_id not in (before[3], before[5])]
     assert "Pruned 2 experiences" in said(app)
     assert "selected from" not in said(app)
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert memory.experience.ids() == before
 
 
@@ -141,6 +141,9 @@ def test_a_pinned_one_is_saved_and_says_so(dashboard: Dashboard, tmp_path, memor
     app.button(key="tray_prune").click().run()
     assert "1 of 40 experiences would be removed (2.5%), 1 is saved." in said(app)
     assert any("it is pinned" in frame.value.to_csv() for frame in app.dataframe)
+    tables = [frame.value for frame in app.dataframe if "why" in frame.value]
+    rows = {title: outcome for table in tables for title, outcome in table[["title", "outcome"]].values}
+    assert [rows[memory.experience.get(one).task.description] for one in (first, second)] == ["✓ succeeded", "✗ failed"]
 
 
 def test_two_to_four_are_compared_side_by_side_as_text(dashboard: Dashboard, tmp_path, memory):

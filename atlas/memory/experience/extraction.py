@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -65,6 +66,16 @@ def to_trajectory(experience: Experience) -> Trajectory:
         metadata={**experience.metadata, "solution": experience.solution_output, "feedback": experience.feedback},
         id=experience.trajectory_id,
     )
+
+
+def edited(
+    experience: Experience, changes: Mapping[str, Any], embedding_text: Callable[[Trajectory], str]
+) -> Experience:
+    """Return the experience with changed fields, and with what follows from them."""
+    changed = replace(experience, **changes)
+    trajectory = to_trajectory(changed)
+    summary = summarise(trajectory, changed.feedback)
+    return replace(changed, embedding_text=embedding_text(trajectory), trajectory_summary=summary)
 
 
 def summarise(trajectory: Trajectory, feedback: str) -> str:

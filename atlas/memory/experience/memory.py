@@ -24,6 +24,7 @@ from atlas.memory.base.records import Entry, columns, first_vectors, retried, un
 from atlas.memory.experience import extraction
 from atlas.memory.experience.export import to_exported, usable_vectors
 from atlas.memory.experience.merging import MergePlan, merge_of, plan_merge
+from atlas.memory.experience.outcomes import OutcomePlan, apply_outcomes, plan_outcomes
 from atlas.memory.experience.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.experience.refinement import ExplainingStrategy, PassthroughRefineStrategy
 from atlas.memory.experience.refinement.plan import Judging, RefinePlan, alike_sets
@@ -112,10 +113,8 @@ class ChromaExperienceMemory(Memory[Experience]):
     def restore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
         """Put exported experiences back with their ids, marks and usage, and vectors where the model is the same.
 
-        What the memory holds already, by id or by what the attempt said when it was first read, stays as it is.
-
-        Returns:
-            The ids of the experiences that were put back.
+        What the memory holds already, by id or by what the attempt said when it was first read, stays as it is. The
+        ids of those that were put back are returned.
         """
         held = self._store.present([item.experience.id for item in exported])
         new = {item.experience.id: item for item in exported if item.experience.id not in held}
@@ -160,17 +159,27 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     aedit = twin(edit)
 
+    def plan_outcomes(self, ids: Sequence[str], success: bool | None) -> OutcomePlan:
+        """Return the experiences among these that would get another outcome. Nothing is touched."""
+        return plan_outcomes(self._store, ids, success)
+
+    aplan_outcomes = twin(plan_outcomes)
+
+    def apply_outcomes(self, plan: OutcomePlan) -> int:
+        """Set the outcomes exactly as planned, as one operation, and return of how many.
+
+        Raises:
+            PlanOutdated: One of them has changed since; nothing was done.
+        """
+        return apply_outcomes(self._store if self.operation_id else self._store.within("outcome", plan.reason), plan)
+
+    aapply_outcomes = twin(apply_outcomes)
+
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
         """Edit an experience unless it changes between being read and being written."""
         with self._store.reading():
             moment, row = self._store.moment(), self._row(experience_id)
-        changed = replace(self._read([row])[0], **changes)
-        trajectory = extraction.to_trajectory(changed)
-        changed = replace(
-            changed,
-            embedding_text=self._embedding_text(trajectory),
-            trajectory_summary=extraction.summarise(trajectory, changed.feedback),
-        )
+        changed = extraction.edited(self._read([row])[0], changes, self._embedding_text)
         ids, vectors, metadatas, documents = self._columns([changed])
         # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
         metadatas[0]["content_hash"] = row["metadata"]["content_hash"]
@@ -263,11 +272,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def merge(self, ids: Sequence[str]) -> Experience:
         """Merge experiences that say the same into the best of them. See `plan_merge`. `undo` parts them again."""
-
-        def plan_and_apply() -> Experience:
-            return self.apply_merge(self.plan_merge([ids]))[0]
-
-        return retried(plan_and_apply)
+        return retried(lambda: self.apply_merge(self.plan_merge([ids]))[0])
 
     amerge = twin(merge)
 
@@ -338,11 +343,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
         See `plan_prune` for the criteria. `undo` brings them back.
         """
-
-        def plan_and_apply() -> int:
-            return self.apply_prune(self.plan_prune(criteria))
-
-        return retried(plan_and_apply)
+        return retried(lambda: self.apply_prune(self.plan_prune(criteria)))
 
     aprune = twin(prune)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_USAGE, Usage
-from atlas.core.types import Vectors
+from atlas.core.types import Outcome, Vectors
 from atlas.storage.records import NO_MOMENT, Moment
 
 NEIGHBOUR_SIMILARITY = 0.8
@@ -118,6 +118,9 @@ class PruneDecision:
     saved_because: str = ""
     """Why it stays nevertheless, or empty for one that goes."""
 
+    outcome: str = ""
+    """`succeeded`, `failed` or `unknown`. Empty in a plan that was made by hand."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrunePlan:
@@ -189,7 +192,13 @@ def plan_prune(
     if criteria.keep_diverse and vectors is not None:
         saved |= _last_of_their_kind(subjects, vectors, {s.id for s in doomed if s.id not in saved})
     decisions = [
-        PruneDecision(id=s.id, title=s.title, reasons=tuple(reasons[s.id]), saved_because=saved.get(s.id, ""))
+        PruneDecision(
+            id=s.id,
+            title=s.title,
+            reasons=tuple(reasons[s.id]),
+            saved_because=saved.get(s.id, ""),
+            outcome=Outcome(s.success).label,
+        )
         for s in doomed
     ]
     return PrunePlan(

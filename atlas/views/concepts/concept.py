@@ -15,8 +15,9 @@ from atlas.memory.system import MemorySystem
 from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
 from atlas.views.concepts.lineage import Lineage, lineage_of
 from atlas.views.concepts.list import rate_of
+from atlas.views.concepts.purpose import purpose_of
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.facts import Fact, Part
+from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_changes, version_views
@@ -24,6 +25,12 @@ from atlas.views.shared.wording import counted, moment
 
 FOUND_SHOWN = 10
 EXAMPLES_SHOWN = 20
+
+NAMED_BY = {"heuristic": "rules, from its code and uses"}
+"""Our words for what named a learned function, where that is no language model."""
+
+SAID_ELSEWHERE = ("documented_by", "original_name", "n_tasks")
+"""Metadata that stands among the facts of a concept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +89,25 @@ class ConceptDetail:
 
     id: str
     name: Text
-    description: Text
+    purpose: Text
+    """Its purpose in one sentence."""
+
+    description: Text | None
+    """The rest of its description."""
+
     signature: Text | None
     guidance: Text | None
     code: Text
     marks: Marks
     editable: EditableConcept
     facts: tuple[Fact, ...]
-    background: Part | None
-    """The text that its source gives on it."""
+    background: tuple[Fact, ...]
+    """Further facts that its source gives on it. Names and values are untrusted texts."""
 
     is_primitive: bool
+    is_proven: bool
+    """True if the examples were run when it was composed, and it was not edited since."""
+
     examples: tuple[Example, ...]
     n_more_examples: int
     lineage: Lineage
@@ -108,25 +123,28 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
     if concept is None:
         return None
     usage = memory.concepts.usage([concept_id]).get(concept_id, NO_USAGE)
-    metadata = as_json(concept.metadata)
+    purpose, rest = purpose_of(concept.description)
+    versions = memory.concepts.versions(concept_id)
     return ConceptDetail(
         id=concept.id,
         name=Text(concept.name),
-        description=Text(concept.description),
+        purpose=Text(purpose),
+        description=text_of(rest),
         signature=_code(concept.signature, concept.language) if concept.signature else None,
         guidance=text_of(concept.guidance),
         code=_code(concept.code, concept.language),
         marks=memory.concepts.marks([concept_id]).get(concept_id, NO_MARKS),
         editable=EditableConcept.of(concept),
         facts=_facts(concept, usage),
-        background=Part("From the source", metadata) if metadata else None,
+        background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SAID_ELSEWHERE})),
         is_primitive=concept.source == "primitive",
+        is_proven="composed_by" in concept.metadata and bool(concept.examples) and not versions,
         examples=tuple(example_view(concept, *example) for example in concept.examples[:EXAMPLES_SHOWN]),
         n_more_examples=max(0, len(concept.examples) - EXAMPLES_SHOWN),
         lineage=lineage_of(memory, concept, memory.concepts.uses(concept_id)),
         found_in=_found_in(memory, concept),
         n_more_found_in=max(0, len(concept.found_in) - FOUND_SHOWN),
-        versions=version_views(concept, memory.concepts.versions(concept_id), [*EDITABLE], _texts),
+        versions=version_views(concept, versions, [*EDITABLE], _texts),
     )
 
 
@@ -161,10 +179,12 @@ def _code(text: str, language: str) -> Text:
 
 
 def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
-    n_retrieved = usage.n_retrieved
+    n_retrieved, named_by = usage.n_retrieved, str(concept.metadata.get("documented_by", ""))
     named = {
         "Source": concept.source,
         "Language": concept.language,
+        "Found in": counted(n_tasks, "task") if isinstance(n_tasks := concept.metadata.get("n_tasks"), int) else "",
+        "Named by": NAMED_BY.get(named_by, named_by),
         "Used": f"for {counted(usage.n_uses, 'task')}" if usage.n_uses else "never yet",
         "Succeeded": rate_line(rate_of(usage)) if usage.n_uses else "",
         "Retrieved": counted(n_retrieved, "time") if n_retrieved else "never",

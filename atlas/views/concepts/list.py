@@ -12,6 +12,7 @@ from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import CodeConcept
 from atlas.memory.system import MemorySystem
+from atlas.views.concepts.purpose import purpose_of
 from atlas.views.lists.listing import (
     NEWEST,
     PAGE_ROWS,
@@ -147,7 +148,7 @@ def _rows(memory: MemorySystem, found: Sequence[tuple[CodeConcept, float | None,
         ConceptRow(
             id=concept.id,
             name=concept.name,
-            description=" ".join(concept.description[:DESCRIPTION_CHARACTERS].split()),
+            description=" ".join(purpose_of(concept.description)[0][:DESCRIPTION_CHARACTERS].split()),
             source=concept.source,
             language=concept.language,
             n_uses=usage[concept.id].n_uses,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import datetime
 
+from atlas.core.types import Experience
 from atlas.jobs.duplicates import FoundDuplicates as FoundDuplicates
 from atlas.jobs.duplicates import LiveDuplicates as LiveDuplicates
 from atlas.memory.system import MemorySystem
@@ -24,7 +27,8 @@ from atlas.views.curate.health import (
 )
 from atlas.views.experience.list import ExperienceRow, Query, listed_page
 from atlas.views.lists.listing import PAGE_ROWS
-from atlas.views.shared.wording import OUTCOMES, counted, signed
+from atlas.views.shared.word_diff import word_diff
+from atlas.views.shared.wording import counted, outcomes_text, signed
 
 RULE = "rule"
 """The first tab after the queues: pruning by criteria."""
@@ -53,13 +57,16 @@ TITLES = {
 
 MEANINGS = {
     DUPLICATES: (
-        "Groups of near-duplicates with the same outcome. "
+        "Attempts at the same task with the same outcome. "
         "Merging keeps the best attempt of each group, which then represents all of it."
     ),
     FAILING: "Domains of the map, those that clearly do badly first.",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
-    UNKNOWN: "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them.",
+    UNKNOWN: (
+        "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them. "
+        "Press S if the attempt succeeded, F if it failed, K to skip it."
+    ),
     BURIED: "Agents do not find these. They are kept, and can be unburied.",
     RULE: "Prune by rule. A preview shows exactly what would be removed before anything is.",
     REFINE: (
@@ -93,11 +100,13 @@ class MemberRow:
 
     outcome: str
     task: str
+    """Untrusted text, as the solution is. Of the first member the beginning, of the others how theirs differs."""
+
+    solution: str
+    agent: str
     """Untrusted text."""
 
-    created_at: str
-    """As ISO 8601."""
-
+    created_at: datetime
     id: str
 
 
@@ -155,35 +164,33 @@ def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: i
     shown = groups[(page - 1) * GROUPS_SHOWN : page * GROUPS_SHOWN]
     ids = [record_id for group in shown for record_id in group]
     where = {"id": {"$in": ids}}
-    titles, outcomes = memory.experience.titles(ids), memory.experience.column("outcome", where)
-    times, tasks = memory.experience.column("created_at", where), memory.experience.column("task_id", where)
-    return tuple(_line(group, titles, outcomes, times, tasks) for group in shown)
+    outcomes, tasks = memory.experience.column("outcome", where), memory.experience.column("task_id", where)
+    return tuple(_line(memory, group, outcomes, tasks) for group in shown)
 
 
 def _line(
-    group: tuple[str, ...],
-    titles: Mapping[str, str],
-    outcomes: Mapping[str, str],
-    times: Mapping[str, str],
-    tasks: Mapping[str, str],
+    memory: MemorySystem, group: tuple[str, ...], outcomes: Mapping[str, str], tasks: Mapping[str, str]
 ) -> GroupLine:
-    there = [record_id for record_id in group if record_id in titles]
-    members = tuple(
-        MemberRow(
-            outcome=signed(outcomes.get(record_id, "unknown")),
-            task=titles[record_id][:TITLE_CHARACTERS],
-            created_at=times.get(record_id, ""),
-            id=record_id,
-        )
-        for record_id in there
-    )
-    tally = {name: sum(outcomes.get(record_id) == name for record_id in there) for name in OUTCOMES}
-    said = ", ".join(f"{n:,} {name}" for name, n in tally.items() if n)
+    there = [record_id for record_id in group if record_id in outcomes]
+    read = memory.experience.get_many(there[:MEMBERS_SHOWN])
     return GroupLine(
         ids=tuple(there),
-        label=f"{_size(there, tasks)}: {said}",
-        title=members[0].task if members else "",
-        members=members[:MEMBERS_SHOWN],
+        label=f"{_size(there, tasks)}: {outcomes_text(Counter(outcomes[record_id] for record_id in there))}",
+        title=" ".join(read[0].task.description.split())[:TITLE_CHARACTERS] if read else "",
+        members=tuple(_member(one, read[0]) for one in read),
+    )
+
+
+def _member(one: Experience, first: Experience) -> MemberRow:
+    is_first = one is first
+    task, solution = one.task.description, one.solution_output
+    return MemberRow(
+        outcome=signed(one.outcome.label),
+        task=task[:TITLE_CHARACTERS] if is_first else word_diff(first.task.description, task),
+        solution=solution[:TITLE_CHARACTERS] if is_first else word_diff(first.solution_output, solution),
+        agent=one.agent_id,
+        created_at=one.created_at,
+        id=one.id,
     )
 
 

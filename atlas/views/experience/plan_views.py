@@ -76,13 +76,13 @@ def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
     """Yield the rows of those that are dropped, then each kept one before those that it replaces."""
     by_id = {decision.id: decision for decision in plan.decisions}
     for one in plan.dropped:
-        yield PlanRow(id=one.id, title=one.title, goes=True, why=f"dropped, {one.outcome}: {one.reason}")
+        yield PlanRow(id=one.id, title=one.title, goes=True, why=f"dropped: {one.reason}", outcome=one.outcome)
     for kept, *others in plan.groups:
         stays = by_id[kept]
-        yield PlanRow(id=kept, title=stays.title, goes=False, why=f"stays, {stays.outcome}: {stays.reason}")
+        yield PlanRow(id=kept, title=stays.title, goes=False, why=f"stays: {stays.reason}", outcome=stays.outcome)
         for one in (by_id[other] for other in others):
-            why = f"merged into {kept[:8]}, {one.outcome}: {one.reason}"
-            yield PlanRow(id=one.id, title=one.title, goes=True, why=why)
+            why = f"merged into {kept[:8]}: {one.reason}"
+            yield PlanRow(id=one.id, title=one.title, goes=True, why=why, outcome=one.outcome)
 
 
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
@@ -99,14 +99,21 @@ def _prune_row(decision: PruneDecision) -> PlanRow:
     why = "; ".join(decision.reasons)
     if decision.saved_because:
         why += f"; saved: {decision.saved_because}"
-    return PlanRow(id=decision.id, title=decision.title, goes=not decision.saved_because, why=why)
+    return PlanRow(
+        id=decision.id, title=decision.title, goes=not decision.saved_because, why=why, outcome=decision.outcome
+    )
 
 
 def _merge_rows(group: MergeGroup) -> Iterator[PlanRow]:
     outcomes = group.merged.metadata["merged_outcomes"]
     stands_for = ", ".join(f"{count} {label}" for label, count in outcomes.items())
     yield PlanRow(
-        id=group.kept_id, title=group.kept_title, goes=False, why=f"stays: {group.why_kept}; stands for {stands_for}"
+        id=group.kept_id,
+        title=group.kept_title,
+        goes=False,
+        why=f"stays: {group.why_kept}; stands for {stands_for}",
+        outcome=group.merged.outcome.label,
     )
     for away in group.removed:
-        yield PlanRow(id=away.id, title=away.title, goes=True, why=f"{away.outcome}; into {group.kept_id[:8]}")
+        why = f"into {group.kept_id[:8]}"
+        yield PlanRow(id=away.id, title=away.title, goes=True, why=why, outcome=away.outcome)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,10 +12,11 @@ from atlas.core.operations import Operation, RecordChange
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.kinds import EXPERIENCE, Kind, kind_of
 from atlas.views.shared.texts import Text
+from atlas.views.shared.word_diff import word_diff
 from atlas.views.shared.wording import counted, moment, plural, signed
 
 PAGE_OPERATIONS = 25
-PAGE_CHANGES = 10
+PAGE_CHANGES = 50
 PAGE_TRASH = 25
 TITLE_CHARACTERS = 60
 
@@ -27,6 +29,7 @@ MEANINGS = {
     "merge": "Near-identical experiences were merged",
     "refine": "Experiences were refined: some merged, some dropped",
     "mark": "Tags, pins, notes or burials were changed",
+    "outcome": "Outcomes were set",
     "restore": "Experiences were restored from the trash",
     "undo": "An operation was undone",
     "purge": "Records were erased for good",
@@ -114,6 +117,22 @@ class RecordDiff:
     """The page that shows records of its kind."""
 
     fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRow:
+    """One line of the table of what an operation changed: a field of a record, or a record that came or went."""
+
+    record_id: str
+    change: str
+    """`added`, `changed`, `removed`, `marked` or `purged`."""
+
+    title: str
+    """Untrusted text, as the field and the difference are."""
+
+    field: str
+    difference: str
+    """The words that differ, as `word_diff` gives them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +246,26 @@ def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> t
         )
         for change, kind in zip(changes, kinds, strict=True)
     )
+
+
+def change_rows(diffs: Sequence[RecordDiff]) -> tuple[ChangeRow, ...]:
+    """Return the lines of a table of changes, at least one for each record."""
+    return tuple(row for diff in diffs for row in _change_rows(diff))
+
+
+def _change_rows(diff: RecordDiff) -> Iterator[ChangeRow]:
+    for field in diff.fields or (None,):
+        yield ChangeRow(
+            record_id=diff.record_id,
+            change=diff.kind,
+            title=diff.title,
+            field=field.name if field else "",
+            difference=word_diff(_whole(field.before), _whole(field.after)) if field else "",
+        )
+
+
+def _whole(text: Text | None) -> str:
+    return text.whole if text else ""
 
 
 def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> TrashPage:

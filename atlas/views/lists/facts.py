@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from atlas.views.shared.texts import Text
 
@@ -26,3 +28,18 @@ class Part:
     """Words of our own."""
 
     text: Text
+
+
+def plain_facts(metadata: Mapping[str, Any], *above: str) -> Iterator[Fact]:
+    """Yield what a source says of a record, one value a line. Both names and values are untrusted texts.
+
+    Args:
+        metadata: Values that JSON can hold.
+        above: Names that these are within: a nested name reads `outer, inner`.
+    """
+    for name, value in metadata.items():
+        if isinstance(value, Mapping):
+            yield from plain_facts(value, *above, name)
+        else:
+            said = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            yield Fact(", ".join((*above, name)).replace("_", " "), said)

@@ -61,6 +61,9 @@ class PlanRow:
     why: str
     """The reason why it goes, or why it stays nevertheless."""
 
+    outcome: str = ""
+    """`succeeded`, `failed` or `unknown`. Empty where the record is no attempt."""
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:

@@ -30,6 +30,7 @@ from atlas.views.lists.listing import (
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.scope import known_tags
 from atlas.views.shared.wording import counted, found_caption, percent
+from atlas.views.strategies.titles import readable_title
 
 SUREST, HIGHEST, MOST_TRIED = "Surest first", "Highest rate first", "Most tries first"
 
@@ -51,7 +52,7 @@ BY_HAND = "by hand"
 
 TEXT_CHARACTERS = 400
 
-NOT_TRIED = "no tries"
+NOT_TRIED, NOT_KNOWN = "no tries", "not known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +92,11 @@ class StrategyRow(Row):
     title: str
     situation: str
     suggestion: str
-    tries: str
-    """`36 % (25–48 %, n = 64)`, or `no tries` if there is none."""
+    succeeded: str
+    """`36 % (25–48 %, n = 64)`: of its tries, or of the attempts behind it until it has some."""
+
+    measured_on: str
+    """The number of cases that it is measured on: `64 tries`, or `4 attempts behind it`. Empty if nothing is known."""
 
     rate: float | None
     """Of the tries, in percent, or None if there is none."""
@@ -103,7 +107,7 @@ class StrategyRow(Row):
 
     trend: str
     without: str
-    """The rate of attempts at its source tasks that were made without it. Empty if there is none."""
+    """The rate of attempts at its source tasks that were made without it, beside that of its tries."""
 
     n_sources: int
     retired: str
@@ -174,15 +178,16 @@ def strategy_rows(memory: MemorySystem, found: Sequence[tuple[Strategy, float | 
     return tuple(
         StrategyRow(
             id=one.id,
-            title=one.title,
+            title=readable_title(one.title),
             situation=" ".join(one.situation[:TEXT_CHARACTERS].split()),
             suggestion=" ".join(one.suggestion[:TEXT_CHARACTERS].split()),
-            tries=tries_text(rates[one.id]),
+            succeeded=succeeded_text(rates[one.id], without[one.id]),
+            measured_on=measured_text(rates[one.id], without[one.id]),
             rate=100 * rates[one.id].n_succeeded / rates[one.id].n if rates[one.id].n else None,
             n=rates[one.id].n,
-            bar=_bar(rates[one.id], without[one.id]),
+            bar=rate_bar(rates[one.id], without[one.id]),
             trend=trend_text(trend([use.success for use in uses[one.id]])),
-            without=without_text(without[one.id]),
+            without=without_text(without[one.id]) if rates[one.id].n else "",
             n_sources=len(one.sources),
             retired=rates[one.id].retired,
             written_by=written_by(one),
@@ -202,6 +207,18 @@ def tries_text(rate: StrategyRate) -> str:
         return NOT_TRIED
     low, high = rate.interval.low * 100, percent(rate.interval.high)
     return f"{percent(rate.n_succeeded / rate.n)} ({low:.0f}–{high}, n = {rate.n:,})"
+
+
+def succeeded_text(rate: StrategyRate, without: SuccessRate) -> str:
+    """Return the rate of its tries, or of the attempts behind it until it has some, or `not known`."""
+    return tries_text(rate) if rate.n else without_text(without) or NOT_KNOWN
+
+
+def measured_text(rate: StrategyRate, without: SuccessRate) -> str:
+    """Return `64 tries`, or `4 attempts behind it` until it has some. Empty if nothing is known."""
+    if rate.n:
+        return counted(rate.n, "try")
+    return f"{counted(without.n_known, 'attempt')} behind it" if without.n_known else ""
 
 
 def without_text(rate: SuccessRate) -> str:
@@ -254,7 +271,8 @@ def _shares_without(memory: MemorySystem, ids: Sequence[str]) -> dict[str, float
     return {one: rate.interval.low for one, rate in found.items() if rate.interval is not None}
 
 
-def _bar(rate: StrategyRate, without: SuccessRate) -> str:
+def rate_bar(rate: StrategyRate, without: SuccessRate) -> str:
+    """Return a picture of the rate of the tries, or in grey of the attempts behind it. Empty if neither is known."""
     if rate.n:
         return interval_bar(rate.interval, rate.n_succeeded / rate.n)
     if without.interval is None or without.share is None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.statistics import SuccessRate
@@ -18,15 +18,19 @@ from atlas.memory.strategy_sources import linked, tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.facts import Fact, Part
+from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_changes, version_views
 from atlas.views.shared.wording import counted, moment, percent, signed
-from atlas.views.strategies.list import NOT_TRIED, trend_text, without_text, written_by
+from atlas.views.strategies.list import NOT_TRIED, rate_bar, trend_text, without_text, written_by
 from atlas.views.strategies.parameters import parameters_in, parameters_text
+from atlas.views.strategies.titles import readable_title
 
 SOURCES_SHOWN = 20
 ATTEMPTS_SHOWN = 500
+
+SAID_ELSEWHERE = ("derived_by", "domain")
+"""Metadata that stands among the facts of a strategy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +105,12 @@ class StrategyDetail:
     """Untrusted texts by `name`, `type`, `description` and `example`."""
 
     rationale: Text | None
-    background: Part | None
+    other_ways: tuple[Text, ...]
+    """Other suggestions that worked at the same tasks."""
+
+    background: tuple[Fact, ...]
+    """Further facts that its writer gave, by name. All are untrusted texts."""
+
     marks: Marks
     editable: EditableStrategy
     rate: StrategyRate
@@ -144,20 +153,20 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
     rate, attempts = memory.strategies.rate(strategy_id), memory.strategies.attempts(strategy_id)
     usage = memory.strategies.usage([strategy_id]).get(strategy_id, NO_USAGE)
     without = tasks_without(memory.strategies, memory.experience, [strategy])[strategy_id]
-    metadata = as_json({name: value for name, value in strategy.metadata.items() if name not in ("derived_by",)})
     return StrategyDetail(
         id=strategy.id,
-        title=Text(strategy.title),
+        title=Text(readable_title(strategy.title)),
         situation=Text(strategy.situation),
         suggestion=Text(strategy.suggestion),
         parameters=strategy.parameters,
         rationale=text_of(strategy.rationale),
-        background=Part("From its writer", metadata) if metadata else None,
+        other_ways=_other_ways(strategy.metadata),
+        background=tuple(_background(strategy.metadata)),
         marks=memory.strategies.marks([strategy_id]).get(strategy_id, NO_MARKS),
         editable=EditableStrategy.of(strategy),
         rate=rate,
         headline=_headline(rate, without),
-        bar=interval_bar(rate.interval, rate.n_succeeded / rate.n) if rate.n else "",
+        bar=rate_bar(rate, without),
         facts=_facts(strategy, rate, attempts, without, usage),
         attempts=tuple(attempts),
         sources=_sources(memory, strategy),
@@ -241,18 +250,16 @@ def _headline(rate: StrategyRate, without: SuccessRate) -> str:
         said = f"Succeeded in {rate.n_succeeded:,} of {counted(rate.n, 'try')}; its rate is between {low} and {high}"
         return f"{said} with a probability of 95 %."
     if without.n_known:
-        return (
-            f"Not tried yet. {without.n_succeeded:,} of {counted(without.n_known, 'attempt')} at its tasks succeeded "
-            "without it, its sources among them."
-        )
-    return "Not tried yet, and nothing is known of attempts at its tasks."
+        behind = f"{without.n_succeeded:,} of the {counted(without.n_known, 'attempt')} behind it succeeded"
+        return f"{behind}, which is {without_text(without)}. It has not been tried itself yet."
+    return "It has not been tried yet, and nothing is known of attempts at its tasks."
 
 
 def _facts(
     strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate, usage: Usage
 ) -> tuple[Fact, ...]:
     named = {
-        "Its tasks without it": without_text(without),
+        "Its tasks without it": without_text(without) if rate.n else "",
         "Trend": trend_text(trend([attempt.success for attempt in attempts])),
         "Retired": rate.retired,
         "Written by": written_by(strategy),
@@ -262,6 +269,21 @@ def _facts(
         "Added": moment(strategy.created_at) if strategy.created_at else "",
     }
     return tuple(Fact(name, value) for name, value in named.items() if value)
+
+
+def _other_ways(metadata: Mapping[str, Any]) -> tuple[Text, ...]:
+    variants = metadata.get("variants")
+    said = [one.get("suggestion") for one in variants if isinstance(one, Mapping)] if _is_list(variants) else []
+    return tuple(Text(text) for text in said if isinstance(text, str) and text)
+
+
+def _background(metadata: Mapping[str, Any]) -> Iterator[Fact]:
+    said = {*SAID_ELSEWHERE, *(("variants",) if _other_ways(metadata) else ())}
+    return plain_facts({name: value for name, value in metadata.items() if name not in said})
+
+
+def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, list | tuple)
 
 
 def _sources(memory: MemorySystem, strategy: Strategy) -> tuple[SourceRow, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -26,7 +25,7 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.hits import hit_card
 from pages.components.shared.scope import URL, current_where, digest, draw_awaited
 from pages.components.shared.snapshot import store_state
-from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, taken_back
+from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems
 
 MOVES = {"▲": "green", "▼": "orange", "n": "blue"}
 """Colours of how a hit has moved, by the first letter of the words for it."""
@@ -148,9 +147,8 @@ def _delete(memory: MemorySystem, name: str) -> None:
 
 
 def _announce(earlier: Earlier, sentence: str) -> None:
-    announce_act(Act(sentence, partial(_take_back, earlier=earlier, sentence=taken_back(sentence))))
+    announce_act(Act(sentence, _putting_back(earlier)))
 
 
-def _take_back(memory: MemorySystem, earlier: Earlier, sentence: str) -> None:
-    with announcing_problems():
-        _announce(memory.storage.profiles.put_back(earlier), sentence)
+def _putting_back(earlier: Earlier) -> Turn:
+    return lambda memory: _putting_back(memory.storage.profiles.put_back(earlier))

@@ -14,7 +14,7 @@ from pages.components.concepts.columns import RELATED, SIMILAR
 from pages.components.concepts.editing import FORM
 from pages.components.concepts.examples import draw_example, draw_ran, draw_run
 from pages.components.lists.editing import draw_mark_acts
-from pages.components.lists.facts import draw_facts
+from pages.components.lists.facts import draw_fact_table, draw_facts
 from pages.components.lists.panel import Panel, draw_panel, draw_sources, versions_tab
 from pages.components.lists.record_table import experience_table
 from pages.components.shared.plans import draw_deleting
@@ -34,7 +34,9 @@ def _draw_acts(memory: MemorySystem, detail: ConceptDetail) -> None:
 
 def _draw_head(memory: MemorySystem, detail: ConceptDetail) -> None:
     draw_prose(detail.name, key=f"concept_name_{detail.id}")
-    draw_prose(detail.description, key=f"concept_description_{detail.id}")
+    draw_prose(detail.purpose, key=f"concept_purpose_{detail.id}")
+    if detail.description is not None:
+        draw_prose(detail.description, key=f"concept_description_{detail.id}")
     draw_facts(detail.facts, key=f"concept_{detail.id}")
 
 
@@ -54,13 +56,13 @@ def _draw_code(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> No
         draw_prose(detail.guidance, key=f"concept_guidance_{detail.id}")
     st.caption("Code")
     draw_code(detail.code, key=f"concept_code_{detail.id}")
-    if detail.background is not None:
-        st.caption(detail.background.name)
-        draw_code(detail.background.text, key=f"concept_background_{detail.id}")
+    draw_fact_table(detail.background, "From the source")
 
 
 def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
     ran = draw_run(memory, detail)
+    if detail.is_proven:
+        st.badge("Run when it was composed, with these results", icon=":material/verified:", color="green")
     for number, example in enumerate(detail.examples):
         with st.container(border=True, gap="xsmall"):
             draw_example(example, key=f"concept_example_{detail.id}_{number}")

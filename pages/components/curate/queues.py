@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.health import BURIED, Health
+from atlas.views.curate.health import BURIED, UNKNOWN, Health
 from atlas.views.curate.queues import (
     GROUPS_SHOWN,
     TITLES,
@@ -28,6 +28,7 @@ from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.curate.duplicates import live_duplicates
+from pages.components.curate.outcomes import draw_unjudged
 from pages.components.experience.columns import QUEUED
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.record_table import open_clicked, selectable_table
@@ -42,8 +43,9 @@ ROWS = "rows on Curate"
 """The tray's words for a selection of rows that were ticked here."""
 
 MEMBERS = {
-    "outcome": st.column_config.TextColumn("Outcome", width=110),
-    "task": st.column_config.TextColumn("Task", width="large"),
+    "task": st.column_config.TextColumn("Task, compared with the first", width="medium"),
+    "solution": st.column_config.TextColumn("Solution, compared with the first", width="large"),
+    "agent": st.column_config.TextColumn("Agent", width=100),
     "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=140),
 }
 
@@ -53,14 +55,14 @@ def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[t
     _draw_search(memory, found)
     if not groups:
         if found.is_known:
-            st.info("No two experiences here are near-duplicates with the same outcome.", icon=":material/check:")
+            st.info("No two experiences here are attempts at the same task with the same outcome.",
+                    icon=":material/check:")  # fmt: skip
         return
     n_ids = sum(map(len, groups))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             f"Merge all {counted(len(groups), 'group')} …",
             key="curate_merge_all",
-            type="primary",
             icon=":material/merge:",
             on_click=propose,
             args=(memory, MergeRequest(groups=tuple(groups))),
@@ -76,8 +78,18 @@ def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[t
         )
     pages = -(-len(groups) // GROUPS_SHOWN)
     page = st.pagination(pages, key="curate_groups_page") if pages > 1 else 1
-    for number, line in enumerate(group_lines(memory, groups, min(page, pages))):
+    shown = tuple(groups)
+    for number, line in enumerate(
+        _lines(store_state(memory), hash(shown), min(page, pages), _memory=memory, _groups=shown)
+    ):
         _draw_group(memory, line, number)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _lines(
+    state: StoreState, asked: int, page: int, *, _memory: MemorySystem, _groups: tuple[tuple[str, ...], ...]
+) -> tuple[GroupLine, ...]:
+    return group_lines(_memory, _groups, page)
 
 
 def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
@@ -127,7 +139,9 @@ def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
         st.text(line.title)
         key = f"curate_members_{number}_{abs(hash(line.ids))}"
         ids = tuple(member.id for member in line.members)
-        with st.expander("Its members", key=f"curate_group_{number}_{abs(hash(line.ids))}"):
+        with st.expander(
+            "What differs between them", expanded=True, key=f"curate_group_{number}_{abs(hash(line.ids))}"
+        ):
             st.dataframe(
                 [asdict(member) for member in line.members],
                 column_config=MEMBERS,
@@ -230,6 +244,8 @@ def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
     if not ids:
         st.info("There is none here.", icon=":material/check:")
         return
+    if queue == UNKNOWN:
+        draw_unjudged(memory, ids)
     _draw_queue_acts(memory, queue, ids)
     pages, revision = n_pages(len(ids)), memory.revision()
     page = st.pagination(pages, key=f"curate_page_{queue}") if pages > 1 else 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 
 import streamlit as st
 
@@ -13,7 +12,7 @@ from atlas.views.evaluation.own import UNJUDGED
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.scope import digest
-from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, taken_back
+from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems
 
 COLUMNS = {
     "query": st.column_config.TextColumn("Query", width="large"),
@@ -59,12 +58,16 @@ def draw_judged(memory: MemorySystem) -> None:
 
 def _forget(memory: MemorySystem, queries: list[str]) -> None:
     with announcing_problems():
-        forgotten = memory.storage.judgements.forget(queries)
-        sentence = forgotten_sentence(len(queries))
-        announce_act(Act(sentence, partial(_put_back, forgotten=forgotten, sentence=taken_back(sentence))))
+        announce_act(Act(forgotten_sentence(len(queries)), _forgetting(queries)(memory)))
 
 
-def _put_back(memory: MemorySystem, forgotten: Forgotten, sentence: str) -> None:
-    with announcing_problems():
+def _forgetting(queries: list[str]) -> Turn:
+    return lambda memory: _putting_back(queries, memory.storage.judgements.forget(queries))
+
+
+def _putting_back(queries: list[str], forgotten: Forgotten) -> Turn:
+    def put_back(memory: MemorySystem, /) -> Turn:
         memory.storage.judgements.put_back(forgotten)
-        announce_act(Act(sentence))
+        return _forgetting(queries)
+
+    return put_back

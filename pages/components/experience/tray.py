@@ -9,6 +9,7 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.experience.outcomes import OutcomeRequest
 from atlas.views.experience.proposals import MergeRequest, PruneRequest
 from atlas.views.experience.selection import (
     COMPARED,
@@ -22,6 +23,7 @@ from atlas.views.experience.selection import (
 from atlas.views.lists.selection import Chosen
 from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.wording import counted
+from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.plans import draw_merging, draw_proposing
 from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.shared.tray import Tray
@@ -32,7 +34,12 @@ LIST_COLUMNS = {
 }
 
 
+ICONS = {"Succeeded": ":material/check:", "Failed": ":material/close:", "Unknown": ":material/question_mark:"}
+OUTCOMES = {"Succeeded": True, "Failed": False, "Unknown": None}
+
+
 def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
+    _draw_outcomes(memory, now)
     draw_merging(memory, MergeRequest(groups=(now.ids,)), now.ids,
                  "Into the best attempt, which then represents all. A preview shows what it would do.")  # fmt: skip
     draw_proposing(memory, "Prune …", PruneRequest(among=now.ids), key="tray_prune", icon=":material/delete_sweep:",
@@ -48,6 +55,17 @@ def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
         disabled=not now.ids,
         help="As JSONL, which `atlas import` reads",
     )
+
+
+def _draw_outcomes(memory: MemorySystem, now: Chosen) -> None:
+    """Draw the buttons that say how the selected attempts ended, behind one of their own."""
+    is_off = memory.storage.read_only
+    with st.popover("Outcome", key="tray_outcome", icon=":material/flag:", disabled=is_off or not now.ids,
+                    help=READ_ONLY if is_off else None):  # fmt: skip
+        st.caption("How did these attempts end? A preview shows first what would change.")
+        for name, success in OUTCOMES.items():
+            draw_proposing(memory, f"{name} …", OutcomeRequest(ids=now.ids, success=success),
+                           key=f"tray_outcome_{name.lower()}", icon=ICONS[name], help_text="")  # fmt: skip
 
 
 def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:

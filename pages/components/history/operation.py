@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Literal
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.history.operations import FieldChange, OperationDetail, RecordDiff, operation_detail, operation_diffs
+from atlas.views.history.operations import (
+    FieldChange,
+    OperationDetail,
+    RecordDiff,
+    change_rows,
+    operation_detail,
+    operation_diffs,
+)
 from atlas.views.shared.texts import Text
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.texts import draw_code, draw_prose
-from pages.components.shared.undo_toast import undo_and_say
+from pages.components.shared.undo_toast import REDONE, UNDONE, undo_and_say
 
 OPENED = "operation"
 """The query parameter that names the opened operation."""
@@ -28,6 +36,13 @@ OPERATION_COLUMNS = {
     "state": st.column_config.TextColumn("State", width=80),
 }
 """Of every table of operations."""
+
+CHANGE_COLUMNS = {
+    "change": st.column_config.TextColumn("Change", width=80),
+    "title": st.column_config.TextColumn("Record", width=300),
+    "field": st.column_config.TextColumn("Field", width=120),
+    "difference": st.column_config.TextColumn("What differs", width="large"),
+}
 
 SIGNS = {"added": ":material/add:", "removed": ":material/delete:", "purged": ":material/delete_forever:"}
 COLOURS: Mapping[str, Literal["green", "orange"]] = {"added": "green", "removed": "orange"}
@@ -50,22 +65,48 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
     page = 1
     if detail.n_pages > 1:
         page = st.pagination(detail.n_pages, key=f"history_changes_{detail.row.id}")
-    for position, diff in enumerate(operation_diffs(memory, operation_id, page)):
-        _draw_diff(diff, key=f"history_diff_{page}_{position}")
+    _draw_changes(operation_diffs(memory, operation_id, page), key=f"{detail.row.id}_{page}")
 
 
 def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
     why_not = READ_ONLY if memory.storage.read_only else "A purge cannot be undone." if detail.is_final else None
     st.button(
         detail.undo_label,
-        key="history_undo",
-        icon=":material/undo:",
+        key=f"history_undo_{detail.undo_id}",  # one that was clicked redoes nothing
+        icon=f":material/{detail.undo_label.lower()}:",
         type="primary",
         disabled=why_not is not None,
         help=why_not,
         on_click=undo_and_say,
-        args=(memory, detail.undo_id, f"{detail.undo_label}: {detail.row.what}, {detail.row.counts}"),
+        args=(
+            memory,
+            detail.undo_id,
+            f"{detail.row.what}, {detail.row.counts}",
+            REDONE if detail.row.state else UNDONE,
+        ),
     )
+
+
+def _draw_changes(diffs: Sequence[RecordDiff], *, key: str) -> None:
+    """Draw what changed as one table, and below it the record that is chosen, whole before and after."""
+    rows = change_rows(diffs)
+    if not rows:
+        return
+    st.caption("Tick a row to see the whole record before and after.")
+    table = st.dataframe(
+        [asdict(row) for row in rows],
+        column_config=CHANGE_COLUMNS,
+        column_order=[name for name in CHANGE_COLUMNS if any(getattr(row, name) for row in rows)],
+        hide_index=True,
+        key=f"history_table_{key}",
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [0]}},
+        alt="What it changed",
+    )
+    chosen = [rows[row].record_id for row in table["selection"]["rows"] if row < len(rows)]
+    for diff in (diff for diff in diffs if diff.record_id in chosen):
+        _draw_diff(diff, key=f"history_diff_{key}_{diff.record_id}")
 
 
 def _draw_diff(diff: RecordDiff, *, key: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
 from atlas import MemorySystem
@@ -11,7 +9,7 @@ from atlas.views.journal.refused import ACCEPTED, SHOWN, VARIABLES, GateView, Re
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.shared.texts import draw_code
-from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, taken_back
+from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems
 
 
 def draw_refused(memory: MemorySystem) -> None:
@@ -54,9 +52,15 @@ def _draw_gate(memory: MemorySystem, gate: GateView) -> None:
 
 def _switch(memory: MemorySystem, name: str, is_on: bool, sentence: str) -> None:
     with announcing_problems():
+        announce_act(Act(sentence, _switching(name, is_on)(memory)))
+
+
+def _switching(name: str, is_on: bool) -> Turn:
+    def switch(memory: MemorySystem, /) -> Turn:
         memory.journal.switch_gate(name, is_on)
-        back = partial(_switch, name=name, is_on=not is_on, sentence=taken_back(sentence))
-        announce_act(Act(sentence, back))
+        return _switching(name, not is_on)
+
+    return switch
 
 
 def _draw_one(memory: MemorySystem, one: RefusedView) -> None:

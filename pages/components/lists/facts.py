@@ -22,3 +22,11 @@ def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
             with st.container(width="content", gap=None):
                 st.caption(fact.name)
                 draw_prose(Text(fact.value), key=f"{key}_{fact.name}")
+
+
+def draw_fact_table(facts: Sequence[Fact], title: str) -> None:
+    """Draw facts whose names others gave, one a line."""
+    if facts:
+        st.caption(title)
+        lines = [{"Name": fact.name, "Value": fact.value} for fact in facts]
+        st.dataframe(lines, hide_index=True, alt=title)

@@ -10,6 +10,7 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.shared.plans import Choice, Figure, Plan, PlanRequest, PlanRow, PlanView
+from atlas.views.shared.wording import signed
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import close_opened, opened_id
 from pages.components.lists.selection import unselect
@@ -20,7 +21,12 @@ TABLE_PIXELS = 260
 
 _SHOWN, _OUTDATED = "plan_shown", "plan_outdated"
 
-COLUMNS = ("sign", "title", "why")
+COLUMNS = {
+    "sign": st.column_config.TextColumn("", width=60),
+    "outcome": st.column_config.TextColumn("Outcome", width=110),
+    "title": st.column_config.TextColumn("Title", width="large"),
+    "why": st.column_config.TextColumn("Why", width="large"),
+}
 
 P = TypeVar("P", bound=Plan)
 
@@ -160,16 +166,19 @@ def _draw_rows(view: PlanView) -> None:
 def _draw_table(rows: Sequence[PlanRow], caption: str, subject: str) -> None:
     n_more = len(rows) - ROWS_SHOWN
     st.caption(f"{caption}; the first {ROWS_SHOWN} are shown" if n_more > 0 else caption)
-    lines = [{**asdict(row), "sign": "goes" if row.goes else "stays"} for row in rows[:ROWS_SHOWN]]
+    lines = [
+        {**asdict(row), "sign": "goes" if row.goes else "stays", "outcome": row.outcome and signed(row.outcome)}
+        for row in rows[:ROWS_SHOWN]
+    ]
     height = min(TABLE_PIXELS, 35 * (len(lines) + 1) + 3)
-    is_mixed = len({row.goes for row in rows}) > 1
-    columns = {
-        "sign": st.column_config.TextColumn("", width=60),
-        "title": st.column_config.TextColumn(subject, width="large"),
-        "why": st.column_config.TextColumn("Why", width="large"),
-    }
-    order = [name for name in COLUMNS if is_mixed or name != "sign"]
-    st.dataframe(lines, column_config=columns, column_order=order, hide_index=True, height=height, alt=caption)
+    columns = {**COLUMNS, "title": st.column_config.TextColumn(subject, width="large")}
+    st.dataframe(lines, column_config=columns, column_order=_columns(rows), hide_index=True, height=height, alt=caption)
+
+
+def _columns(rows: Sequence[PlanRow]) -> list[str]:
+    """Return the columns that tell something of these rows."""
+    tells = {"sign": len({row.goes for row in rows}) > 1, "outcome": any(row.outcome for row in rows)}
+    return [name for name in COLUMNS if tells.get(name, True)]
 
 
 def _draw_buttons(memory: MemorySystem, shown: _Shown) -> None:

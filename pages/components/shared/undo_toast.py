@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import uuid4
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,21 +15,41 @@ from atlas import AtlasError, MemorySystem
 
 _DONE, _PROBLEM = "act_done", "act_problem"
 
+UNDONE, REDONE = "Undone", "Redone"
 
-@dataclass(frozen=True, slots=True)
+
+class Turn(Protocol):
+    """Function that turns something back and returns what turns it forth again, or None if nothing does."""
+
+    def __call__(self, memory: MemorySystem, /) -> Turn | None:
+        """Turn it back."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Act:
-    """Something that was done to the store from here."""
+    """Something that was done to the store from here, and perhaps undone or redone since."""
 
     sentence: str
-    """Our own words: `Removed 9 experiences`."""
+    """Our own words for what was done at first: `Removed 9 experiences`."""
 
-    take_back: Callable[[MemorySystem], None] | None = None
-    """Function that undoes it and says so, or None if it cannot be undone."""
+    turn: Turn | None = None
+    """Function that undoes it, or redoes it where it is undone. None if it cannot be."""
+
+    state: str = ""
+    """`UNDONE`, `REDONE`, or empty if it was done only now."""
+
+    id: str = field(default_factory=lambda: uuid4().hex)
+    """Part of its button's key: a click on the button of an earlier act does nothing to this one."""
+
+    @property
+    def said(self) -> str:
+        """`Undone: removed 9 experiences`."""
+        return f"{self.state}: {self.sentence[:1].lower()}{self.sentence[1:]}" if self.state else self.sentence
 
 
 def announce(operation_id: str, sentence: str) -> None:
     """Say at the top of the next run what was done as an operation, and offer to undo it."""
-    announce_act(Act(sentence, lambda memory: undo_and_say(memory, operation_id, taken_back(sentence))))
+    announce_act(Act(sentence, undoing(operation_id)))
 
 
 def announce_act(act: Act) -> None:
@@ -36,16 +58,16 @@ def announce_act(act: Act) -> None:
     st.session_state[_DONE] = act
 
 
+def undoing(operation_id: str) -> Turn:
+    """Return what undoes this operation, and no other."""
+    return lambda memory: undoing(memory.undo(operation_id).id)
+
+
 def announce_final(sentence: str, problem: str) -> None:
     """Say at the top of the next run what was done that cannot be undone, and what of it is still to do."""
     announce_act(Act(sentence))
     if problem:
         say_problem(problem)
-
-
-def taken_back(sentence: str) -> str:
-    """Return `Undone: removed 9 experiences`."""
-    return f"Undone: {sentence[:1].lower()}{sentence[1:]}"
 
 
 def announce_problem(error: AtlasError) -> None:
@@ -69,9 +91,11 @@ def draw_act(memory: MemorySystem) -> None:
     if act is not None:
         with _bar("act_close", _DONE):
             st.badge("Done", icon=":material/check:", color="green")
-            st.text(act.sentence)
-            if act.take_back is not None:
-                st.button("Undo", key="act_undo", icon=":material/undo:", on_click=act.take_back, args=(memory,))
+            st.text(act.said)
+            if act.turn is not None:
+                word = "Redo" if act.state == UNDONE else "Undo"
+                st.button(word, key=f"act_undo_{act.id}", icon=f":material/{word.lower()}:", on_click=_turn,
+                          args=(memory, act))  # fmt: skip
 
 
 @contextmanager
@@ -83,10 +107,23 @@ def announcing_problems() -> Iterator[None]:
         announce_problem(error)
 
 
-def undo_and_say(memory: MemorySystem, operation_id: str, sentence: str) -> None:
-    """Undo an operation, and say at the top of the next run that it was done, or why it was not."""
+def undo_and_say(memory: MemorySystem, operation_id: str, sentence: str, state: str) -> None:
+    """Undo an operation, and say at the top of the next run that it was done, or why it was not.
+
+    Args:
+        sentence: Says what was done at first.
+        state: The state that it is in afterwards: `UNDONE` or `REDONE`.
+    """
     with announcing_problems():
-        announce(memory.undo(operation_id).id, sentence)
+        announce_act(Act(sentence, undoing(operation_id)(memory), state))
+
+
+def _turn(memory: MemorySystem, act: Act) -> None:
+    """Undo or redo what the bar says, once however often it is clicked."""
+    if st.session_state.get(_DONE) is not act or act.turn is None:
+        return
+    with announcing_problems():
+        announce_act(Act(act.sentence, act.turn(memory), REDONE if act.state == UNDONE else UNDONE))
 
 
 def _bar(close_key: str, state_key: str) -> DeltaGenerator:

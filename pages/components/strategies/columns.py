@@ -8,17 +8,21 @@ from pages.components.lists.record_table import CREATED_AT, MARKS, RELEVANCE, WH
 
 TITLE = Column("title", st.column_config.TextColumn("Situation", width=300))
 SUGGESTION = Column("suggestion", st.column_config.TextColumn("What to do", width=260))
-TRIES = Column(
-    "tries",
-    st.column_config.TextColumn("Succeeded", width=165, help="The success rate of its tries, with its 95 % interval"),
+SUCCEEDED = Column(
+    "succeeded",
+    st.column_config.TextColumn(
+        "Succeeded",
+        width=165,
+        help="The success rate of its tries with its 95 % interval, or of the attempts behind it until it has some",
+    ),
 )
+MEASURED_ON = Column("measured_on", st.column_config.TextColumn("Measured on", width=150), is_optional=True)
 BAR = Column(
     "bar",
     st.column_config.ImageColumn(
         "0 – 50 – 100 %",
         width=140,
-        help="The success rate of its tries, with its 95 % interval. In grey: the rate of attempts without it, "
-        "as nobody has tried it yet",
+        help="The success rate with its 95 % interval. In grey: of the attempts behind it, as it has no tries yet",
     ),
     is_optional=True,
 )
@@ -49,7 +53,20 @@ RETIRED = Column(
 )
 WRITTEN_BY = Column("written_by", st.column_config.TextColumn("Written by", width=90))
 
-LISTED = (TITLE, TRIES, BAR, TREND, WITHOUT, SUGGESTION, N_SOURCES, RETIRED, WRITTEN_BY, MARKS, CREATED_AT)
-FOUND = (TITLE, RELEVANCE, TRIES, BAR, TREND, WITHOUT, SUGGESTION, WHY, RETIRED, WRITTEN_BY, MARKS)
-BESIDE = (BAR, TITLE, RELEVANCE, TRIES, RETIRED, MARKS)
-SIMILAR = (TITLE, RELEVANCE, TRIES, BAR)
+LISTED = (
+    TITLE,
+    SUCCEEDED,
+    BAR,
+    MEASURED_ON,
+    TREND,
+    WITHOUT,
+    SUGGESTION,
+    N_SOURCES,
+    RETIRED,
+    WRITTEN_BY,
+    MARKS,
+    CREATED_AT,
+)
+FOUND = (TITLE, RELEVANCE, SUCCEEDED, BAR, MEASURED_ON, TREND, WITHOUT, SUGGESTION, WHY, RETIRED, WRITTEN_BY, MARKS)
+BESIDE = (BAR, TITLE, RELEVANCE, SUCCEEDED, RETIRED, MARKS)
+SIMILAR = (TITLE, RELEVANCE, SUCCEEDED, BAR)

@@ -23,13 +23,13 @@ from atlas.views.strategies.strategy import (
 )
 from pages.components.journal.promotion import draw_ends
 from pages.components.lists.editing import draw_pin
-from pages.components.lists.facts import draw_facts
+from pages.components.lists.facts import draw_fact_table, draw_facts
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.panel import Panel, draw_panel, draw_sources, versions_tab
 from pages.components.lists.record_table import clicked_row
 from pages.components.shared.narrowing import go_to
 from pages.components.shared.plans import draw_deleting
-from pages.components.shared.texts import draw_code, draw_prose
+from pages.components.shared.texts import draw_prose
 from pages.components.strategies.columns import SIMILAR
 from pages.components.strategies.editing import FORM
 from pages.components.strategies.retirement import draw_retire
@@ -90,12 +90,26 @@ def _draw_says(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> N
     if detail.rationale is not None:
         st.caption("Why it should work")
         draw_prose(detail.rationale, key=f"strategy_rationale_{detail.id}")
-    if detail.background is not None:
-        st.caption(detail.background.name)
-        draw_code(detail.background.text, key=f"strategy_background_{detail.id}")
+    for number, way in enumerate(detail.other_ways):
+        st.caption("Another way that worked")
+        draw_prose(way, key=f"strategy_way_{number}_{detail.id}")
+    draw_fact_table(detail.background, "From its writer")
+    _draw_sources(memory, detail)
 
 
-def _draw_tries(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
+def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
+    """Draw its tries, what they are compared with, and other ways to estimate its rate."""
+    _draw_tries(memory, detail)
+    if not detail.attempts:
+        return
+    if is_open:  # the first search for similar tasks takes seconds
+        st.caption("With it and without it")
+        _draw_effect(memory, detail)
+    with st.expander("Other ways to estimate its rate", key=f"strategy_estimates_{detail.id}"):
+        _draw_updaters(detail)
+
+
+def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
     if not detail.attempts:
         st.caption(
             "Nobody has tried it yet. A try is an attempt that it was retrieved for, and whose outcome is known."
@@ -120,9 +134,7 @@ def _open_attempt(ids: tuple[str, ...], key: str) -> None:
         st.session_state[_GO_TO] = ids[row]
 
 
-def _draw_effect(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
-    if not is_open:  # the first search for similar tasks takes seconds
-        return
+def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:
     with st.spinner(SEARCHING):
         view = effect_view(memory, detail.id)
     st.markdown(f"**{view.verdict}**")
@@ -132,10 +144,7 @@ def _draw_effect(memory: MemorySystem, detail: StrategyDetail, is_open: bool) ->
                "The attempts that it was abstracted from are among those without it.")  # fmt: skip
 
 
-def _draw_updaters(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
-    if not detail.attempts:
-        st.caption("Once it has tries, this compares the rates that different ways of estimating give.")
-        return
+def _draw_updaters(detail: StrategyDetail) -> None:
     estimates = updater_estimates(detail.attempts)
     said = ", ".join(f"{name}: {rate:.0%}" for name, rate in estimates)
     st.plotly_chart(updaters_chart(detail.attempts), key=f"strategy_updaters_{detail.id}", config=CHART, alt=said)
@@ -145,9 +154,9 @@ def _draw_updaters(memory: MemorySystem, detail: StrategyDetail, is_open: bool) 
                "way is chosen.")  # fmt: skip
 
 
-def _draw_sources(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
-    if is_open:
-        draw_ends(made_of(memory, STRATEGY, detail.id), "Made of this")
+def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
+    draw_ends(made_of(memory, STRATEGY, detail.id), "Made of this")
+    st.caption("Where it comes from")
     if not detail.sources:
         st.caption("It names no attempt that it comes from.")
     draw_sources(((one.experience_id, one.outcome, one.title) for one in detail.sources), detail.n_more_sources)
@@ -161,10 +170,7 @@ PANEL = Panel(
     draw_head=_draw_head,
     tabs={
         "What to do": _draw_says,
-        "Tries": _draw_tries,
-        "Does it help": _draw_effect,
-        "Ways of estimating": _draw_updaters,
-        "Sources": _draw_sources,
+        "Does it work": _draw_evidence,
     },
     tabs_after=versions_tab(STRATEGY, lambda detail: detail.versions, strategy_changes),
     similar=similar_strategies,

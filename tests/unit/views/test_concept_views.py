@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.types import CodeConcept
+from atlas.learning.naming.documenter import DERIVED
 from atlas.testing import HashEmbedder
 from atlas.views.concepts.concept import concept_changes, concept_detail, examples_in, examples_text
 from atlas.views.concepts.lineage import quoted
@@ -80,6 +82,25 @@ def test_what_calls_what_is_denied_of_python_alone(memory):
     other = memory.concepts.add(concept("mine", "function mine(bot) { dig(bot) }", "mine ore", language="javascript"))
     assert concept_detail(memory, ours).lineage.caption == "It calls no other concept, and none calls it."
     assert "read from Python code only" in concept_detail(memory, other).lineage.caption
+
+
+def test_a_learned_one_is_told_in_a_sentence_and_its_source_without_json(memory):
+    said = f"Tells whether `n` is prime. Found in 3 programs. {DERIVED}"
+    metadata = {"documented_by": "heuristic", "original_name": "fn_0", "n_tasks": 3, "saving": 12}
+    detail = concept_detail(memory, memory.concepts.add(concept(description=said, metadata=metadata)))
+    assert (detail.purpose.whole, detail.description.whole) == ("Tells whether `n` is prime.", "Found in 3 programs.")
+    assert [(fact.name, fact.value) for fact in detail.background] == [("saving", "12")]
+    facts = {fact.name: fact.value for fact in detail.facts}
+    assert (facts["Found in"], facts["Named by"]) == ("3 tasks", "rules, from its code and uses")
+
+
+def test_examples_that_were_run_say_so_until_the_concept_is_edited(memory):
+    example = {"examples": (("crop(1)", "1"),)}
+    composed = memory.concepts.add(concept(**example, metadata={"composed_by": "types"}))
+    assert concept_detail(memory, composed).is_proven
+    assert not concept_detail(memory, memory.concepts.add(replace(calling("other", "crop"), **example))).is_proven
+    memory.concepts.edit(composed, description="another")
+    assert not concept_detail(memory, composed).is_proven
 
 
 def test_an_earlier_version_is_restored_whole(memory):

@@ -53,9 +53,9 @@ def test_a_merge_plan_says_what_becomes_of_what(tmp_path):
         ids = memory.experience.store_many([attempt("sort", success=True), attempt("sort", success=False)])
         view = merge_plan_view(memory.experience.plan_merge([ids]))
     assert view.headline == "2 experiences would become 1: 1 of 2 would be removed (50.0%)."
-    assert [(row.id, row.goes, row.why) for row in view.rows] == [
-        (ids[0], False, "stays: it succeeded; stands for 1 succeeded, 1 failed"),
-        (ids[1], True, f"failed; into {ids[0][:8]}"),
+    assert [(row.id, row.outcome, row.goes, row.why) for row in view.rows] == [
+        (ids[0], "succeeded", False, "stays: it succeeded; stands for 1 succeeded, 1 failed"),
+        (ids[1], "failed", True, f"into {ids[0][:8]}"),
     ]
     assert (view.n_going, view.is_large) == (1, True)
 

@@ -81,8 +81,9 @@ def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
     sure, untried = memory.strategies.add(strategy(title="sure")), memory.strategies.add(strategy("a", title="untried"))
     tried(memory, sure, 3, 4)
     rows = {row.id: row for row in listed_strategies(memory, StrategyQuery()).rows}
-    assert (rows[sure].tries, rows[sure].rate, rows[sure].n) == ("75 % (28–95 %, n = 4)", 75.0, 4)
-    assert (rows[untried].tries, rows[untried].rate, rows[untried].bar) == ("no tries", None, "")
+    assert (rows[sure].succeeded, rows[sure].rate, rows[sure].n) == ("75 % (28–95 %, n = 4)", 75.0, 4)
+    assert (rows[sure].measured_on, rows[untried].measured_on) == ("4 tries", "")
+    assert (rows[untried].succeeded, rows[untried].rate, rows[untried].bar) == ("not known", None, "")
     assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
 
 
@@ -91,7 +92,8 @@ def test_strategies_that_nobody_tried_tell_how_their_tasks_went_without_them(mem
     memory.experience.store_many([source, failed])
     memory.strategies.add(strategy(title="one", sources=(source.id,)))
     [row] = listed_strategies(memory, StrategyQuery()).rows
-    assert row.without == "50 % (9–91 %, n = 2)"
+    assert (row.succeeded, row.measured_on) == ("50 % (9–91 %, n = 2)", "2 attempts behind it")
+    assert row.without == ""
     assert 'fill-opacity="0.15"' in base64.b64decode(row.bar.partition(",")[2]).decode()
 
 
@@ -141,7 +143,8 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
     [experience_id] = memory.experience.store_many([source])
     one = memory.strategies.add(strategy(sources=(source.id, "forgotten"), metadata={"derived_by": "template"}))
     detail = strategy_detail(memory, one)
-    assert detail.headline.startswith("Not tried yet. 1 of 1 attempt at its tasks succeeded without it")
+    assert detail.headline.startswith("1 of the 1 attempt behind it succeeded, which is 100 %")
+    assert detail.headline.endswith("It has not been tried itself yet.")
     assert [row.experience_id for row in detail.sources] == [experience_id, ""]
     memory.strategies.update_stats(one, True, task_id="a", trajectory_id=source.id)
     detail = strategy_detail(memory, one)
@@ -150,6 +153,18 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
     [row] = attempt_rows(memory, detail.attempts)
     assert (row.experience_id, row.outcome) == (experience_id, "✓ succeeded")
     assert strategy_detail(memory, "nowhere") is None
+
+
+def test_what_its_writer_knew_is_told_without_json(memory):
+    said = {"derived_by": "template", "task_id": "a", "cost": {"tokens": 7, "models": ["x", "y"]},
+            "variants": [{"suggestion": "ask the customer", "sources": ["b"]}]}  # fmt: skip
+    detail = strategy_detail(memory, memory.strategies.add(strategy(metadata=said)))
+    assert [way.whole for way in detail.other_ways] == ["ask the customer"]
+    assert [(fact.name, fact.value) for fact in detail.background] == [
+        ("cost, models", "x, y"),
+        ("cost, tokens", "7"),
+        ("task id", "a"),
+    ]
 
 
 def test_an_edit_can_be_taken_back_by_its_version(memory):
@@ -276,7 +291,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_strategies(memory, StrategyQuery()).rows
-    assert (row.without, row.n_sources) == ("67 % (21–94 %, n = 3)", 2)
+    assert (row.succeeded, row.n_sources) == ("67 % (21–94 %, n = 3)", 2)
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from atlas.core.same_task import is_same_task
 from atlas.core.types import Experience, Task, Vectors
 from atlas.embedding.chunking import encode_whole
 from atlas.embedding.plain import whole_embedder
@@ -47,8 +48,8 @@ class HeuristicRefineStrategy:
         Args:
             duplicate_similarity: Cosine from which two texts say nearly the same.
             diversity: See `maximal_marginal_relevance`.
-            mix_outcomes: Whether attempts that ended differently may be near-duplicates. What is read now needs one of
-                them; a store that is to learn needs both.
+            mix_outcomes: Whether attempts that ended differently, or at different tasks, may be near-duplicates. What
+                is read now needs one of them; a store that is to learn needs all.
         """
         self._embedder = whole_embedder(embedder)
         self._duplicate_similarity = duplicate_similarity
@@ -75,8 +76,7 @@ class HeuristicRefineStrategy:
         deeds = await self._embed([experience.solution_output or experience.feedback or "-" for experience in kept])
         is_same = np.minimum(tasks @ tasks.T, deeds @ deeds.T) >= self._duplicate_similarity
         if not self._mix_outcomes:
-            outcomes = np.array([experience.outcome.label for experience in kept])
-            is_same &= outcomes[:, None] == outcomes
+            is_same &= np.array([[_is_same_case(one, other) for other in kept] for one in kept])
         groups = _groups(is_same)
         merged = [_merge([kept[position] for position in group]) for group in groups]
         for group, result in zip(groups, merged, strict=True):
@@ -104,6 +104,10 @@ def _is_noise(experience: Experience) -> bool:
         *(s.thought + s.action + s.observation for s in experience.steps),
     )
     return not any(any(character.isalnum() for character in text) for text in said)
+
+
+def _is_same_case(one: Experience, other: Experience) -> bool:
+    return one.outcome.label == other.outcome.label and is_same_task(one.task, other.task)
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:

@@ -60,6 +60,17 @@ def test_the_same_task_done_otherwise_is_no_duplicate():
     assert {decision.reason for decision in refined.decisions} == {"nothing else in the set says the same"}
 
 
+def test_a_store_keeps_attempts_at_different_tasks_apart_though_they_read_alike():
+    given = [
+        experience(one, f"put a pencil in desk {number} of the office in the house")
+        for one, number in (("a", 1), ("b", 2))
+    ]
+    assert len(explain(*given, duplicate_similarity=0.5).experiences) == 1
+    assert len(explain(*given, duplicate_similarity=0.5, mix_outcomes=False).experiences) == 2
+    again = [replace(one, task=given[0].task) for one in given]
+    assert len(explain(*again, duplicate_similarity=0.5, mix_outcomes=False).experiences) == 1
+
+
 def test_what_teaches_nothing_is_dropped():
     silent = replace(experience("noise", "x", solution=""), steps=(Step(), Step(action=" … ")), solution_output="")
     refined = explain(silent, experience("a", "x"))

@@ -1,0 +1,58 @@
+"""Telling whether two texts set the same task: one wrong number or name, and it is another."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from atlas.core.types import Task
+
+_TOKEN = re.compile(
+    r"""
+    "[^"\n]+" | \u201c[^\u201d\n]+\u201d | `[^`\n]+` | (?<!\w)'[^'\n]+'(?!\w)  # what is quoted, as it stands
+    | \d+(?:[.,:/]\d+)*(?!\w) | \w+
+    | (?<![\w)])-(?=\d)                                         # a sign, but no hyphen
+    | [^\w\s.,;:!?'"`\u2018-\u201f\u2013\u2014-]  # operators and brackets, but no punctuation
+    """,
+    re.VERBOSE,
+)
+
+_FILLERS = frozenset(("a", "an", "the", "given", "please", "kindly"))
+"""Words that a task can lose without becoming another one."""
+
+_SHORTEST_PLURAL = 4
+
+
+def is_same_task(one: Task, other: Task) -> bool:
+    """Return whether two tasks have the same id, or ask for the same."""
+    return one.id == other.id or asked(one) == asked(other)
+
+
+def asked(task: Task) -> tuple[str, tuple[str, ...], str]:
+    """Return what is equal for tasks that ask for the same: domain, telling words and input."""
+    return task.domain, telling_words(task.description), given(task.context)
+
+
+def given(context: Mapping[str, Any]) -> str:
+    """Return a text that is equal for equal inputs."""
+    return json.dumps(context, sort_keys=True, default=str)
+
+
+def telling_words(text: str) -> tuple[str, ...]:
+    """Return the words of a task in their order, without what can differ while the task is the same.
+
+    Case, punctuation, articles and a plural's s can. Numbers, names, operators, what is quoted, and every other word
+    cannot.
+    """
+    tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text))
+    return tuple(_plain(token) for token in tokens if token.lower() not in _FILLERS)
+
+
+def _plain(token: str) -> str:
+    if not (token.isalpha() and token.islower()):
+        return token if token[0] in "\"\u201c`'" else token.casefold()
+    is_plural = len(token) >= _SHORTEST_PLURAL and token.endswith("s") and not token.endswith("ss")
+    return token[:-1] if is_plural else token

@@ -1,0 +1,82 @@
+"""Attempts at the same task: those that give its id, and those whose tasks say the same."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from atlas.core.codec import decode_experience
+from atlas.core.errors import StoreDamaged
+from atlas.core.same_task import given, telling_words
+from atlas.storage.damage import decoded_content
+from atlas.storage.store import Store
+
+BATCH = 500
+WHOLE = 1 << 30
+"""More characters than a text has."""
+
+Asked = tuple[str, tuple[str, ...]]
+"""Domain and telling words of a task."""
+
+
+def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[int]]:
+    """Return the places of the attempts at each task that has several, in their order.
+
+    Two attempts are at the same task if they give the same task id, or if domain, context and text ask for the same.
+    """
+    with store.reading():
+        task_ids = store.ledger.columns.column(collection, "task_id")
+        asked = _asked(store, collection)
+        texts = _places(asked.get(record_id) for record_id in ids)
+        unsure = [place for places in texts if len({task_ids.get(ids[place]) for place in places}) > 1
+                  for place in places]  # fmt: skip
+        contexts = _contexts(store, collection, [ids[place] for place in unsure])
+    whole = [(asked[i], contexts.get(i, "")) if i in asked else None for i in ids]
+    return _joined(len(ids), [*_places(task_ids.get(record_id) for record_id in ids), *_places(whole)])
+
+
+def _asked(store: Store, collection: str) -> dict[str, Asked]:
+    """Return what every attempt was asked for, by its id."""
+    columns, seqs = store.ledger.columns, np.sort(store.ledger.matching(collection))
+    domains, asked = columns.column(collection, "domain"), {}
+    for start in range(0, len(seqs), BATCH):
+        for record_id, _, text in columns.beginnings(collection, seqs[start : start + BATCH], WHOLE):
+            if words := telling_words(text):
+                asked[record_id] = (str(domains.get(record_id, "")), words)
+    return asked
+
+
+def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
+    """Return what came with some tasks, by the attempts' ids. One that cannot be read is like no other."""
+    held, contexts = store.collection(collection), {}
+    for start in range(0, len(ids), BATCH):
+        for row in held.get(list(ids[start : start + BATCH])):
+            contexts[row["id"]] = _context(row["id"], row["metadata"])
+    return contexts
+
+
+def _context(record_id: str, metadata: Mapping[str, object]) -> str:
+    try:
+        return given(decoded_content(decode_experience, metadata).task.context)
+    except StoreDamaged:
+        return record_id
+
+
+def _places(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
+    """Return the places of each key that has several. None is no key."""
+    places: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for place, key in enumerate(keys):
+        if key is not None:
+            places[key].append(place)
+    return [found for found in places.values() if len(found) > 1]
+
+
+def _joined(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return groups of places, in which those that share a place are one."""
+    ends = np.array([(group[0], place) for group in groups for place in group[1:]], np.int64).reshape(-1, 2)
+    _, labels = connected_components(coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (n, n)), directed=False)
+    return _places(labels.tolist())

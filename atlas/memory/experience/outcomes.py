@@ -1,0 +1,105 @@
+"""Setting how attempts ended, for those whose source did not say: planned first, then done in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atlas.core.codec import decode_experience
+from atlas.core.types import Outcome
+from atlas.memory.experience import extraction
+from atlas.storage.collection import Collection
+from atlas.storage.damage import decoded_content
+from atlas.storage.records import NO_MOMENT, Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeChange:
+    """One experience that would get another outcome."""
+
+    id: str
+    title: str
+    """Untrusted text."""
+
+    before: str
+    """`succeeded`, `failed` or `unknown`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomePlan:
+    """A plan to set outcomes. Applying it does exactly this, or nothing if one of them has changed."""
+
+    success: bool | None
+    """How the attempts ended. None takes an outcome back."""
+
+    changes: tuple[OutcomeChange, ...]
+    n_same: int = 0
+    """Experiences among those chosen that have this outcome already."""
+
+    n_gone: int = 0
+    moment: Moment = NO_MOMENT
+
+    @property
+    def label(self) -> str:
+        """`succeeded`, `failed` or `unknown`: the outcome that is set."""
+        return Outcome(self.success).label
+
+    @property
+    def reason(self) -> str:
+        """The reason that the history gives for it."""
+        return f"outcome {self.label}"
+
+
+def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -> OutcomePlan:
+    """Return the experiences among these that would get another outcome."""
+    chosen, label = list(dict.fromkeys(ids)), Outcome(success).label
+    with store.reading():
+        moment, rows = store.moment(), store.peek(chosen)
+    changes = [
+        OutcomeChange(id=row["id"], title=row["metadata"].get("title", ""), before=row["metadata"]["outcome"])
+        for row in rows
+        if row["metadata"]["outcome"] != label
+    ]
+    return OutcomePlan(
+        success=success,
+        changes=tuple(changes),
+        n_same=len(rows) - len(changes),
+        n_gone=len(chosen) - len(rows),
+        moment=moment,
+    )
+
+
+def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
+    """Set the outcomes as planned, and return of how many.
+
+    What is embedded stays: it is the task, which an outcome does not change.
+
+    Raises:
+        PlanOutdated: One of them has changed since; nothing was done.
+    """
+    if not plan.changes:
+        return 0
+    ids = [change.id for change in plan.changes]
+    store.check_unchanged(ids, plan.moment)
+    rows = store.get(ids)
+    store.update(
+        [row["id"] for row in rows],
+        [row["embedding"] for row in rows],
+        [_metadata(row["metadata"], plan.success) for row in rows],
+        [row["document"] for row in rows],
+        unchanged_since=plan.moment,
+    )
+    return len(rows)
+
+
+def _metadata(held: Mapping[str, Any], success: bool | None) -> dict[str, Any]:
+    """Return what is kept of an experience with another outcome."""
+    experience = decoded_content(decode_experience, held)
+    changed = replace(experience, outcome=replace(experience.outcome, success=success))
+    summary = extraction.summarise(extraction.to_trajectory(changed), changed.feedback)
+    # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
+    return {
+        **extraction.to_metadata(replace(changed, trajectory_summary=summary)),
+        "content_hash": held["content_hash"],
+    }

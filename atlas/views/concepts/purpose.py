@@ -1,0 +1,17 @@
+"""The purpose of a concept, in the one sentence that a programmer would write, apart from where it comes from."""
+
+from __future__ import annotations
+
+import re
+
+from atlas.learning.naming.documenter import DERIVED
+
+_SENTENCE = re.compile(r"(?:`[^`]*`|[^.!?\n]|[.!?](?!\s|$))+[.!?]?")
+
+
+def purpose_of(description: str) -> tuple[str, str]:
+    """Return the first sentence of a description, and the rest without the note that rules wrote it."""
+    told = description.strip()
+    found = _SENTENCE.match(told)
+    purpose = found.group().strip() if found else told
+    return purpose, told[len(found.group()) if found else len(told) :].replace(DERIVED, "").strip()

@@ -1,0 +1,127 @@
+"""Setting how attempts ended: one after another in a queue, or many at once as a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from atlas.core.statistics import SuccessRate
+from atlas.core.types import Experience
+from atlas.memory.experience.outcomes import OutcomePlan
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.shared.plans import Figure, PlanRow, PlanView, gone_notes
+from atlas.views.shared.rates import rate_text
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """An attempt whose outcome is not known, with what tells how it ended. All texts are untrusted."""
+
+    id: str
+    task: Text
+    solution: Text | None
+    feedback: Text | None
+    last_steps: tuple[Text, ...]
+    """The last observations, the latest last."""
+
+    n_left: int
+    """Attempts of unknown outcome that were not skipped, this one among them."""
+
+
+LAST_STEPS = 2
+
+
+def next_unjudged(memory: MemorySystem, ids: Sequence[str], skipped: Collection[str]) -> Unjudged | None:
+    """Return the first of these that was not skipped and is there. None where there is none."""
+    left = [record_id for record_id in ids if record_id not in skipped]
+    for record_id in left:
+        experience = memory.experience.get(record_id)
+        if experience is not None:
+            return _unjudged(experience, len(left))
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeRequest:
+    """A person's wish to say how these attempts ended."""
+
+    ids: tuple[str, ...]
+    success: bool | None
+
+    def propose(self, memory: MemorySystem) -> OutcomeProposal:
+        """Return what it would do now."""
+        plan = memory.experience.plan_outcomes(self.ids, self.success)
+        return OutcomeProposal(plan=plan, view=_view(plan, _figure(memory, plan)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeProposal:
+    """Experiences that would get another outcome."""
+
+    plan: OutcomePlan
+    view: PlanView
+    going: tuple[str, ...] = ()
+    """Nothing is removed."""
+
+    @property
+    def done_sentence(self) -> str:
+        """`Set 3 experiences to succeeded`."""
+        return f"Set {counted(len(self.plan.changes), EXPERIENCE.noun)} to {self.plan.label}"
+
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Set them as one operation and return its id.
+
+        Raises:
+            PlanOutdated: One of them has changed since; nothing was done.
+        """
+        scoped = memory.experience.within("outcome", self.plan.reason)
+        scoped.apply_outcomes(self.plan)
+        return scoped.operation_id
+
+
+def _unjudged(experience: Experience, n_left: int) -> Unjudged:
+    seen = [step.observation or step.action for step in experience.steps]
+    return Unjudged(
+        id=experience.id,
+        task=Text(experience.task.description),
+        solution=_text(experience.solution_output),
+        feedback=_text(experience.feedback),
+        last_steps=tuple(Text(text) for text in seen[-LAST_STEPS:] if text),
+        n_left=n_left,
+    )
+
+
+def _text(value: str) -> Text | None:
+    return Text(value) if value else None
+
+
+def _view(plan: OutcomePlan, figure: Figure) -> PlanView:
+    n, label = len(plan.changes), plan.label
+    same = f" {plan.n_same:,} {'is' if plan.n_same == 1 else 'are'} {label} already." if plan.n_same else ""
+    return PlanView(
+        title="Set outcomes",
+        headline=f"{counted(n, EXPERIENCE.noun)} would be set to {label}.{same}",
+        button=f"Set {counted(n, EXPERIENCE.noun)} to {label}" if n else "",
+        notes=gone_notes(plan.n_gone),
+        rows=tuple(
+            PlanRow(id=one.id, title=one.title, goes=False, why=f"set to {label}", outcome=one.before)
+            for one in plan.changes
+        ),
+        subject="Task",
+        figures=(figure,) if n else (),
+        caption="What would change, with the outcome of now",
+        nothing=f"All of these are {label} already.",
+    )
+
+
+def _figure(memory: MemorySystem, plan: OutcomePlan) -> Figure:
+    """Return the memory's success rate as it would be."""
+    now = memory.experience.values("outcome")
+    then = dict(now)
+    for change in plan.changes:
+        then[change.before] -= 1
+        then[plan.label] = then.get(plan.label, 0) + 1
+    return Figure("Succeeded afterwards", rate_text(SuccessRate.of(then)), f"from {rate_text(SuccessRate.of(now))}")

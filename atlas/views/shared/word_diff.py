@@ -1,0 +1,68 @@
+"""The words in which two texts differ, in one line for the cell of a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+SAME = "the same"
+CONTEXT_WORDS = 3
+"""Words that are shown on either side of a change."""
+
+DIFF_CHARACTERS = 400
+MOST_WORDS = 3_000
+"""Longer texts are compared line by line: comparing them by words takes seconds."""
+
+
+def word_diff(before: str, after: str) -> str:
+    """Return `… run [77401 → 77402] at [+ night]`: what was replaced, added or removed, amid a few words around it.
+
+    `the same` where nothing but white space differs. Longer than `DIFF_CHARACTERS` it ends in `…`.
+    """
+    old, new = _tokens(before), _tokens(after)
+    if max(len(old), len(new)) > MOST_WORDS:
+        old, new = _lines(before), _lines(after)
+    if _bare(old) == _bare(new):
+        return SAME
+    line = re.sub(r"\s+", " ", "".join(_pieces(old, new))).strip()
+    return line if len(line) <= DIFF_CHARACTERS else f"{line[: DIFF_CHARACTERS - 1]}…"
+
+
+def _tokens(text: str) -> list[str]:
+    """Return the words, numbers and signs of a text, each with the white space before it."""
+    return [match.group() for match in re.finditer(r"\s*(?:\d+(?:[.,:]\d+)+|\w+|[^\w\s])", text)]
+
+
+def _lines(text: str) -> list[str]:
+    return [f"\n{line}" for line in text.splitlines() if line.strip()]
+
+
+def _bare(tokens: Sequence[str]) -> list[str]:
+    return [token.strip() for token in tokens]
+
+
+def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    changes = SequenceMatcher(None, _bare(old), _bare(new), autojunk=False).get_opcodes()
+    for number, (kind, start, end, other, other_end) in enumerate(changes):
+        if kind == "equal":
+            yield _around(old[start:end], is_first=not number, is_last=number == len(changes) - 1)
+        else:
+            removed, added = "".join(old[start:end]), "".join(new[other:other_end])
+            space = " " if (removed or added)[0].isspace() else ""
+            yield f"{space}{_change(removed.strip(), added.strip())}"
+
+
+def _around(kept: Sequence[str], *, is_first: bool, is_last: bool) -> str:
+    """Return the end of what comes before a change and the beginning of what follows one."""
+    before = 0 if is_last else CONTEXT_WORDS
+    after = 0 if is_first else CONTEXT_WORDS
+    if len(kept) <= before + after:
+        return "".join(kept)
+    return "".join([*kept[:after], " …", *kept[len(kept) - before :]])
+
+
+def _change(removed: str, added: str) -> str:
+    if removed and added:
+        return f"[{removed} → {added}]"
+    return f"[+ {added}]" if added else f"[− {removed}]"
