@@ -1,4 +1,4 @@
-"""Making ready for the first question, beside the pages: the embedding model is loaded, and each memory's level known."""
+"""Making ready for the first question, beside the pages: the model is loaded, and the level of each memory is known."""
 
 from __future__ import annotations
 
