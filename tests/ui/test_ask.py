@@ -50,6 +50,12 @@ def lines(app: AppTest) -> list[str]:
     return [element.value for element in app.main.text]
 
 
+def found(app: AppTest) -> list[str]:
+    """What is said of each memory, in their order."""
+    said = [element.value for element in app.main.caption]
+    return [one for one in said if not one.startswith("It opens this page")][:4]
+
+
 def infos(app: AppTest) -> list[str]:
     return [element.value for element in app.info]
 
@@ -59,18 +65,16 @@ def badges(app: AppTest) -> str:
 
 
 def blocks(app: AppTest) -> list[str]:
-    return [element.value for element in app.main.code]
+    return [element.value for element in app.main.code if "?ask_text=" not in element.value]
 
 
 def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, grids):
     app = dashboard(grids, "ask")
     assert cards(app) == []
     app.button(key="ask_nonsense").click().run()
-    assert lines(app) == ["Nothing reaches the relevance of 0.22 that an answer has here, 1 hidden"] * 1 + [
-        "Nothing reaches the relevance of 0.22 that an answer has here, 2 hidden",
-        "Nothing reaches the relevance of 0.22 that an answer has here, 1 hidden",
-        "Nothing reaches the relevance of 0.22 that an answer has here, 1 hidden",
-    ]
+    nothing = "Nothing is relevant enough. The best hit would need a relevance of 0.22."
+    one, two = f"{nothing} 1 less relevant is hidden", f"{nothing} 2 less relevant are hidden"
+    assert found(app) == [one, two, one, one]
     assert infos(app) == ["The block is empty: no memory is relevant to the task, so an agent is told nothing."]
     assert blocks(app) == []
     assert_no_problem(app)
@@ -78,7 +82,7 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
 
 def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dashboard: Dashboard, grids, embedder):
     app = dashboard(grids, "ask", ask_text=RED)
-    assert lines(app)[:4] == ["1 found", "2 found", "1 found", "1 found"]
+    assert found(app) == ["1 found", "2 found", "1 found", "1 found"]
     assert [card["outcome"] for card in cards(app)] == [
         "not tried yet",
         "✗ failed",
@@ -88,7 +92,11 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
     ]
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))
     with opened(grids, embedder) as memory:
-        assert blocks(app) == [memory.build_context(atlas.Task("t", "", RED)).text]
+        assert blocks(app)[:1] == [memory.build_context(atlas.Task("t", "", RED), distinct=True, diversity=0.3).text]
+    assert any(
+        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.3)`." in element.value
+        for element in app.caption
+    )
     assert any("counted with the tokenizer of all-MiniLM-L6-v2" in element.value for element in app.caption)
     assert_no_problem(app)
 
@@ -109,19 +117,21 @@ def test_one_memory_s_hits_alone_are_shown_when_they_are_chosen(dashboard: Dashb
 
 def test_two_configurations_stand_side_by_side_and_say_how_they_differ(dashboard: Dashboard, grids):
     app = dashboard(grids, "ask", ask_text=RED, ask_two="true")
-    assert infos(app)[0].startswith("Both configurations are the same. The same 5 memories found on both sides.")
+    assert infos(app)[0].startswith(
+        "A and B are the same configuration. Hits: the same 5 memories in A and B. Blocks: the same 5 memories in A and B."
+    )
     app.multiselect(key="ask_off_right").set_value(["Strategies"]).run()
     app.slider(key="ask_k_right").set_value(1).run()
     assert infos(app)[0].startswith(
-        "The configurations differ in: hits of each memory, memories left out. "
-        "3 memories found on both sides, 2 only on the left, 0 only on the right."
+        "A and B differ in: hits of each memory, memories left out. Hits: 3 memories in both, 2 only in A, 0 only in B."
     )
-    assert "Left out here." in lines(app)
+    assert "Left out here." in [element.value for element in app.caption]
     assert len(cards(app)) == 5 + 3
     assert badges(app).count("only here") == 2
-    left, right = blocks(app)
+    left, right, difference = [block for block in blocks(app) if "##" in block]
     assert "## Strategies" in left
     assert "## Strategies" not in right
+    assert "-## Strategies: what to do in which situation" in difference.splitlines()
     assert_no_problem(app)
 
 
@@ -140,7 +150,7 @@ def test_a_link_reproduces_the_whole_of_it(dashboard: Dashboard, grids, embedder
     turned = {"ask_profile_right": "eager", weight.key: "0.0", **asked}
     linked = dashboard(grids, "ask", **turned)
     assert linked.slider(key=weight.key).value == 0.0
-    assert "success" not in cards(linked)[-1]["sentence"]
+    assert "Success" not in cards(linked)[-1]["sentence"]
 
 
 def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, grids):
@@ -152,7 +162,7 @@ def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, g
 
 def test_a_store_of_experiences_alone_is_asked_and_says_what_the_others_lack(dashboard: Dashboard, only_experiences):
     app = dashboard(only_experiences, "ask", ask_text=RED)
-    strategies, experiences, concepts, journal = lines(app)[:4]
+    strategies, experiences, concepts, journal = found(app)
     assert strategies.startswith("This store has no strategies. Storing a successful attempt writes one.")
     assert experiences == "1 found"
     assert concepts.startswith("This store has no concepts")

@@ -175,7 +175,7 @@ def agents_call(configuration: Configuration, budget_tokens: int, in_use: Rankin
 def block_difference(left: Answer, right: Answer) -> str:
     """Return the lines in which the block of B differs from that of A. Empty where they are the same."""
     one, other = (answer.block.text.splitlines() for answer in (left, right))
-    return "\n".join(difflib.unified_diff(one, other, "A", "B", lineterm=""))
+    return "\n".join(difflib.unified_diff(one, other, "A", "B", lineterm="", n=0))
 
 
 def settings_differing(left: Configuration, right: Configuration) -> str:

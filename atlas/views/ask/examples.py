@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,12 +11,15 @@ from atlas.core.types import Vectors
 from atlas.memory.base.ranking import maximal_marginal_relevance
 from atlas.memory.system import MemorySystem
 
+LEAST_CUT = 40
+"""Characters that the sentences have at least after which a task is cut: the first may say only who is speaking."""
+
 EXAMPLES = 6
 SAMPLED = 240
 """Experiences among which they are chosen, spread evenly over the store."""
 
-SHORTEST, LONGEST = 20, 160
-"""Characters of a question that is read at a glance. A longer task is cut at a word."""
+SHORTEST, LONGEST = 20, 120
+"""Characters of a question that is read at a glance. A longer task is cut after a sentence, else at a word."""
 
 
 def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...]:
@@ -40,4 +44,7 @@ def _spread(ids: Sequence[str], n: int) -> list[str]:
 def _question(document: str) -> str:
     """Return the beginning of a task, on one line."""
     line = " ".join(document[: 4 * LONGEST].split())
-    return line if len(line) <= LONGEST else line[:LONGEST].rsplit(" ", 1)[0]
+    if len(line) <= LONGEST:
+        return line
+    whole = [end.end() for end in re.finditer(r"[.!?](?=\s)", line[:LONGEST]) if end.end() >= LEAST_CUT]
+    return line[: whole[-1]] if whole else line[:LONGEST].rsplit(" ", 1)[0]

@@ -46,7 +46,10 @@ def draw_summary(answer: Answer) -> None:
     for part in answer.parts:
         with st.container(horizontal=True, gap="small"):
             st.badge(part.title, color="orange" if part.is_failed else "blue" if part.hits else "gray")
-            st.text(part.sentence)
+            if part.is_failed:
+                st.text(part.sentence)
+            else:  # words of our own
+                st.caption(part.sentence)
 
 
 def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS) -> None:

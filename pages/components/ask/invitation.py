@@ -26,7 +26,7 @@ def draw_invitation(memory: MemorySystem) -> None:
             [{"task": question} for question in questions],
             column_config={"task": st.column_config.TextColumn("Task")},
             hide_index=True, key=key, on_select=partial(_ask_clicked, questions, key), alt="Tasks to ask",
-            selection_mode=["single-row", "single-cell"],
+            selection_mode="single-cell",
         )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text("What would an agent get for a task that has nothing to do with this memory?")
