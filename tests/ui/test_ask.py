@@ -118,7 +118,8 @@ def test_one_memory_s_hits_alone_are_shown_when_they_are_chosen(dashboard: Dashb
 def test_two_configurations_stand_side_by_side_and_say_how_they_differ(dashboard: Dashboard, grids):
     app = dashboard(grids, "ask", ask_text=RED, ask_two="true")
     assert infos(app)[0].startswith(
-        "A and B are the same configuration. Hits: the same 5 memories in A and B. Blocks: the same 5 memories in A and B."
+        "A and B are the same configuration. Hits: the same 5 memories in A and B. "
+        "Blocks: the same 5 memories in A and B."
     )
     app.multiselect(key="ask_off_right").set_value(["Strategies"]).run()
     app.slider(key="ask_k_right").set_value(1).run()
