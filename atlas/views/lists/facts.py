@@ -26,3 +26,8 @@ class Part:
     """Words of our own."""
 
     text: Text
+
+
+def parts_of(*named: tuple[str, Text | None]) -> tuple[Part, ...]:
+    """Return the texts that there are, by our own words for them."""
+    return tuple(Part(name, text) for name, text in named if text)
