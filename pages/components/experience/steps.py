@@ -123,7 +123,7 @@ def _go_to(detail: ExperienceDetail, number: int) -> None:
     st.session_state[f"experience_steps_errors_{detail.id}"] = False
     st.session_state[_AT] = (detail.id, number)
     st.session_state[_pages_key(detail.id)] = (number - 1) // STEPS_SHOWN + 1
-    _open_these(detail.id, [*(_opened(detail) | {number})])
+    _open_these(detail.id, [number])
 
 
 def _pages_key(experience_id: str) -> str:

@@ -85,7 +85,7 @@ def test_looking_counts_as_nothing(full):
 def test_nonsense_finds_nothing_that_is_relevant_and_an_empty_block(full):
     answer = ask(full, "zzz qqq xyzzy")
     assert set(sentences(answer).values()) == {
-        "Nothing reaches the relevance of 0.22 that an answer has here, 1 hidden"
+        "Nothing is relevant enough. The best hit would need a relevance of 0.22. 1 less relevant is hidden"
     }
     assert answer.block.text == ""
     assert "an agent is told nothing" in answer.block_sentence
@@ -130,7 +130,7 @@ def test_two_answers_say_how_they_differ(full):
 
 def test_two_answers_that_agree_say_so(full):
     told = difference_sentence(ask(full), ask(full))
-    assert told == "The same 4 memories found on both sides. The same 4 memories in the blocks on both sides."
+    assert told == "Hits: the same 4 memories in A and B. Blocks: the same 4 memories in A and B."
     nothing = ask(full, "zzz qqq xyzzy")
     assert (
         difference_sentence(nothing, nothing) == "Nothing found on either side. Nothing in the blocks on either side."
@@ -144,11 +144,9 @@ def test_a_hit_that_only_one_block_shows_is_marked_on_both_sides(full):
 
 def test_configurations_say_in_what_they_differ():
     one = Configuration()
-    assert settings_differing(one, one) == "Both configurations are the same."
+    assert settings_differing(one, one) == "A and B are the same configuration."
     other = Configuration(weights=RankingWeights(words=0.1), k=3, off=("journal",))
-    assert settings_differing(one, other) == (
-        "The configurations differ in: hits of each memory, memories left out, words."
-    )
+    assert settings_differing(one, other) == ("A and B differ in: hits of each memory, memories left out, words.")
 
 
 def test_a_strategy_s_card_tells_its_rate_on_how_many_tries_and_how_sure(full):
