@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,6 +12,7 @@ import atlas
 from atlas.core.types import Strategy
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.dashboard import Dashboard, assert_no_problem, cards, text_of
+from tests.support.messages_server import Reply, message, serving, text
 from tests.support.records import attempt, concept
 from tests.support.stores import MODEL
 
@@ -198,6 +200,40 @@ def test_every_page_says_which_language_model_may_be_asked(dashboard: Dashboard,
     monkeypatch.setenv("ATLAS_LLM_MODEL", "small")
     app = dashboard(grids.parent / "another", "overview")
     assert "small" in [one.label for one in app.sidebar.expander]
+
+
+def test_a_task_is_answered_with_the_block_and_without_where_there_is_a_model(dashboard: Dashboard, grids, monkeypatch):
+    def reply(request: dict[str, Any]) -> Reply:
+        has_block = "rotate_grid" in request["messages"][0]["content"]
+        return message(text("Use <b>rotate_grid</b>." if has_block else "I would turn each row."), input_tokens=1_234)
+
+    with serving(reply, reply) as server:
+        monkeypatch.setenv("ATLAS_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("ATLAS_LLM_MODEL", "small")
+        app = dashboard(grids, "ask", ask_text=RED)
+        assert "small answers the task twice: once with the block above, and once without it." in [
+            element.value for element in app.caption
+        ]
+        app.button(key="ask_try").click().run()
+        assert lines(app)[:2] == ["I would turn each row.", "Use <b>rotate_grid</b>."]
+        costs = [element.value for element in app.caption if "tokens read" in element.value]
+        assert costs == ["1,234 tokens read, 20 written · no price is known for this model"] * 2
+        app.slider(key="ask_budget").set_value(300).run()  # another block, which was not tried
+        assert not [element for element in app.caption if "tokens read" in element.value]
+    assert_no_problem(app)
+
+
+def test_without_a_model_it_says_how_to_set_one_up(dashboard: Dashboard, grids, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    app = dashboard(grids, "ask", ask_text=RED)
+    assert any("this page answers the task with and without the block" in element.value for element in app.caption)
+    assert "ask_try" not in [button.key for button in app.button]
+
+
+def test_it_offers_tasks_of_the_store(dashboard: Dashboard, grids):
+    app = dashboard(grids, "ask")
+    assert {*app.dataframe[0].value["task"]} == {RED, "Rotate the blue grid by a quarter"}
+    assert_no_problem(app)
 
 
 def judging(app: AppTest, name: str, record_id: str, side: str = "left"):

@@ -123,7 +123,7 @@ def test_what_has_no_room_is_found_but_not_in_the_block(full):
 def test_two_answers_say_how_they_differ(full):
     full.experience.store(attempt(f"{REFUND} by phone", True))
     left, right = compared(ask(full), ask(full, off=("journal",), k=1))
-    assert difference_sentence(left, right).startswith("3 memories found on both sides, 2 only on the left, 0 only on")
+    assert difference_sentence(left, right).startswith("Hits: 3 memories in both, 2 only in A, 0 only in B.")
     moves = {part.name: [hit.move for hit in part.hits] for part in left.parts}
     assert moves == {"strategies": ["="], "experience": ["=", "only here"], "concepts": ["="], "journal": ["only here"]}
 
@@ -132,9 +132,7 @@ def test_two_answers_that_agree_say_so(full):
     told = difference_sentence(ask(full), ask(full))
     assert told == "Hits: the same 4 memories in A and B. Blocks: the same 4 memories in A and B."
     nothing = ask(full, "zzz qqq xyzzy")
-    assert (
-        difference_sentence(nothing, nothing) == "Nothing found on either side. Nothing in the blocks on either side."
-    )
+    assert difference_sentence(nothing, nothing) == "Hits: none in A or B. Blocks: none in A or B."
 
 
 def test_a_hit_that_only_one_block_shows_is_marked_on_both_sides(full):
