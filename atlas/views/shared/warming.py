@@ -46,6 +46,11 @@ class Warming:
             self._changed.wait_for(lambda: self._is_done or self._step)
             return self._is_done
 
+    def finish(self) -> None:
+        """Wait until it is done, if it has begun."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_done or not self._is_begun)
+
     def _work(self) -> None:
         try:
             prepare = getattr(self._memory.experience.embedder, "prepare", None)

@@ -71,13 +71,14 @@ def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS
 
 
 def draw_block_difference(left: Answer, right: Answer) -> None:
-    """Draw the lines in which the block of B differs from that of A."""
+    """Draw the lines in which the block of B differs from that of A, if there are any."""
     lines = block_difference(left, right)
-    with st.expander("Where the blocks differ", key="ask_block_difference", expanded=bool(lines)):
-        if lines:
-            st.code(lines, language="diff", wrap_lines=True, height=BLOCK_PIXELS_OF_TWO)
-        else:
-            st.text("Both blocks are the same.")
+    if not lines:
+        return
+    with st.container(key="ask_block_difference"):
+        st.markdown("##### Where the blocks differ")
+        st.caption("Lines with a minus are in A alone, those with a plus in B alone.")
+        st.code(lines, language="diff", wrap_lines=True, height=BLOCK_PIXELS_OF_TWO)
 
 
 def draw_choice(memory: MemorySystem) -> str:
