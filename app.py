@@ -13,8 +13,7 @@ from pages.components.journal.tray import TRAY as ENTRIES
 from pages.components.shared.live import begin_run
 from pages.components.shared.memory import warmed
 from pages.components.shared.messages import show_failure, show_problem
-from pages.components.shared.narrowing import follow_address
-from pages.components.shared.returning import return_to
+from pages.components.shared.narrowing import follow_address, return_to
 from pages.components.shared.sidebar import draw_sidebar
 from pages.components.shared.snapshot import Snapshot, drawn_from, take_snapshot
 from pages.components.shared.tray import draw_tray

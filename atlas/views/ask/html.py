@@ -6,8 +6,8 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from atlas.llm.trial import Reply, Trial
 from atlas.views.ask.answer import IN_BLOCK, LEFT_OUT, Answer, Part
-from atlas.views.ask.trial import Reply, Trial
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.browser import asset
 

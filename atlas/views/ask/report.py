@@ -1,4 +1,4 @@
-"""What a report says of the store that it was made from."""
+"""The line of a report on the store that it was made from."""
 
 from __future__ import annotations
 

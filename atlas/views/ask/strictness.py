@@ -1,4 +1,4 @@
-"""What another strictness would show: how many hits each memory gives at some of them."""
+"""Other strictnesses, and how many hits each memory gives at them."""
 
 from __future__ import annotations
 

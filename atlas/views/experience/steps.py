@@ -53,7 +53,7 @@ class StepLine:
     """From 1."""
 
     summary: str
-    """What was done, or where it holds the words that were looked for: untrusted text."""
+    """The beginning of what was done, or the place of the words that were looked for: untrusted text."""
 
     is_error: bool
     """True where what the agent saw says that something failed."""

@@ -1,4 +1,4 @@
-"""What a list shows, as a file for other programs: every record on all of its pages, a row each."""
+"""The records of a list as a file for other programs: those of all its pages, a row each."""
 
 from __future__ import annotations
 

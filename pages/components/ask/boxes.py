@@ -67,14 +67,14 @@ def draw_ask(memory: MemorySystem) -> None:
     text = st.text_input(
         "Task", key="ask_text", type="search", placeholder="Describe a task, as an agent would be given it", bind=URL
     )
-    if not (text or "").strip():
-        draw_invitation(memory)
-        return
     bar, results = st.container(horizontal=True, vertical_alignment="center"), st.container()
     with bar:
         is_two = st.toggle("Compare two configurations", key="ask_two", bind=URL)
     budget, sides = _draw_settings(memory, text or "", is_two=is_two)
     with results:
+        if not (text or "").strip():
+            draw_invitation(memory)
+            return
         if not is_ready():
             draw_by_words(memory, text or "")
             return
@@ -179,10 +179,12 @@ def _draw_configuration(
 def _draw_strictness(memory: MemorySystem, text: str, side: Name, asked: Configuration) -> None:
     """Draw where the level of relevance comes from, and what another strictness would show."""
     box = st.expander("What strictness does", key=f"ask_strictness_rows_{side}", on_change="rerun")
-    if not box.open or not is_ready():
+    if not box.open:
         return
     with box:
         st.caption(LEVEL_SENTENCE)
+        if not text.strip() or not is_ready():
+            return
         rows = _strictness(store_state(memory), digest(text, asked), _memory=memory, _text=text, _asked=asked)
         chosen = {True: "chosen", False: ""}
         shown = [{"Strictness": row.strictness, **row.n_hits, " ": chosen[row.is_chosen]} for row in rows]

@@ -1,4 +1,4 @@
-"""What can be sent to somebody else: a link to the page as it is, and a report that needs no store."""
+"""Two ways to show the page to somebody else: a link to it as it is, and a report that needs no store."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.llm.trial import Trial
 from atlas.views.ask.answer import (
     Answer,
     agents_call,
@@ -18,7 +19,6 @@ from atlas.views.ask.answer import (
 )
 from atlas.views.ask.html import Report, ReportedSide, report_page
 from atlas.views.ask.report import about_store
-from atlas.views.ask.trial import Trial
 from pages.components.ask.answer import card_of
 from pages.components.ask.profiles import Side
 from pages.components.ask.trial import trial_of

@@ -13,8 +13,8 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, Settings, open_memory
 from atlas.views.shared.language_model import LanguageModel, language_model
+from atlas.views.shared.results import Warming
 from atlas.views.shared.state import ledger_file
-from atlas.views.shared.warming import Warming
 
 _log = logging.getLogger("atlas.dashboard")
 

@@ -10,6 +10,7 @@ import pytest
 from atlas.core.errors import LLMUnavailable
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Strategy
+from atlas.llm.trial import tried
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
 from atlas.views.ask.answer import (
@@ -27,7 +28,6 @@ from atlas.views.ask.examples import LONGEST, example_questions
 from atlas.views.ask.html import Report, ReportedSide, report_page
 from atlas.views.ask.report import about_store
 from atlas.views.ask.strictness import strictness_rows
-from atlas.views.ask.trial import tried
 from tests.support.memories import attempt
 
 REFUND = "refund the cancelled flight of a customer"

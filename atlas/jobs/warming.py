@@ -6,7 +6,6 @@ import logging
 import threading
 
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.kinds import KINDS
 
 _log = logging.getLogger("atlas.dashboard")
 
@@ -28,7 +27,7 @@ class Warming:
 
     @property
     def step(self) -> str:
-        """What is done now, where the model has to be made ready first, which takes long. Else empty."""
+        """The present step, where the model has to be made ready first, which takes long. Else empty."""
         return self._step
 
     def begin(self) -> None:
@@ -53,11 +52,12 @@ class Warming:
 
     def _work(self) -> None:
         try:
-            prepare = getattr(self._memory.experience.embedder, "prepare", None)
+            held = self._memory
+            prepare = getattr(held.experience.embedder, "prepare", None)
             if prepare is not None:
                 prepare(self._tell)
-            for kind in KINDS:
-                kind.records(self._memory).level()
+            for memory in (held.experience, held.strategies, held.concepts, held.journal):
+                memory.level()
         except Exception as error:  # noqa: BLE001 - a question meets it once more, and its page says what is wrong
             _log.warning("the first question will wait for what could not be made ready: %s", error)
         with self._changed:

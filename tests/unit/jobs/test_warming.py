@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 
 from atlas.core.errors import EmbeddingUnavailable
+from atlas.jobs.warming import Warming
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
-from atlas.views.shared.warming import Warming
 
 
 class Exported(HashEmbedder):
