@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -117,4 +118,5 @@ def _reply(title: str, reply: Reply) -> str:
 
 
 def _p(text: str, kind: str = "") -> str:
-    return f'<p class="{kind}">{html.escape(text)}</p>' if kind else f"<p>{html.escape(text)}</p>"
+    told = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+    return f'<p class="{kind}">{told}</p>' if kind else f"<p>{told}</p>"

@@ -163,7 +163,7 @@ def test_a_report_holds_the_task_the_hits_the_block_and_both_answers_escaped(mem
     )
     assert "<script" not in page
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 3
-    assert "A store of 0 strategies, 1 experiences" in page
+    assert "A store of 0 strategies, 1 experience, 0 concepts and 0 journal entries." in page
     assert "<mark>refund</mark>" in page
     assert "Answered by scripted" in page
     assert "prefers-color-scheme: dark" in page
