@@ -49,7 +49,7 @@ def test_a_long_attempt_leads_to_the_step_that_went_wrong(page: Page, serve: Ser
     expect(page.get_by_text("act 20", exact=True)).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Next error").click()
-    expect(page.get_by_text("ValueError: no rows <b>here</b>")).to_be_in_viewport()
+    expect(page.get_by_text("ValueError: no rows <b>here</b>")).to_be_visible()
     expect(page.get_by_text("act 86", exact=True)).to_be_visible()
     settle(page)
     shoot(page, "experience-steps", themes=True)

@@ -17,12 +17,7 @@ from atlas.views.experience.steps import (
 )
 from pages.components.experience.parts import draw_part
 
-_OPENED, _AT, _AIM = "experience_steps_opened", "experience_step_at", "experience_step_aim"
-
-_aim = st.components.v2.component(
-    "step_aim", js="export default ({ parentElement }) => { parentElement.scrollIntoView({ block: 'start' }) }"
-)
-"""Brings the step that it is drawn in into view."""
+_OPENED, _AT = "experience_steps_opened", "experience_step_at"
 
 
 def draw_steps(detail: ExperienceDetail) -> None:
@@ -33,10 +28,10 @@ def draw_steps(detail: ExperienceDetail) -> None:
     every = step_lines(detail.steps)
     errors = [line.number for line in every if line.is_error]
     lines = _draw_bar(detail, every, errors)
-    shown, aim = _draw_pages(detail, lines), st.session_state.pop(_AIM, None)
+    shown = _draw_pages(detail, lines)
     with st.container(gap="xsmall"):
         for line in shown:
-            _draw_step(detail, line, is_aim=aim == (detail.id, line.number))
+            _draw_step(detail, line)
 
 
 def _draw_bar(detail: ExperienceDetail, every: Sequence[StepLine], errors: list[int]) -> Sequence[StepLine]:
@@ -78,11 +73,9 @@ def _draw_pages(detail: ExperienceDetail, lines: Sequence[StepLine]) -> Sequence
     return lines[(page - 1) * STEPS_SHOWN : page * STEPS_SHOWN]
 
 
-def _draw_step(detail: ExperienceDetail, line: StepLine, *, is_aim: bool) -> None:
+def _draw_step(detail: ExperienceDetail, line: StepLine) -> None:
     is_open = line.number in _opened(detail)
     with st.container(border=is_open, gap="xsmall", key=f"experience_step_{detail.id}_{line.number}"):
-        if is_aim:  # only in the run that goes there: the page stays where the person scrolls it to
-            _aim(key=f"experience_step_aim_{detail.id}_{line.number}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
                 f"Step {line.number:,}", key=f"experience_step_open_{detail.id}_{line.number}", type="tertiary",
@@ -130,7 +123,7 @@ def _go_to(detail: ExperienceDetail, number: int) -> None:
     """Open a step, and turn to its page among all of them."""
     st.session_state[f"experience_steps_find_{detail.id}"] = ""
     st.session_state[f"experience_steps_errors_{detail.id}"] = False
-    st.session_state[_AT] = st.session_state[_AIM] = (detail.id, number)
+    st.session_state[_AT] = (detail.id, number)
     st.session_state[_pages_key(detail.id)] = (number - 1) // STEPS_SHOWN + 1
     _open_these(detail.id, [number])
 
