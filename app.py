@@ -11,8 +11,9 @@ from pages.components.concepts.tray import TRAY as CONCEPTS
 from pages.components.experience.tray import TRAY as EXPERIENCES
 from pages.components.journal.tray import TRAY as ENTRIES
 from pages.components.shared.live import begin_run
+from pages.components.shared.memory import warmed
 from pages.components.shared.messages import show_failure, show_problem
-from pages.components.shared.narrowing import follow_address
+from pages.components.shared.narrowing import follow_address, return_to
 from pages.components.shared.sidebar import draw_sidebar
 from pages.components.shared.snapshot import Snapshot, drawn_from, take_snapshot
 from pages.components.shared.tray import draw_tray
@@ -51,6 +52,7 @@ def main() -> None:
     st.html(FRAME / "frame.css")
     follow_address()
     page = st.navigation(_sections())
+    return_to(page.url_path)
     try:
         snapshot = take_snapshot()
         with drawn_from(snapshot):
@@ -81,3 +83,5 @@ def _page(name: str, title: str, icon: str) -> st.Page:
 
 if __name__ == "__main__":
     main()
+else:  # imported by the server, once, and by no run of a page
+    app = st.App(__file__, lifespan=warmed)

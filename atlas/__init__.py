@@ -8,6 +8,8 @@ with atlas.open_memory("my-agent") as memory:
         ...
 """
 
+from pathlib import Path as _Path
+
 from atlas.core.errors import (
     AtlasError,
     EmbeddingModelMismatch,
@@ -42,6 +44,7 @@ from atlas.core.types import (
     Trajectory,
     VerificationSpec,
 )
+from atlas.memory.base import tables as _tables
 from atlas.memory.open import open_memory
 from atlas.memory.recorder import Run, current_run, remember
 from atlas.memory.system import MemorySystem
@@ -87,3 +90,12 @@ __all__ = [
     "open_memory",
     "remember",
 ]
+
+
+def _kept_places(directory: _Path, collection: str) -> _tables.Places:
+    from atlas.jobs.map import kept_places  # which takes a while to import, and lies above the memories
+
+    return kept_places(directory, collection)
+
+
+_tables.read_places = _kept_places

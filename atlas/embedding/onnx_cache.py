@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -144,7 +144,7 @@ class OnnxCache:
         encoders = self.path / "encoders"
         with self._writing():
             encoders.mkdir(parents=True, exist_ok=True)
-            with FileLock(encoders / f"{key}.lock", timeout=LIMIT_SECONDS):
+            with _held(FileLock(encoders / f"{key}.lock"), announce):
                 if found := self.find(key):  # another process has made it meanwhile
                     return found
                 self._make_room(files)
@@ -203,6 +203,15 @@ class OnnxCache:
 
     def _problem_file(self, key: str) -> Path:
         return self.path / "encoders" / f"{key}.problem"
+
+
+def _held(lock: FileLock, announce: Callable[[str], None]) -> AbstractContextManager[Any]:
+    """Return a lock, held. Another process that holds it is waited for."""
+    try:
+        return lock.acquire(timeout=0)
+    except Timeout:
+        announce("waiting for another process, which exports the model")
+        return lock.acquire(timeout=LIMIT_SECONDS)
 
 
 def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) -> None:

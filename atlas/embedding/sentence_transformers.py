@@ -200,6 +200,7 @@ class SentenceTransformerEmbedder:
         except NotExported as error:
             self._problem = str(error)
         logger.info("%s runs in sentence-transformers, because %s", self.model_name, self._problem)
+        announce("loading the model with sentence-transformers")
         from atlas.embedding.torch_encoder import TorchEncoder, load_model  # only now: it brings torch
 
         device = None if self._device == "auto" else self._device

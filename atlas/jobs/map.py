@@ -16,6 +16,7 @@ from atlas.maps.labels import DomainNames
 from atlas.maps.map import Domain, MapRecipe, MemoryMap, OnProgress, extended, make_map, regrouped
 from atlas.maps.projection import SEED
 from atlas.maps.snapshot import Embedded, read_embedded
+from atlas.memory.base.tables import NOWHERE, Place, Places
 from atlas.memory.system import MemorySystem
 
 
@@ -117,6 +118,19 @@ def drawn_now(
     )
     named = DomainNames(memory.storage.path, collection).apply(found)
     return DrawnMap(map=named, titles=dict(zip(embedded.ids, embedded.titles, strict=True)))
+
+
+def kept_places(directory: Path, collection: str) -> Places:
+    """Return where the records of a collection lie on the map that is kept with a store. None where there is no map."""
+    saved = MapFile(directory / CACHE, collection).load()
+    return places_on(DomainNames(directory, collection).apply(saved)) if saved is not None else NOWHERE
+
+
+def places_on(memory_map: MemoryMap) -> Places:
+    """Return where the records of a map lie on it, by id."""
+    names = {domain.number: domain.name for domain in memory_map.domains}
+    rows = zip(memory_map.ids, memory_map.labels.tolist(), memory_map.coordinates.tolist(), strict=True)
+    return {record_id: Place(names.get(label, ""), *at) for record_id, label, at in rows}
 
 
 def _still_good(saved: MemoryMap | None, embedded: Embedded, engine: str, min_domain_size: int) -> MemoryMap | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from atlas.core.codec import check_text
 from atlas.core.hits import MemoryQueryResult, Retrieval
 from atlas.core.types import Task, Vector
 from atlas.memory.base.memory import Memory
-from atlas.memory.base.ranking import check_k, check_threshold
+from atlas.memory.base.ranking import check_diversity, check_k, check_threshold
 from atlas.memory.base.retriever import Search
 from atlas.memory.plugged import Plugged
 from atlas.storage.store import Store
@@ -24,6 +24,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Among:
+    """The hits that are wanted of those that there are, as `Memory.retrieve` takes it."""
+
+    threshold: float | None = None
+    distinct: bool = False
+    diversity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +77,21 @@ def joined(*errors: Mapping[str, str]) -> dict[str, str]:
 
 
 def searches_for(
-    memories: Mapping[str, AnyMemory], task: Task, k: int, threshold: float | None
+    memories: Mapping[str, AnyMemory], task: Task, k: int, among: Among
 ) -> dict[str, Search | Exception | None]:
     """Return what each memory searches for, by its name, or what it raised. Each embedder embeds the task once."""
     check_k(k)
     check_text(task.description, "the task's description")
-    if threshold is not None:
-        check_threshold(threshold)
+    check_diversity(among.diversity)
+    if among.threshold is not None:
+        check_threshold(among.threshold)
     vectors: dict[int, Vector | None] = {}
 
     def prepare(memory: AnyMemory) -> Search | None:
         if isinstance(memory, Plugged):
             return None
         known = vectors.get(id(memory.embedder))
-        search = memory._prepared(task.description, k, threshold=threshold, vector=known)
+        search = memory._prepared(task.description, k, **asdict(among), vector=known)
         vectors[id(memory.embedder)] = search.vector if known is None else known
         return search
 
@@ -102,14 +112,14 @@ def ask_all(
     storage: Store | None,
     task: Task,
     k: int,
-    threshold: float | None,
+    among: Among,
     count_retrieval: bool = True,
 ) -> dict[str, Retrieval[Any] | Exception]:
     """Return what each memory holds for a task, or what it raised, by its name, in one state of the store.
 
     Plugged memories and language models are asked outside it.
     """
-    searches: Mapping[str, Any] = searches_for(memories, task, k, threshold)
+    searches: Mapping[str, Any] = searches_for(memories, task, k, among)
     own = {name: memory for name, memory in memories.items() if not isinstance(memory, Plugged)}
     with storage.reading() if storage is not None else nullcontext():
         found = {name: outcome(_found, memory, searches[name]) for name, memory in own.items()}

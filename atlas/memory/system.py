@@ -42,7 +42,7 @@ from atlas.memory.plugged import (
     own,
 )
 from atlas.memory.promotion import Promoter, Promotion
-from atlas.memory.query import AnyMemory, ask, ask_all, gathered, joined, outcome, result_of, searches_for
+from atlas.memory.query import Among, AnyMemory, ask, ask_all, gathered, joined, outcome, result_of, searches_for
 from atlas.memory.rewording import rewording
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
@@ -214,7 +214,14 @@ class MemorySystemImpl(JudgedMemories):
         return MemorySystemImpl(**made, storage=self._storage)
 
     async def query(
-        self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
+        self,
+        task: Task,
+        k: int = 5,
+        *,
+        threshold: float | None = None,
+        distinct: bool = False,
+        diversity: float = 0.0,
+        count_retrieval: bool = True,
     ) -> MemoryQueryResult:
         """Return what every memory holds for a task, asked at once. At most k of each, best first.
 
@@ -222,6 +229,8 @@ class MemorySystemImpl(JudgedMemories):
 
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]; None for what each memory's level makes of it.
+            distinct: As `retrieve` of ATLAS's own memories takes it, which alone hear of it.
+            diversity: So too.
             count_retrieval: Whether what is returned counts as retrieved, and as used for the task; a demonstration
                 does not.
 
@@ -229,27 +238,44 @@ class MemorySystemImpl(JudgedMemories):
             InvalidInput: A negative k, an impossible threshold, or a text that JSON cannot hold.
         """
         memories = self._memories
-        searches = await in_thread(searches_for, memories, task, k, threshold)
+        among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
+        searches = await in_thread(searches_for, memories, task, k, among)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
         return self._noted(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
 
     def query_sync(
-        self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
+        self,
+        task: Task,
+        k: int = 5,
+        *,
+        threshold: float | None = None,
+        distinct: bool = False,
+        diversity: float = 0.0,
+        count_retrieval: bool = True,
     ) -> MemoryQueryResult:
         """Do as `query` does, from sync code: the memories are asked one after another, in one state of their store."""
-        outcomes = ask_all(self._memories, self._storage, task, k, threshold, count_retrieval)
+        among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
+        outcomes = ask_all(self._memories, self._storage, task, k, among, count_retrieval)
         return self._noted(task, outcomes, count_retrieval)
 
     def build_context(
-        self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
+        self,
+        task: Task,
+        budget_tokens: int = BUDGET_TOKENS,
+        k: int = EACH,
+        *,
+        threshold: float | None = None,
+        distinct: bool = False,
+        diversity: float = 0.0,
     ) -> ContextBlock:
         """Return the part of a prompt that tells an agent what is remembered for a task, within a budget.
 
         It asks like `query`; what it shows, rather than all that was found, then counts as used for the task.
         Tokens are counted with the embedder's tokenizer where it has one.
         """
-        result = result_of(ask_all(self._memories, self._storage, task, k, threshold))
+        among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
+        result = result_of(ask_all(self._memories, self._storage, task, k, among))
         block = build_context(result, self.token_counter, budget_tokens)
         self._attribution.note(task, block.shown)
         return block

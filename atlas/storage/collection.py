@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +31,11 @@ class Collection(ABC):
 
     keeps_uses: bool = False
     """True where each use of a record is kept. Else `record_use` counts them, where an updater is given."""
+
+    @property
+    def directory(self) -> Path | None:
+        """The directory of the store, beside whose ledger a map may be kept. None where there is none."""
+        return None
 
     @property
     def operation_id(self) -> str | None:

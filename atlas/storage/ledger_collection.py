@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -54,6 +55,7 @@ class CollectionParts:
     settings: Settings
     model: str
     dimension: int
+    directory: Path
 
 
 class LedgerCollection(Collection):
@@ -67,6 +69,11 @@ class LedgerCollection(Collection):
         self._name = parts.name
         self._operation = operation
         self._searched = Searched(parts.name, parts.ledger, parts.nearest)
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the store."""
+        return self.parts.directory
 
     @property
     def vector_store(self) -> LedgerVectorStore:

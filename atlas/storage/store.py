@@ -255,6 +255,7 @@ class Store:
             settings=self.settings,
             model=model.name,
             dimension=model.dimension,
+            directory=self.path,
         )
 
     def relabel(self, model: EmbeddingModel, checksum: str) -> None:

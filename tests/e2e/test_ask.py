@@ -10,9 +10,9 @@ from playwright.sync_api import Page, expect
 
 import atlas
 from atlas.core.types import Strategy
-from tests.support.browser.page import choose, settle, shoot, tall
+from tests.support.browser.page import SHOTS, choose, settle, shoot, tall
 from tests.support.browser.server import Serve
-from tests.support.browser.tables import expect_row, tick_row
+from tests.support.browser.tables import click_row, expect_row, tick_row
 from tests.support.records import attempts, concept
 from tests.support.stores import MODEL
 
@@ -56,11 +56,13 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
         shoot(page, "ask")
 
     page.get_by_text("Compare two configurations").click()
-    expect(page.get_by_text(re.compile("Both configurations are the same"))).to_be_visible()
+    expect(page.get_by_text(re.compile("A and B are the same configuration"))).to_be_visible()
     choose(page, page.locator(".st-key-ask_off_right input"), "Strategies")
-    expect(page.get_by_text(re.compile("The configurations differ in: memories left out"))).to_be_visible()
-    expect(page.get_by_text("Left out here.")).to_be_visible()
-    expect(block).to_have_count(1)
+    expect(page.get_by_text(re.compile("A and B differ in: memories left out"))).to_be_visible()
+    expect(page.get_by_text("Left out here.", exact=True)).to_be_visible()
+    expect(block.filter(has_text="What is remembered of earlier work")).to_have_count(1)
+    difference = page.locator(".st-key-ask_block_difference")
+    expect(difference.get_by_text("-## Strategies: what to do in which situation")).to_be_visible()
     with tall(page, 2000):
         shoot(page, "ask-two")
     expect(page).to_have_url(re.compile("ask_off_right=Strategies"))
@@ -68,17 +70,17 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     link = page.url
 
     page.get_by_text("Compare two configurations").click()
-    expect(page.get_by_text(re.compile("The configurations differ in"))).not_to_be_attached()
+    expect(page.get_by_text(re.compile("A and B differ in"))).not_to_be_attached()
     settle(page)
     box.first.fill("lamb tagine with apricots")
     box.first.press("Enter")
     expect(page.get_by_text("The block is empty: no memory is relevant to the task")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"Nothing reaches the relevance of 0\.22"))).to_have_count(4)
+    expect(page.get_by_text(re.compile(r"The best hit would need a relevance of 0\.22"))).to_have_count(4)
     expect(cards).to_have_count(0)
     shoot(page, "ask-nonsense")
 
     page.goto(link)
-    expect(page.get_by_text(re.compile("The configurations differ in: memories left out"))).to_be_visible()
+    expect(page.get_by_text(re.compile("A and B differ in: memories left out"))).to_be_visible()
     settle(page)
     expect(page).to_have_url(link)
     page.get_by_role("link", name="Show on the map").first.click()
@@ -86,6 +88,44 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     expect(page.get_by_test_id("stSidebar").get_by_role("searchbox")).to_have_value(TASK)
     expect(page.get_by_text("12 experiences, ranked by meaning and words")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/map\?scope_text=mend\+the\+web\+report\+of\+a\+customer$"))
+
+    settle(page)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Ask", exact=True)).to_be_visible()
+    expect(box.first).to_have_value(TASK)
+    expect(page.get_by_text(re.compile("A and B differ in: memories left out"))).to_be_visible()
+    expect(cards.first).to_contain_text("succeeded in 1 of 1 try")
+    expect(page).to_have_url(re.compile("ask_text=mend"))
+    expect(page).to_have_url(re.compile("ask_off_right=Strategies"))
+
+
+def test_a_visitor_clicks_a_task_of_the_store_sees_what_strictness_does_and_saves_a_report(
+    page: Page, serve: Serve, store: Path, tmp_path: Path
+):
+    page.goto(f"{serve(store)}/ask")
+    expect(page.get_by_text("Or click one of these. They are tasks that this memory knows.")).to_be_visible()
+    settle(page)
+    shoot(page, "ask-begin", themes=True)
+    click_row(page, "Task ")
+    expect(page.locator(".atlas-hit").first).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+    expect(
+        page.get_by_role("searchbox", name="Task").or_(page.get_by_label("Task", exact=True)).first
+    ).not_to_have_value("")
+    page.get_by_text("What strictness does").click()
+    expect(page.get_by_text("Hits of each memory", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_test_id("stCode").filter(has_text="/ask?ask_text=")).to_be_visible()
+    page.keyboard.press("Escape")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save report").click()
+    saved = tmp_path / "report.html"
+    download.value.save_as(saved)
+    page.goto(saved.as_uri())
+    expect(page.get_by_role("heading", name="What the memory says of a task")).to_be_visible()
+    expect(page.locator("pre").first).to_contain_text("## Journal: what was noted on the way")
+    expect(page.locator(".hit").first).to_be_visible()
+    assert page.evaluate("window.hostile") is None
+    page.screenshot(path=SHOTS / "ask-report.png")
 
 
 def test_a_hit_is_judged_and_the_judged_query_is_on_the_evaluation_page(page: Page, serve: Serve, store: Path):

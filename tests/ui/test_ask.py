@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,6 +12,7 @@ import atlas
 from atlas.core.types import Strategy
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.dashboard import Dashboard, assert_no_problem, cards, text_of
+from tests.support.messages_server import Reply, message, serving, text
 from tests.support.records import attempt, concept
 from tests.support.stores import MODEL
 
@@ -50,6 +52,12 @@ def lines(app: AppTest) -> list[str]:
     return [element.value for element in app.main.text]
 
 
+def found(app: AppTest) -> list[str]:
+    """What is said of each memory, in their order."""
+    said = [element.value for element in app.main.caption]
+    return [one for one in said if not one.startswith("It opens this page")][:4]
+
+
 def infos(app: AppTest) -> list[str]:
     return [element.value for element in app.info]
 
@@ -59,18 +67,16 @@ def badges(app: AppTest) -> str:
 
 
 def blocks(app: AppTest) -> list[str]:
-    return [element.value for element in app.main.code]
+    return [element.value for element in app.main.code if "?ask_text=" not in element.value]
 
 
 def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, grids):
     app = dashboard(grids, "ask")
     assert cards(app) == []
     app.button(key="ask_nonsense").click().run()
-    assert lines(app) == ["Nothing reaches the relevance of 0.21 that an answer has here, 1 hidden"] * 1 + [
-        "Nothing reaches the relevance of 0.21 that an answer has here, 2 hidden",
-        "Nothing reaches the relevance of 0.21 that an answer has here, 1 hidden",
-        "Nothing reaches the relevance of 0.21 that an answer has here, 1 hidden",
-    ]
+    nothing = "Nothing is relevant enough. The best hit would need a relevance of 0.21."
+    one, two = f"{nothing} 1 less relevant is hidden", f"{nothing} 2 less relevant are hidden"
+    assert found(app) == [one, two, one, one]
     assert infos(app) == ["The block is empty: no memory is relevant to the task, so an agent is told nothing."]
     assert blocks(app) == []
     assert_no_problem(app)
@@ -78,7 +84,7 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
 
 def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dashboard: Dashboard, grids, embedder):
     app = dashboard(grids, "ask", ask_text=RED)
-    assert lines(app)[:4] == ["1 found", "2 found", "1 found", "1 found"]
+    assert found(app) == ["1 found", "2 found", "1 found", "1 found"]
     assert [card["outcome"] for card in cards(app)] == [
         "not tried yet",
         "✗ failed",
@@ -88,7 +94,11 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
     ]
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))
     with opened(grids, embedder) as memory:
-        assert blocks(app) == [memory.build_context(atlas.Task("t", "", RED)).text]
+        assert blocks(app)[:1] == [memory.build_context(atlas.Task("t", "", RED), distinct=True, diversity=0.3).text]
+    assert any(
+        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.3)`." in element.value
+        for element in app.caption
+    )
     assert any("counted with the tokenizer of all-MiniLM-L6-v2" in element.value for element in app.caption)
     assert_no_problem(app)
 
@@ -109,19 +119,22 @@ def test_one_memory_s_hits_alone_are_shown_when_they_are_chosen(dashboard: Dashb
 
 def test_two_configurations_stand_side_by_side_and_say_how_they_differ(dashboard: Dashboard, grids):
     app = dashboard(grids, "ask", ask_text=RED, ask_two="true")
-    assert infos(app)[0].startswith("Both configurations are the same. The same 5 memories found on both sides.")
+    assert infos(app)[0].startswith(
+        "A and B are the same configuration. Hits: the same 5 memories in A and B. "
+        "Blocks: the same 5 memories in A and B."
+    )
     app.multiselect(key="ask_off_right").set_value(["Strategies"]).run()
     app.slider(key="ask_k_right").set_value(1).run()
     assert infos(app)[0].startswith(
-        "The configurations differ in: hits of each memory, memories left out. "
-        "3 memories found on both sides, 2 only on the left, 0 only on the right."
+        "A and B differ in: hits of each memory, memories left out. Hits: 3 memories in both, 2 only in A, 0 only in B."
     )
-    assert "Left out here." in lines(app)
+    assert "Left out here." in [element.value for element in app.caption]
     assert len(cards(app)) == 5 + 3
     assert badges(app).count("only here") == 2
-    left, right = blocks(app)
+    left, right, difference = [block for block in blocks(app) if "##" in block]
     assert "## Strategies" in left
     assert "## Strategies" not in right
+    assert "-## Strategies: what to do in which situation" in difference.splitlines()
     assert_no_problem(app)
 
 
@@ -140,7 +153,7 @@ def test_a_link_reproduces_the_whole_of_it(dashboard: Dashboard, grids, embedder
     turned = {"ask_profile_right": "eager", weight.key: "0.0", **asked}
     linked = dashboard(grids, "ask", **turned)
     assert linked.slider(key=weight.key).value == 0.0
-    assert "success" not in cards(linked)[-1]["sentence"]
+    assert "Success" not in cards(linked)[-1]["sentence"]
 
 
 def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, grids):
@@ -152,7 +165,7 @@ def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, g
 
 def test_a_store_of_experiences_alone_is_asked_and_says_what_the_others_lack(dashboard: Dashboard, only_experiences):
     app = dashboard(only_experiences, "ask", ask_text=RED)
-    strategies, experiences, concepts, journal = lines(app)[:4]
+    strategies, experiences, concepts, journal = found(app)
     assert strategies.startswith("This store has no strategies. Storing a successful attempt writes one.")
     assert experiences == "1 found"
     assert concepts.startswith("This store has no concepts")
@@ -187,6 +200,40 @@ def test_every_page_says_which_language_model_may_be_asked(dashboard: Dashboard,
     monkeypatch.setenv("ATLAS_LLM_MODEL", "small")
     app = dashboard(grids.parent / "another", "overview")
     assert "small" in [one.label for one in app.sidebar.expander]
+
+
+def test_a_task_is_answered_with_the_block_and_without_where_there_is_a_model(dashboard: Dashboard, grids, monkeypatch):
+    def reply(request: dict[str, Any]) -> Reply:
+        has_block = "rotate_grid" in request["messages"][0]["content"]
+        return message(text("Use <b>rotate_grid</b>." if has_block else "I would turn each row."), input_tokens=1_234)
+
+    with serving(reply, reply) as server:
+        monkeypatch.setenv("ATLAS_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("ATLAS_LLM_MODEL", "small")
+        app = dashboard(grids, "ask", ask_text=RED)
+        assert "small answers the task twice: once with the block above, and once without it." in [
+            element.value for element in app.caption
+        ]
+        app.button(key="ask_try").click().run()
+        assert lines(app)[:2] == ["I would turn each row.", "Use <b>rotate_grid</b>."]
+        costs = [element.value for element in app.caption if "tokens read" in element.value]
+        assert costs == ["1,234 tokens read, 20 written · no price is known for this model"] * 2
+        app.slider(key="ask_budget").set_value(300).run()  # another block, which was not tried
+        assert not [element for element in app.caption if "tokens read" in element.value]
+    assert_no_problem(app)
+
+
+def test_without_a_model_it_says_how_to_set_one_up(dashboard: Dashboard, grids, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    app = dashboard(grids, "ask", ask_text=RED)
+    assert any("this page answers the task with and without the block" in element.value for element in app.caption)
+    assert "ask_try" not in [button.key for button in app.button]
+
+
+def test_it_offers_tasks_of_the_store(dashboard: Dashboard, grids):
+    app = dashboard(grids, "ask")
+    assert {*app.dataframe[0].value["task"]} == {RED, "Rotate the blue grid by a quarter"}
+    assert_no_problem(app)
 
 
 def judging(app: AppTest, name: str, record_id: str, side: str = "left"):

@@ -10,7 +10,7 @@ from streamlit.testing.v1.element_tree import Button, Multiselect, TextArea
 
 import atlas
 from atlas.testing import HashEmbedder
-from tests.support.dashboard import Dashboard, assert_no_problem, caption, table, tasks, undo_button
+from tests.support.dashboard import Dashboard, assert_no_problem, caption, shown_code, table, tasks, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import DIMENSION, MODEL, make_store
 
@@ -218,9 +218,33 @@ def test_all_that_is_in_scope_is_selected_over_its_pages(dashboard: Dashboard, t
 def test_many_steps_come_a_page_at_a_time(dashboard: Dashboard, tmp_path):
     (opened,) = make_store(tmp_path, [attempt(steps=tuple(atlas.Step(action=f"act {n}") for n in range(1, 401)))])
     app = dashboard(tmp_path, "experiences", id=opened)
-    assert shown_actions(app) == [f"act {n}" for n in range(1, 21)]
+    assert step_lines(app) == [f"act {n}" for n in range(1, 21)]
     app.pagination(key=f"experience_steps_{opened}").set_value(20).run()
-    assert shown_actions(app) == [f"act {n}" for n in range(381, 401)]
+    assert step_lines(app) == [f"act {n}" for n in range(381, 401)]
+    app.button(key=f"experience_step_open_{opened}_400").click().run()
+    assert shown_actions(app).count("act 400") == 2
+    app.button(key=f"experience_step_open_{opened}_400").click().run()
+    assert shown_actions(app).count("act 400") == 1
+
+
+def test_a_long_attempt_is_searched_and_leads_to_the_step_that_went_wrong(dashboard: Dashboard, tmp_path):
+    steps = [atlas.Step(action=f"act {n}", observation="all well") for n in range(1, 121)]
+    steps[86] = atlas.Step(action="act 87", observation="ValueError: no rows")
+    (opened,) = make_store(tmp_path, [attempt(steps=tuple(steps))])
+    app = dashboard(tmp_path, "experiences", id=opened)
+    assert "120 steps, 1 with an error" in [element.value for element in app.caption]
+    app.button(key=f"experience_steps_next_{opened}").click().run()
+    assert shown_code(app).splitlines()[:2] == ["act 87", "ValueError: no rows"]
+    assert step_lines(app)[:2] == ["act 81", "act 82"]
+    app.text_input(key=f"experience_steps_find_{opened}").set_value("act 119").run()
+    assert step_lines(app) == ["act 119"]
+    app.number_input(key=f"experience_steps_go_{opened}").set_value(3).run()
+    assert "act 3" in shown_code(app)
+    assert step_lines(app)[:2] == ["act 1", "act 2"]
+    app.toggle(key=f"experience_steps_errors_{opened}").set_value(True).run()
+    assert shown_code(app).splitlines()[:2] == ["act 87", "ValueError: no rows"]
+    assert step_lines(app) == []
+    assert_no_problem(app)
 
 
 def test_a_long_text_shows_its_beginning_and_offers_the_whole(dashboard: Dashboard, tmp_path):
@@ -242,6 +266,11 @@ def test_an_experience_that_is_gone_says_so_beside_the_list(dashboard: Dashboard
     app.button(key="experience_close").click().run()
     assert not app.warning
     assert "id" not in app.query_params
+
+
+def step_lines(app: AppTest) -> list[str]:
+    """The steps that are closed, each by what it says on its line."""
+    return [element.value for element in app.main.text if element.value.startswith("act ")]
 
 
 def shown_actions(app: AppTest) -> list[str]:

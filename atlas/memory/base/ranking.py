@@ -46,12 +46,15 @@ LEAST_SAID = 0.001
 """Of a nudge, to be worth a word."""
 
 NEARNESS = (
-    (0.9, "means nearly the same"),
-    (0.55, "means something close"),
-    (0.25, "is loosely related"),
-    (-np.inf, "means something else"),
+    (0.9, "nearly the same meaning"),
+    (0.55, "close in meaning"),
+    (0.25, "loosely related in meaning"),
+    (-np.inf, "another meaning"),
 )
 """The words for a meaning from so much."""
+
+SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
+"""The words for a share of the query's words from so much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,20 +183,30 @@ def _are_alike(one: Hit[Any], other: Hit[Any]) -> bool:
 
 
 def explain(hit: Hit[Any]) -> str:
-    """Return one plain sentence on why a hit stands where it does."""
+    """Return in plain sentences why a hit stands where it does."""
     if not hit.signals:
         return "The memory that found it gives no reasons."
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
-    words = f"it holds {hit.words:.0%} of what the query's words tell" if hit.words else "it shares none of its words"
-    about_words = f", and {words}" if "words" in hit.signals else ""
+    about_words = f", and {_shared(hit.words)}" if "words" in hit.signals else ""
     if "context" in hit.signals:
-        about_words = f", {words}, and what comes just after it adds {hit.context:.0%}"
+        about_words = f", {_shared(hit.words)}, and what comes just after it adds {hit.context:.0%}"
+    said = [f"Relevance {hit.relevance:.2f}: {near} (similarity {hit.similarity:.2f}){about_words}."]
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
-    moved = f", moved up by {sum(nudges.values()):.3f} for {_listed(list(nudges))}" if nudges else ""
-    moved += f", up by {hit.signals['reranker']:.3f} by the reranker" if "reranker" in hit.signals else ""
+    if nudges:
+        said.append(f"{_listed(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
+    if "reranker" in hit.signals:
+        said.append(f"The reranker moved it up by {hit.signals['reranker']:.3f}.")
     if hit.signals.get("diversity", 0.0) <= -LEAST_SAID:
-        moved += f", down by {-hit.signals['diversity']:.3f} as one above it says much the same"
-    return f"Its text {near} (similarity {hit.similarity:.2f}){about_words}: relevance {hit.relevance:.2f}{moved}."
+        said.append(f"A hit above it says much the same, which moved it down by {-hit.signals['diversity']:.3f}.")
+    return " ".join(said)
+
+
+def _shared(words: float) -> str:
+    """Return how many of the query's words a text has, by how much they tell."""
+    if not words:
+        return "none of the query's words"
+    much = next(much for least, much in SHARES if words >= least)
+    return f"{much} of the query's words ({words:.0%}, where rare words count more)"
 
 
 def _listed(names: Sequence[str]) -> str:

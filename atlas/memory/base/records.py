@@ -15,7 +15,9 @@ from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import encode_documents
 from atlas.infra.twin import twin
+from atlas.memory.base import tables
 from atlas.memory.base.marks import MarksChange
+from atlas.memory.base.tables import Places
 from atlas.memory.base.unused import Idle, idle
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -26,6 +28,9 @@ METADATA = "meta."
 
 TRIES = 10
 """How often a change is decided again because others have changed what it was decided on."""
+
+ROWS_AT_ONCE = 500
+"""Records that are read at once for a table."""
 
 T = TypeVar("T")
 
@@ -78,6 +83,33 @@ class Records:
         return self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
     abrowse = twin(browse)
+
+    def to_pandas(
+        self, where: Where | None = None, *, ids: Sequence[str] | None = None, places: Places | None = None
+    ) -> Any:
+        """Return records as a `pandas.DataFrame`, one a row: what they say, their uses, and their place on the map.
+
+        `rate` is the share of the tasks that a record was used for and that succeeded. `domain`, `map_x` and `map_y`
+        are empty until a map was made.
+
+        Args:
+            where: Only those that pass this filter, in the order in which they were added.
+            ids: Only these, in this order, whatever the filter says.
+            places: The map to show, in place of the one that is kept with the store.
+
+        Raises:
+            AtlasError: pandas is not installed.
+        """
+        with self._store.reading():
+            rows = self._store.scan(where) if ids is None else self._slim_rows(listed(ids))
+            held = [row["id"] for row in rows]
+            marks, usage = self._store.marks(held), self._store.usage(held)
+        if places is None:
+            directory = self._store.directory
+            places = tables.read_places(directory, self.collection_name) if directory else tables.NOWHERE
+        return tables.frame_of(tables.columns_of(rows, marks, usage, places))
+
+    ato_pandas = twin(to_pandas)
 
     def count(self, where: Where | None = None) -> int:
         """Return how many records pass a filter."""
@@ -240,6 +272,11 @@ class Records:
         return self._store.restore(listed(ids))
 
     arestore = twin(restore)
+
+    def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the rows of these records without their vectors, of which no more than a few are held at once."""
+        parts = (self._store.get([*ids[start : start + ROWS_AT_ONCE]]) for start in range(0, len(ids), ROWS_AT_ONCE))
+        return [tables.slim(row) for part in parts for row in part]
 
     def __len__(self) -> int:
         """Return how many records there are. `InvalidInput` for a plain vector store that cannot count."""

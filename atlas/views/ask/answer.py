@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,6 +40,9 @@ NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
 
 IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the block", "not in the block", "only here"
 
+DIVERSITY = 0.3
+"""How much a hit loses that is like one above it, where hits are to differ from each other."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
@@ -50,6 +54,14 @@ class Configuration:
 
     off: tuple[str, ...] = ()
     """Names of memories that are left out."""
+
+    is_diverse: bool = True
+    """True where similar attempts at a task are one hit, and hits that differ from those above come first."""
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """The arguments of `query` and `build_context` that choose among the hits."""
+        return {"distinct": True, "diversity": DIVERSITY} if self.is_diverse else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +128,7 @@ def found_for(memory: MemorySystem, text: str, configuration: Configuration) -> 
     """Return what the memories give for a task. Nothing counts as retrieved or used."""
     names = [name for name in SECTIONS if name not in configuration.off]
     asked = memory.ranked_with(configuration.weights, names)
-    return asked.query_sync(_task(text), configuration.k, count_retrieval=False)
+    return asked.query_sync(_task(text), configuration.k, **configuration.choice, count_retrieval=False)
 
 
 def block_of(memory: MemorySystem, result: MemoryQueryResult, budget_tokens: int) -> ContextBlock:
@@ -144,29 +156,54 @@ def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
     return _against(left, right), _against(right, left)
 
 
+def agents_call(configuration: Configuration, budget_tokens: int, in_use: RankingWeights) -> str:
+    """Return how an agent gets the same block, or what keeps it from getting it.
+
+    Args:
+        in_use: The weights that searches rank with.
+    """
+    given = {"budget_tokens": (budget_tokens, BUDGET_TOKENS), "k": (configuration.k, EACH)}
+    named = {name: value for name, (value, usual) in given.items() if value != usual} | configuration.choice
+    call = f"build_context({', '.join(['task', *(f'{name}={value!r}' for name, value in named.items())])})"
+    if configuration.off:
+        return "No agent gets exactly this, because memories are left out here."
+    if configuration.weights != in_use:
+        return f"An agent that calls `{call}` gets this once these weights are those that searches use."
+    return f"An agent gets exactly this from `{call}`."
+
+
+def block_difference(left: Answer, right: Answer) -> str:
+    """Return the lines in which the block of B differs from that of A. Empty where they are the same."""
+    one, other = (answer.block.text.splitlines() for answer in (left, right))
+    return "\n".join(difflib.unified_diff(one, other, "A", "B", lineterm="", n=0))
+
+
 def settings_differing(left: Configuration, right: Configuration) -> str:
     """Return `The configurations differ in hits of each memory and success.`. That they do not, where they do not."""
     weights = [knob.label for knob in knobs() if getattr(left.weights, knob.name) != getattr(right.weights, knob.name)]
-    named = {"Hits of each memory": left.k != right.k, "Memories left out": {*left.off} != {*right.off}}
+    named = {
+        "Hits of each memory": left.k != right.k,
+        "Memories left out": {*left.off} != {*right.off},
+        "Different hits first": left.is_diverse != right.is_diverse,
+    }
     differing = [*(name for name, is_other in named.items() if is_other), *weights]
     if not differing:
-        return "Both configurations are the same."
-    return f"The configurations differ in: {', '.join(name.lower() for name in differing)}."
+        return "A and B are the same configuration."
+    return f"A and B differ in: {', '.join(name.lower() for name in differing)}."
 
 
 def difference_sentence(left: Answer, right: Answer) -> str:
     """Return how far two answers agree, in what was found and in what the blocks show."""
     found = [{(part.name, hit.id) for part in side.parts for hit in part.hits} for side in (left, right)]
     shown = [{(name, one) for name, ids in side.block.shown.items() for one in ids} for side in (left, right)]
-    return f"{_overlap(found, 'found')} {_overlap(shown, 'in the blocks')}"
+    return f"Hits: {_overlap(found)} Blocks: {_overlap(shown)}"
 
 
-def _overlap(sides: list[set[tuple[str, str]]], what: str) -> str:
+def _overlap(sides: list[set[tuple[str, str]]]) -> str:
     one, other = sides
     if one == other:
-        return f"The same {_memories(len(one))} {what} on both sides." if one else f"Nothing {what} on either side."
-    apart = f"{len(one - other):,} only on the left, {len(other - one):,} only on the right"
-    return f"{_memories(len(one & other))} {what} on both sides, {apart}."
+        return f"the same {_memories(len(one))} in A and B." if one else "none in A or B."
+    return f"{_memories(len(one & other))} in both, {len(one - other):,} only in A, {len(other - one):,} only in B."
 
 
 def _against(side: Answer, other: Answer) -> Answer:
@@ -210,9 +247,8 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
         return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
     if not n_hidden:
         return "Nothing found"
-    return (
-        f"Nothing reaches the relevance of {result.thresholds[name]:.2f} that an answer has here, {n_hidden:,} hidden"
-    )
+    best = f"The best hit would need a relevance of {result.thresholds[name]:.2f}"
+    return f"Nothing is relevant enough. {best}. {n_hidden:,} less relevant {'is' if n_hidden == 1 else 'are'} hidden"
 
 
 def _hits(result: MemoryQueryResult) -> dict[str, tuple[Hit[Any], ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -14,26 +13,14 @@ from atlas.maps.map import MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.facts import Fact, Part
+from atlas.views.lists.facts import Fact, Part, parts_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, moment, outcomes_text, signed
 
-STEPS_SHOWN = 20
 ATTEMPTS_SHOWN = 12
 
 _SUCCESS = {"succeeded": True, "failed": False, "unknown": None}
-
-
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """One turn of an attempt."""
-
-    number: int
-    """From 1."""
-
-    parts: tuple[Part, ...]
-    """Thought, action, observation and metadata, those that there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +85,6 @@ class ExperienceDetail:
 
     steps: tuple[Step, ...]
 
-    @property
-    def n_step_pages(self) -> int:
-        """The number of pages that the steps take, at least one."""
-        return max(1, math.ceil(len(self.steps) / STEPS_SHOWN))
-
-    def steps_on(self, page: int) -> tuple[StepView, ...]:
-        """Return the steps of a page, counted from 1."""
-        start = (page - 1) * STEPS_SHOWN
-        shown = self.steps[start : start + STEPS_SHOWN]
-        return tuple(_step(number, step) for number, step in enumerate(shown, start + 1))
-
 
 def experience_detail(
     memory: MemorySystem, experience_id: str, memory_map: MemoryMap | None = None
@@ -136,12 +112,12 @@ def experience_detail(
         n_more_attempts=n_more,
         facts=_facts(experience, marks, domain),
         more_facts=_more_facts(experience, usage),
-        results=_parts(
+        results=parts_of(
             ("Solution", text_of(experience.solution_output)),
             ("Feedback", text_of(experience.feedback)),
             ("Error", text_of(error if error != experience.feedback else "")),
         ),
-        background=_parts(
+        background=parts_of(
             ("Given with the task", as_json(experience.task.context)),
             ("Judged by", as_json(_verification(experience))),
             ("From the source", as_json(experience.metadata)),
@@ -218,19 +194,3 @@ def _verification(experience: Experience) -> dict[str, object]:
     spec, details = experience.task.verification, experience.outcome.verification_details
     named = {"method": spec.method, "parameters": spec.parameters, "details": details}
     return {name: value for name, value in named.items() if value}
-
-
-def _step(number: int, step: Step) -> StepView:
-    return StepView(
-        number,
-        _parts(
-            ("Thought", text_of(step.thought)),
-            ("Action", text_of(step.action)),
-            ("Observation", text_of(step.observation)),
-            ("Metadata", as_json(step.metadata)),
-        ),
-    )
-
-
-def _parts(*named: tuple[str, Text | None]) -> tuple[Part, ...]:
-    return tuple(Part(name, text) for name, text in named if text)

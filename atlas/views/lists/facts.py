@@ -43,3 +43,8 @@ def plain_facts(metadata: Mapping[str, Any], *above: str) -> Iterator[Fact]:
         else:
             said = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             yield Fact(", ".join((*above, name)).replace("_", " "), said)
+
+
+def parts_of(*named: tuple[str, Text | None]) -> tuple[Part, ...]:
+    """Return the texts that there are, by our own words for them."""
+    return tuple(Part(name, text) for name, text in named if text)

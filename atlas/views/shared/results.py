@@ -2,8 +2,9 @@
 
 from atlas.jobs.live import LiveResult
 from atlas.jobs.live_map import LiveMap
+from atlas.jobs.warming import Warming
 from atlas.jobs.worker import Worker
 from atlas.maps.columns import LiveColumns
 from atlas.maps.map import MemoryMap
 
-__all__ = ["LiveColumns", "LiveMap", "LiveResult", "MemoryMap", "Worker"]
+__all__ = ["LiveColumns", "LiveMap", "LiveResult", "MemoryMap", "Warming", "Worker"]

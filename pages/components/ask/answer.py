@@ -8,7 +8,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
-from atlas.views.ask.answer import IN_BLOCK, LEFT_OUT, ONLY_HERE, PAGES, TITLES, Answer, FoundHit, Part
+from atlas.views.ask.answer import (
+    IN_BLOCK,
+    LEFT_OUT,
+    ONLY_HERE,
+    PAGES,
+    TITLES,
+    Answer,
+    FoundHit,
+    Part,
+    block_difference,
+)
 from atlas.views.ask.cards import memory_card
 from atlas.views.ask.comparison import RankingWeights
 from atlas.views.ask.judging import Judged, judged_hits
@@ -36,21 +46,39 @@ def draw_summary(answer: Answer) -> None:
     for part in answer.parts:
         with st.container(horizontal=True, gap="small"):
             st.badge(part.title, color="orange" if part.is_failed else "blue" if part.hits else "gray")
-            st.text(part.sentence)
+            if part.is_failed:
+                st.text(part.sentence)
+            else:  # words of our own
+                st.caption(part.sentence)
 
 
-def draw_block(side: Name, answer: Answer, pixels: int = BLOCK_PIXELS) -> None:
-    """Draw the block that an agent would be given, to the token."""
+def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS) -> None:
+    """Draw the block that an agent would be given, to the token.
+
+    Args:
+        call: How an agent gets it, in a sentence of our own.
+    """
     block = answer.block
-    st.subheader("What an agent is told", anchor=False)
+    st.markdown("##### What an agent is told")
     if not block.text:
         st.info(answer.block_sentence, icon=":material/block:")
         return
-    st.caption(f"{answer.block_sentence}, counted with {block.counted_with}. The button in its corner copies it.")
+    st.caption(f"{answer.block_sentence}, counted with {block.counted_with}. {call}")
     st.code(block.text, language=None, wrap_lines=True, height=pixels)
     st.download_button(
         "Save as a file", block.text, "context.txt", key=f"ask_save_{side}", icon=":material/download:", type="tertiary"
     )
+
+
+def draw_block_difference(left: Answer, right: Answer) -> None:
+    """Draw the lines in which the block of B differs from that of A, if there are any."""
+    lines = block_difference(left, right)
+    if not lines:
+        return
+    with st.container(key="ask_block_difference"):
+        st.markdown("##### Where the blocks differ")
+        st.caption("Lines with a minus are in A alone, those with a plus in B alone.")
+        st.code(lines, language="diff", wrap_lines=True, height=BLOCK_PIXELS_OF_TWO)
 
 
 def draw_choice(memory: MemorySystem) -> str:
@@ -102,14 +130,19 @@ def _draw_part(
         st.caption(f"{len(part.hits) - most:,} more: choose {part.title} above")
 
 
+def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part, hit: FoundHit) -> HitCard:
+    """Return the card of a hit, made once for each state of the store and each way to ask."""
+    asked = digest(text, weights, hit.hit.signals)
+    return _card(
+        store_state(memory), part.name, hit.id, asked, _memory=memory, _text=text, _hit=hit.hit, _weights=weights
+    )
+
+
 def _draw_hit(
     memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: FoundHit
 ) -> DeltaGenerator:
     """Draw a hit, and return the row of what can be done with it."""
-    asked = digest(text, weights)
-    card = _card(
-        store_state(memory), part.name, hit.id, asked, _memory=memory, _text=text, _hit=hit.hit, _weights=weights
-    )
+    card = card_of(memory, text, weights, part, hit)
     acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}")
     acts.badge(f"{hit.rank}", color="gray")
     if hit.move:

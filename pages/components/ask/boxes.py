@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -13,12 +12,12 @@ from atlas.views.ask.answer import (
     EACH,
     MOST_EACH,
     MOST_TOKENS,
-    NONSENSE,
     TITLES,
     Answer,
     Configuration,
     ContextBlock,
     MemoryQueryResult,
+    agents_call,
     answered,
     block_of,
     compared,
@@ -28,20 +27,34 @@ from atlas.views.ask.answer import (
     settings_differing,
 )
 from atlas.views.ask.comparison import Profile, profile_names
+from atlas.views.ask.strictness import LEVEL_SENTENCE, StrictnessRow, strictness_rows
 from atlas.views.shared.state import StoreState
-from pages.components.ask.answer import BLOCK_PIXELS_OF_TWO, draw_block, draw_choice, draw_parts, draw_summary
-from pages.components.ask.profiles import Name, draw_weights, first_profile, warn_of_problems
-from pages.components.lists.listing import SEARCHING
+from pages.components.ask.answer import (
+    BLOCK_PIXELS_OF_TWO,
+    draw_block,
+    draw_block_difference,
+    draw_choice,
+    draw_parts,
+    draw_summary,
+)
+from pages.components.ask.invitation import draw_invitation
+from pages.components.ask.profiles import (
+    NAMES,
+    STRICTNESS,
+    Name,
+    Side,
+    draw_knob,
+    draw_weights,
+    first_profile,
+    warn_of_problems,
+)
+from pages.components.ask.sharing import draw_link, draw_report
+from pages.components.ask.trial import draw_trial
+from pages.components.ask.waiting import draw_by_words, is_ready
 from pages.components.shared.scope import URL, digest
 from pages.components.shared.snapshot import store_state
 
 _NAMES = {title: name for name, title in TITLES.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    name: Name
-    configuration: Configuration
 
 
 def held_by(memory: MemorySystem) -> dict[str, int]:
@@ -50,46 +63,57 @@ def held_by(memory: MemorySystem) -> dict[str, int]:
 
 
 def draw_ask(memory: MemorySystem) -> None:
-    """Draw the task and how it is asked, and below what comes of it."""
+    """Draw the task, what comes of it, and below that how it is asked."""
     text = st.text_input(
         "Task", key="ask_text", type="search", placeholder="Describe a task, as an agent would be given it", bind=URL
     )
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        budget = st.slider(
-            "Budget of the block, in tokens", 0, MOST_TOKENS, BUDGET_TOKENS, step=100, key="ask_budget", bind=URL,
-            width=330,
-        )  # fmt: skip
+    bar, results = st.container(horizontal=True, vertical_alignment="center"), st.container()
+    with bar:
         is_two = st.toggle("Compare two configurations", key="ask_two", bind=URL)
-    sides = _draw_sides(memory, is_two=is_two)
-    if not (text or "").strip():
-        _draw_invitation()
-        return
-    with st.spinner(SEARCHING):
-        answers = [_answer(memory, text or "", side.configuration, budget) for side in sides]
+    budget, sides = _draw_settings(memory, text or "", is_two=is_two)
+    with results:
+        if not (text or "").strip():
+            draw_invitation(memory)
+            return
+        if not is_ready():
+            draw_by_words(memory, text or "")
+            return
+        with st.spinner("Searching …"):
+            answers = [_answer(memory, text or "", side.configuration, budget) for side in sides]
+        _draw_results(memory, text or "", sides, answers, budget)
+    with bar:
+        draw_link()
+        draw_report(memory, text or "", sides, answers, budget)
+
+
+def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
     if len(answers) == 1:
-        _draw_one(memory, text or "", sides[0], answers[0])
+        _draw_one(memory, text, sides[0], answers[0], budget)
     else:
-        _draw_two(memory, text or "", sides, answers)
+        _draw_two(memory, text, sides, answers, budget)
 
 
-def _draw_one(memory: MemorySystem, text: str, side: _Side, answer: Answer) -> None:
+def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> None:
     hits, block = st.columns(2, gap="medium")
     with hits:
         draw_summary(answer)
         if answer.n_hits:
             draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice(memory))
     with block:
-        draw_block(side.name, answer)
+        draw_block(side.name, answer, _call(memory, side, budget))
+        draw_trial(text, answer.block.text)
 
 
-def _draw_two(memory: MemorySystem, text: str, sides: list[_Side], answers: list[Answer]) -> None:
+def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
     one, other = sides
     said = f"{settings_differing(one.configuration, other.configuration)} {difference_sentence(*answers)}"
     st.info(said, icon=":material/compare_arrows:")
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, answers, strict=True):
         with column:
+            st.subheader(side.title, anchor=False)
             draw_summary(answer)
-            draw_block(side.name, answer, BLOCK_PIXELS_OF_TWO)
+            draw_block(side.name, answer, _call(memory, side, budget), BLOCK_PIXELS_OF_TWO)
+    draw_block_difference(*answers)
     if not any(answer.n_hits for answer in answers):
         return
     shown = draw_choice(memory)
@@ -98,45 +122,74 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[_Side], answers: list
             draw_parts(memory, text, side.name, side.configuration.weights, answer, shown)
 
 
-def _draw_sides(memory: MemorySystem, *, is_two: bool) -> list[_Side]:
+def _call(memory: MemorySystem, side: Side, budget: int) -> str:
+    return agents_call(side.configuration, budget, memory.experience.weights)
+
+
+def _draw_settings(memory: MemorySystem, text: str, *, is_two: bool) -> tuple[int, list[Side]]:
+    """Draw how it is asked: the budget, and one configuration or two."""
     profiles, in_use = memory.storage.profiles.every(), memory.storage.profiles.in_use().name
-    warn_of_problems(profiles)
-    if not is_two:
-        with st.expander("How it is asked", key="ask_how_left"):
-            return [_Side("left", _draw_configuration("left", profiles, in_use))]
-    left, right = st.columns(2, gap="medium")
-    with left, st.container(border=True):
-        one = _Side("left", _draw_configuration("left", profiles, in_use))
-    with right, st.container(border=True):
-        return [one, _Side("right", _draw_configuration("right", profiles, in_use))]
+    with st.container(border=True, key="ask_settings"):
+        st.subheader("How it is asked", anchor=False)
+        warn_of_problems(profiles)
+        budget = st.slider(
+            "Budget of the block, in tokens", 0, MOST_TOKENS, BUDGET_TOKENS, step=100, key="ask_budget", bind=URL,
+            width=330,
+        )  # fmt: skip
+        if not is_two:
+            return budget, [Side("left", "", _draw_configuration(memory, text, "left", profiles, in_use))]
+        sides = []
+        for column, name, title in zip(st.columns(2, gap="medium"), NAMES, "AB", strict=True):
+            with column:
+                st.markdown(f"**Configuration {title}**")
+                sides.append(Side(name, title, _draw_configuration(memory, text, name, profiles, in_use)))
+        return budget, sides
 
 
-def _draw_configuration(side: Name, profiles: tuple[Profile, ...], in_use: str) -> Configuration:
-    """Draw which weights a side ranks with, how many hits each memory gives, and which memories are left out."""
+def _draw_configuration(
+    memory: MemorySystem, text: str, side: Name, profiles: tuple[Profile, ...], in_use: str
+) -> Configuration:
+    """Draw which weights rank, how many hits each memory gives, how strictly, and which memories are left out."""
     names, key = profile_names(profiles), f"ask_profile_{side}"
     if st.session_state.get(key, names[0]) not in names:  # deleted since
         del st.session_state[key]
     first = names.index(first_profile(side, names, in_use))
     name = st.selectbox("Profile", names, index=first, key=key, bind=URL, help="At first, the one that searches use.")
+    profile = next(profile for profile in profiles if profile.name == name)
     k = st.slider("Hits of each memory, at most", 1, MOST_EACH, EACH, key=f"ask_k_{side}", bind=URL)
+    is_diverse = st.toggle(
+        "Different hits first", True, key=f"ask_diverse_{side}", bind=URL,
+        help="Similar attempts at a task become one hit, and a hit that is like one above it moves down.",
+    )  # fmt: skip
     off = st.multiselect(
         "Leave out", list(_NAMES), key=f"ask_off_{side}", placeholder="No memory", bind=URL,
         help="To see what a memory contributes",
     )  # fmt: skip
-    profile = next(profile for profile in profiles if profile.name == name)
+    strictness = draw_knob("ask", side, profile, STRICTNESS, bind=URL)
+    place = st.container()
     with st.expander("Weights", key=f"ask_weights_{side}"):
-        weights = draw_weights("ask", side, profile, bind=URL)
-    return Configuration(weights=weights, k=k, off=tuple(_NAMES[title] for title in off))
+        weights = draw_weights("ask", side, profile, bind=URL, given={STRICTNESS: strictness})
+    off_names = tuple(_NAMES[title] for title in off)
+    asked = Configuration(weights=weights, k=k, off=off_names, is_diverse=is_diverse)
+    with place:
+        _draw_strictness(memory, text, side, asked)
+    return asked
 
 
-def _draw_invitation() -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.text("Searching here does not count as a retrieval. What would an agent get for an unknown task?")
-        st.button("Ask nonsense", key="ask_nonsense", icon=":material/shuffle:", on_click=_ask_nonsense)
-
-
-def _ask_nonsense() -> None:
-    st.session_state["ask_text"] = NONSENSE
+def _draw_strictness(memory: MemorySystem, text: str, side: Name, asked: Configuration) -> None:
+    """Draw where the level of relevance comes from, and what another strictness would show."""
+    box = st.expander("What strictness does", key=f"ask_strictness_rows_{side}", on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        st.caption(LEVEL_SENTENCE)
+        if not text.strip() or not is_ready():
+            return
+        rows = _strictness(store_state(memory), digest(text, asked), _memory=memory, _text=text, _asked=asked)
+        chosen = {True: "chosen", False: ""}
+        shown = [{"Strictness": row.strictness, **row.n_hits, " ": chosen[row.is_chosen]} for row in rows]
+        st.caption("Hits of each memory")
+        st.dataframe(shown, hide_index=True, key=f"ask_strictness_table_{side}")
 
 
 def _answer(memory: MemorySystem, text: str, configuration: Configuration, budget: int) -> Answer:
@@ -157,6 +210,13 @@ def _found(
     state: StoreState, asked: str, *, _memory: MemorySystem, _text: str, _configuration: Configuration
 ) -> MemoryQueryResult:
     return found_for(_memory, _text, _configuration)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _strictness(
+    state: StoreState, asked: str, *, _memory: MemorySystem, _text: str, _asked: Configuration
+) -> tuple[StrictnessRow, ...]:
+    return strictness_rows(_memory, _text, _asked)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

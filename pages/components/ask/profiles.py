@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 import streamlit as st
 
+from atlas.views.ask.answer import Configuration
 from atlas.views.ask.comparison import Profile, RankingWeights, knobs, nudges_sentence
 from pages.components.shared.scope import digest
 
 Name = Literal["left", "right"]
+NAMES: tuple[Name, Name] = ("left", "right")
 Bind = Literal["query-params"] | None
+
+STRICTNESS = "strictness"
+"""The weight that decides whether there is an answer at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the configurations that a task is asked in."""
+
+    name: Name
+    title: str
+    """`A` or `B`, or empty where there is one alone."""
+
+    configuration: Configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +64,35 @@ def called(name: str, in_use: str) -> str:
     return f"{name} (in use)" if name == in_use else name
 
 
-def draw_weights(page: str, side: Name, profile: Profile, bind: Bind = None) -> RankingWeights:
+def draw_knob(page: str, side: Name, profile: Profile, name: str, bind: Bind = None) -> float:
+    """Draw the slider of one weight, which begins at the profile's."""
+    knob = next(knob for knob in knobs() if knob.name == name)
+    value = float(getattr(profile.weights, name))
+    least = min(value, 1.0) if name == "recency_half_life_days" else 0.0
+    return st.slider(
+        knob.label,
+        least,
+        max(knob.most, value),
+        value,
+        step=knob.step,
+        format="%.3f" if knob.step < 0.05 else "%.2f",
+        key=f"{page}_{name}_{side}_{digest(profile)}",
+        help=knob.help or None,
+        bind=bind,
+    )
+
+
+def draw_weights(
+    page: str, side: Name, profile: Profile, bind: Bind = None, given: Mapping[str, float] = MappingProxyType({})
+) -> RankingWeights:
     """Draw sliders that begin at the profile's weights.
 
     Args:
         page: What the keys begin with.
         bind: Whether what is turned stands in the address; there it holds as long as the profile is the same.
+        given: Weights that stand elsewhere on the page, by name.
     """
-    of = digest(profile)
-    values = {}
-    for knob in knobs():
-        value = float(getattr(profile.weights, knob.name))
-        least = min(value, 1.0) if knob.name == "recency_half_life_days" else 0.0
-        values[knob.name] = st.slider(
-            knob.label,
-            least,
-            max(knob.most, value),
-            value,
-            step=knob.step,
-            format="%.3f" if knob.step < 0.05 else "%.2f",
-            key=f"{page}_{knob.name}_{side}_{of}",
-            help=knob.help or None,
-            bind=bind,
-        )
-    weights = replace(profile.weights, **values)
+    values = {knob.name: draw_knob(page, side, profile, knob.name, bind) for knob in knobs() if knob.name not in given}
+    weights = replace(profile.weights, **values, **given)
     st.caption(nudges_sentence(weights))
     return weights

@@ -14,6 +14,8 @@ from atlas.views.lists.facts import Part
 from atlas.views.shared.kinds import EXPERIENCE
 from pages.components.experience.columns import SIMILAR
 from pages.components.experience.editing import FORM
+from pages.components.experience.parts import draw_part
+from pages.components.experience.steps import draw_steps
 from pages.components.journal.promotion import draw_ends
 from pages.components.lists.editing import READ_ONLY, draw_mark_acts
 from pages.components.lists.facts import draw_facts
@@ -21,9 +23,7 @@ from pages.components.lists.forms import act
 from pages.components.lists.panel import Panel, draw_panel
 from pages.components.lists.record_table import close_opened, open_experience
 from pages.components.shared.snapshot import page_map
-from pages.components.shared.texts import draw_code, draw_prose
-
-PROSE = ("Thought", "Feedback")
+from pages.components.shared.texts import draw_prose
 
 
 def experience_panel(memory: MemorySystem, experience_id: str, explain: Callable[[], None] = lambda: None) -> None:
@@ -86,31 +86,14 @@ def _draw_attempts(detail: ExperienceDetail) -> None:
 
 
 def _draw_steps(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
-    if not detail.steps:
-        st.caption("The source kept no steps.")
-        return
-    page = 1
-    if detail.n_step_pages > 1:
-        page = st.pagination(detail.n_step_pages, key=f"experience_steps_{detail.id}")
-    for step in detail.steps_on(page):
-        with st.container(border=True):
-            st.markdown(f"**Step {step.number:,}** of {len(detail.steps):,}")
-            for part in step.parts:
-                _draw_part(part, key=f"experience_{detail.id}_{step.number}_{part.name}")
+    draw_steps(detail)
 
 
 def _draw_parts(parts: tuple[Part, ...], otherwise: str, *, key: str) -> None:
     for part in parts:
-        _draw_part(part, key=f"experience_{key}_{part.name}")
+        draw_part(part, key=f"experience_{key}_{part.name}")
     if not parts:
         st.caption(otherwise)
-
-
-def _draw_part(part: Part, *, key: str) -> None:
-    draw = draw_prose if part.name in PROSE else draw_code
-    with st.container(gap="xsmall"):
-        st.caption(part.name)
-        draw(part.text, key=key)
 
 
 PANEL = Panel(

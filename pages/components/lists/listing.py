@@ -17,6 +17,7 @@ from atlas.views.shared.kinds import Kind
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import plural
 from pages.components.lists.cards import draw_cards, is_as_cards
+from pages.components.lists.downloads import draw_downloads
 from pages.components.lists.record_table import Columns, opened_id, origin_of, selectable_table
 from pages.components.lists.selection import select
 from pages.components.shared.scope import URL, digest
@@ -135,6 +136,8 @@ def draw_list(
             as_cards = lister.card is not None and is_as_cards(answer.found, lister.kind)
             if lister.all_ids is not None and listing.rows:
                 _draw_select_all(lister, memory, answer, listing.n)
+            if listing.rows:
+                draw_downloads(memory, lister.kind, partial(_all_ids, lister, memory, answer, listing.n))
         caption.caption(
             listing.caption if as_cards or not listing.rows else f"{listing.caption}. Click one to open it."
         )
@@ -202,6 +205,19 @@ def _select_all(lister: Lister[Q, F, R], memory: MemorySystem, answer: Answer[Q,
     if lister.all_ids is not None:
         ids = lister.all_ids(memory, answer.query, answer.found)
         select(ids, origin=origin_of(lister.kind), revision=answer.store.revision, kind=lister.kind)
+
+
+def _all_ids(lister: Lister[Q, F, R], memory: MemorySystem, answer: Answer[Q, F], n: int) -> list[str]:
+    """Return the ids on all pages of a list of `n` rows."""
+    if lister.all_ids is not None:
+        return lister.all_ids(memory, answer.query, answer.found)
+    make = lister.listed if answer.found is None else partial(_found_page, lister, answer.found)
+    pages = (make(memory, answer.query, page) for page in range(1, n_pages(n) + 1))
+    return [row.id for listing in pages for row in listing.rows]
+
+
+def _found_page(lister: Lister[Q, F, R], found: F, memory: MemorySystem, query: Q, page: int) -> Listing[R]:
+    return lister.found(memory, query, found, page)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

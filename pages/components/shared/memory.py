@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, Settings, open_memory
 from atlas.views.shared.language_model import LanguageModel, language_model
+from atlas.views.shared.results import Warming
 from atlas.views.shared.state import ledger_file
 
 _log = logging.getLogger("atlas.dashboard")
@@ -24,6 +28,7 @@ class Opened:
     """Announcements while it was opened, such as the choice of a new store's embedding model."""
 
     model: LanguageModel
+    warming: Warming
     file: tuple[int, int] | None
     """The file that was opened, by its device and its number there. Another one where the store was made again."""
 
@@ -52,6 +57,22 @@ def opened_now() -> Opened:
     return opened
 
 
+@asynccontextmanager
+async def warmed(server: st.App) -> AsyncIterator[None]:
+    """Let a server begin with making ready for the first question. It serves pages meanwhile."""
+    threading.Thread(target=_warm_up, name="atlas-opening", daemon=True).start()
+    yield
+
+
+def _warm_up() -> None:
+    """Open the store, and make ready for questions. A store that is not there yet is made by the first page."""
+    try:
+        if _file(Settings.from_environment().store.expanduser().resolve()) is not None:
+            opened_now().warming.begin()
+    except AtlasError as error:  # the page says it in full
+        _log.warning("the store could not be opened before the first page: %s", error)
+
+
 def _file(path: Path) -> tuple[int, int] | None:
     try:
         held = ledger_file(path).stat()
@@ -65,4 +86,4 @@ def _open(path: str, read_only: bool, *, _settings: Settings) -> Opened:
     notices: list[str] = []
     model = language_model(_settings)
     memory = open_memory(path, llm=model.client, read_only=read_only, settings=_settings, announce=notices.append)
-    return Opened(memory, tuple(notices), model, _file(memory.storage.path))
+    return Opened(memory, tuple(notices), model, Warming(memory), _file(memory.storage.path))

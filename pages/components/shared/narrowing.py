@@ -5,6 +5,10 @@ Any other that says something else is behind what the person has chosen since, a
 
 The boxes of the scope bar begin with what is held, and tell what was chosen since. Where the scope is set by anything
 else than the boxes, they are other boxes: a late word of those that stood there before would undo it.
+
+A page's own boxes that are bound to the address have their values there under their keys, which begin with the page's
+name. When a person follows a link, Streamlit takes those values out of the address before the browser enters the next
+page into its history, so the entry that Back leads to has lost them. The session still knows them.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from atlas.views.shared.scope import Scope, ScopeOptions
 from atlas.views.shared.scope_address import KEYS, Address, address_of, taken
 
 _HELD, _OPENED, _TURN, _PAGE = "scope", "scope_opened", "scope_turn", "scope_page"
+_LEFT = "addresses_left"
 NOTHING = Scope()
 
 
@@ -48,6 +53,22 @@ def follow_address() -> None:
         st.session_state[_OPENED] = asked
     else:
         _write(held)
+
+
+def return_to(page: str) -> None:
+    """Note what a page's address says, or say it once more where the person has gone back to the page.
+
+    Called before the page is drawn.
+
+    Args:
+        page: Its name, which its address and the keys of its boxes begin with.
+    """
+    left: dict[str, Address] = st.session_state.setdefault(_LEFT, {})
+    own = {key: st.query_params.get_all(key) for key in st.query_params if key.startswith(f"{page}_")}
+    if not own and left.get(page) and _is_back_or_on():
+        st.query_params.update(left[page])
+        st.rerun()  # the boxes take what the address says when a run begins
+    left[page] = own
 
 
 def take_address(options: ScopeOptions, memory_map: MemoryMap | None) -> Mapping[str, int]:
@@ -107,9 +128,12 @@ def _is_opened(asked: Address) -> bool:
     """Say whether the address came from outside: links give the page that they lead to a scope, all else none."""
     if _HELD not in st.session_state and _OPENED not in st.session_state:
         return True
+    return _is_back_or_on() or (bool(asked) and _page() != st.session_state.get(_PAGE))
+
+
+def _is_back_or_on() -> bool:
     run = get_script_run_ctx()
-    is_back_or_on = run is not None and run.is_history_navigation
-    return is_back_or_on or (bool(asked) and _page() != st.session_state.get(_PAGE))
+    return run is not None and run.is_history_navigation
 
 
 def _page() -> str:

@@ -77,10 +77,15 @@ def page_memory() -> MemorySystem:
     return snapshot.memory
 
 
+def opened_memory() -> Opened:
+    """Return the memory of this run with all that it was opened with. As it is now, where a part is drawn by itself."""
+    snapshot = _taken.get()
+    return snapshot.opened if snapshot is not None else opened_now()
+
+
 def opening_model() -> LanguageModel:
     """Return the language model that the memory was opened with, or that there is none."""
-    snapshot = _taken.get()
-    return (snapshot.opened if snapshot is not None else opened_now()).model
+    return opened_memory().model
 
 
 def store_state(memory: MemorySystem) -> StoreState:

@@ -85,7 +85,7 @@ def test_looking_counts_as_nothing(full):
 def test_nonsense_finds_nothing_that_is_relevant_and_an_empty_block(full):
     answer = ask(full, "zzz qqq xyzzy")
     assert set(sentences(answer).values()) == {
-        "Nothing reaches the relevance of 0.21 that an answer has here, 1 hidden"
+        "Nothing is relevant enough. The best hit would need a relevance of 0.21. 1 less relevant is hidden"
     }
     assert answer.block.text == ""
     assert "an agent is told nothing" in answer.block_sentence
@@ -123,18 +123,16 @@ def test_what_has_no_room_is_found_but_not_in_the_block(full):
 def test_two_answers_say_how_they_differ(full):
     full.experience.store(attempt(f"{REFUND} by phone", True))
     left, right = compared(ask(full), ask(full, off=("journal",), k=1))
-    assert difference_sentence(left, right).startswith("3 memories found on both sides, 2 only on the left, 0 only on")
+    assert difference_sentence(left, right).startswith("Hits: 3 memories in both, 2 only in A, 0 only in B.")
     moves = {part.name: [hit.move for hit in part.hits] for part in left.parts}
     assert moves == {"strategies": ["="], "experience": ["=", "only here"], "concepts": ["="], "journal": ["only here"]}
 
 
 def test_two_answers_that_agree_say_so(full):
     told = difference_sentence(ask(full), ask(full))
-    assert told == "The same 4 memories found on both sides. The same 4 memories in the blocks on both sides."
+    assert told == "Hits: the same 4 memories in A and B. Blocks: the same 4 memories in A and B."
     nothing = ask(full, "zzz qqq xyzzy")
-    assert (
-        difference_sentence(nothing, nothing) == "Nothing found on either side. Nothing in the blocks on either side."
-    )
+    assert difference_sentence(nothing, nothing) == "Hits: none in A or B. Blocks: none in A or B."
 
 
 def test_a_hit_that_only_one_block_shows_is_marked_on_both_sides(full):
@@ -144,11 +142,9 @@ def test_a_hit_that_only_one_block_shows_is_marked_on_both_sides(full):
 
 def test_configurations_say_in_what_they_differ():
     one = Configuration()
-    assert settings_differing(one, one) == "Both configurations are the same."
+    assert settings_differing(one, one) == "A and B are the same configuration."
     other = Configuration(weights=RankingWeights(words=0.1), k=3, off=("journal",))
-    assert settings_differing(one, other) == (
-        "The configurations differ in: hits of each memory, memories left out, words."
-    )
+    assert settings_differing(one, other) == ("A and B differ in: hits of each memory, memories left out, words.")
 
 
 def test_a_strategy_s_card_tells_its_rate_on_how_many_tries_and_how_sure(full):

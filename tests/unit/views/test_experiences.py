@@ -194,14 +194,6 @@ def test_there_is_no_detail_of_what_is_not_there(memory):
     assert experience_detail(memory, "nothing") is None
 
 
-def test_steps_are_numbered_through_the_pages(memory):
-    steps = tuple(atlas.Step(action=f"act {n}") for n in range(1, 46))
-    detail = experience_detail(memory, memory.experience.store(attempt(steps=steps)))
-    assert detail is not None
-    assert detail.n_step_pages == 3
-    assert [step.number for step in detail.steps_on(3)] == [41, 42, 43, 44, 45]
-
-
 def query(**narrowed) -> Query:
     """What a scope asks for."""
     scope = Scope(**narrowed)

@@ -179,11 +179,11 @@ def test_an_impossible_threshold_is_refused(threshold):
 
 def test_a_hit_is_explained_in_a_sentence():
     assert explain(only(candidate("a", 0.92, True, words=0.36, age_days=9000))) == (
-        "Its text means nearly the same (similarity 0.92), and it holds 36% of what the query's words tell: "
-        "relevance 0.68, moved up by 0.025 for success and use."
+        "Relevance 0.68: nearly the same meaning (similarity 0.92), and some of the query's words "
+        "(36%, where rare words count more). Success and use moved it up by 0.025."
     )
     far = only(candidate("a", 0.1))
-    assert explain(far).startswith("Its text means something else (similarity 0.10), and it shares none of its words")
+    assert explain(far).startswith("Relevance 0.05: another meaning (similarity 0.10), and none of the query's words.")
 
 
 def test_retention_halves_with_each_half_life():

@@ -173,7 +173,7 @@ def test_a_reranker_adds_a_signal_that_can_change_the_order(tmp_path):
             assert hit.signals["reranker"] == pytest.approx(0.2 * scores[hit.item.task.description])
             assert hit.rank_value == pytest.approx(sum(hit.signals.values()))
         assert found.hits[0].item.task.description == "cancel a flight today"
-        assert "up by 0.200 by the reranker" in explain(found.hits[0])
+        assert "The reranker moved it up by 0.200." in explain(found.hits[0])
         ((query, documents),) = memory._retriever.reranker.asked
         assert (query, sorted(documents)) == ("cancel a flight", sorted(TEXTS))
         assert memory.within("edit")._retriever is memory._retriever

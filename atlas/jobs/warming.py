@@ -1,0 +1,70 @@
+"""Making ready for the first question, beside the pages: the model is loaded, and the level of each memory is known."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from atlas.memory.system import MemorySystem
+
+_log = logging.getLogger("atlas.dashboard")
+
+
+class Warming:
+    """The work that the first question would wait for, done once in a thread of its own."""
+
+    def __init__(self, memory: MemorySystem) -> None:
+        self._memory = memory
+        self._changed = threading.Condition()
+        self._is_begun = False
+        self._is_done = False
+        self._step = ""
+
+    @property
+    def is_done(self) -> bool:
+        """True where a question is answered at once, or where its answer says what is wrong."""
+        return self._is_done
+
+    @property
+    def step(self) -> str:
+        """The present step, where the model has to be made ready first, which takes long. Else empty."""
+        return self._step
+
+    def begin(self) -> None:
+        """Begin, unless it has begun."""
+        with self._changed:
+            if self._is_begun:
+                return
+            self._is_begun = True
+        threading.Thread(target=self._work, name="atlas-warming", daemon=True).start()
+
+    def wait(self) -> bool:
+        """Wait until it is done, or until it turns out to take long. Return whether it is done."""
+        self.begin()
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_done or self._step)
+            return self._is_done
+
+    def finish(self) -> None:
+        """Wait until it is done, if it has begun."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_done or not self._is_begun)
+
+    def _work(self) -> None:
+        try:
+            held = self._memory
+            prepare = getattr(held.experience.embedder, "prepare", None)
+            if prepare is not None:
+                prepare(self._tell)
+            for memory in (held.experience, held.strategies, held.concepts, held.journal):
+                memory.level()
+        except Exception as error:  # noqa: BLE001 - a question meets it once more, and its page says what is wrong
+            _log.warning("the first question will wait for what could not be made ready: %s", error)
+        with self._changed:
+            self._is_done = True
+            self._changed.notify_all()
+
+    def _tell(self, step: str) -> None:
+        with self._changed:
+            self._step = step
+            self._changed.notify_all()

@@ -1,0 +1,83 @@
+"""One task answered by the language model twice: with what the memories say of it, and without."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from atlas.core.errors import AtlasError
+from atlas.infra.bridge import run
+from atlas.llm.budget import PRICES_AS_OF, Spent, estimated_tokens, operation
+from atlas.llm.structured_output import DATA_RULE, as_data, model_name
+from atlas.protocols.infra import LLMClient
+
+SYSTEM = "You are an agent. Answer the task as well as you can. If you need something that you do not have, say what."
+
+MOST_TOKENS = 1_500
+"""Of either answer."""
+
+BLOCK_CHARACTERS = 60_000
+"""Characters of the block. Its budget keeps it far below."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One answer of the model."""
+
+    text: str
+    """Untrusted. Empty where there is none."""
+
+    problem: str
+    """Why there is none. Empty where there is one."""
+
+    cost: str
+    """Tokens read and written, and what they cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """Both answers."""
+
+    model: str
+    without: Reply
+    with_block: Reply
+
+
+def tried(llm: LLMClient, text: str, block: str) -> Trial:
+    """Return the model's answers to a task, asked at the same time. One may fail by itself.
+
+    Args:
+        block: What the memories say, as an agent is told it.
+    """
+    return run(_tried(llm, text, block))
+
+
+async def _tried(llm: LLMClient, text: str, block: str) -> Trial:
+    memories = as_data({"memories": block}, limit=BLOCK_CHARACTERS)
+    asked = (
+        _reply(llm, SYSTEM, text),
+        _reply(llm, f"{SYSTEM}\n\n{DATA_RULE}", f"{memories}\n\nThe task:\n{text}"),
+    )
+    without, with_block = await asyncio.gather(*asked)
+    return Trial(model=model_name(llm), without=without, with_block=with_block)
+
+
+async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
+    with operation() as account:
+        try:
+            text, problem = str(await llm.complete(system, prompt, max_tokens=MOST_TOKENS)), ""
+        except AtlasError as error:
+            text, problem = "", str(error)
+    return Reply(text=text, problem=problem, cost=_cost(account.spent, system, prompt, text))
+
+
+def _cost(spent: Spent, system: str, prompt: str, text: str) -> str:
+    """Return `1,204 tokens read, 96 written · $0.0017 …`. Estimated where the model does not count its tokens."""
+    if not spent.n_calls:
+        read, written = estimated_tokens(system, prompt), estimated_tokens(text)
+        return f"about {read:,} tokens read, {written:,} written · the model does not say what it counts"
+    read = spent.input_tokens + spent.cache_read_tokens + spent.cache_written_tokens
+    tokens = f"{read:,} tokens read, {spent.output_tokens:,} written"
+    if spent.cost_usd is None:
+        return f"{tokens} · no price is known for this model"
+    return f"{tokens} · ${spent.cost_usd:.4f} at the list prices of {PRICES_AS_OF}"

@@ -1,0 +1,120 @@
+"""The records of a memory as a table, for pandas: what each says, how it has done, and where it lies on the map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import AtlasError
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+
+FIRST = ("id", "title", "outcome", "domain", "map_x", "map_y", "n_uses", "n_successes", "rate")
+"""The columns that come first, in their order. Others follow by their names."""
+
+NUMBERS = {"map_x": "float64", "map_y": "float64", "rate": "float64"}
+"""Columns that are numbers even where no record has one."""
+
+INTERNAL = ("content", "content_hash", "search_text")
+"""Metadata that no table has."""
+
+RENAMED = {"domain": "field"}
+"""Metadata whose name a column has that stands for something else: the kind of task is no domain of the map."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a record on the map."""
+
+    domain: str
+    """The name of its domain, or empty where it lies in none."""
+
+    x: float
+    y: float
+
+
+Places = Mapping[str, Place]
+"""Places by id. Records that are not on the map are left out."""
+
+NOWHERE: Places = {}
+
+
+def _nowhere(directory: Path, collection: str) -> Places:
+    return NOWHERE
+
+
+read_places: Callable[[Path, str], Places] = _nowhere
+"""Function that reads the map of a collection that is kept with the store in a directory.
+
+`atlas` sets it, as maps are made from memories and not by them.
+"""
+
+
+def columns_of(
+    rows: Sequence[Mapping[str, Any]], marks: Mapping[str, Marks], usage: Mapping[str, Usage], places: Places
+) -> dict[str, list[Any]]:
+    """Return records as columns of one length, by name. None where a record has no such value.
+
+    Args:
+        rows: As a store gives them: `id`, `document`, `metadata`.
+    """
+    lines = [
+        _line(row, marks.get(row["id"], NO_MARKS), usage.get(row["id"], NO_USAGE), places.get(row["id"]))
+        for row in rows
+    ]
+    others = sorted({name for line in lines for name in line}.difference(FIRST))
+    return {name: _of_one_kind([line.get(name) for line in lines]) for name in (*FIRST, *others)}
+
+
+def slim(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a table takes of a row."""
+    metadata = {name: value for name, value in row["metadata"].items() if name not in INTERNAL}
+    return {"id": row["id"], "document": row["document"], "metadata": metadata}
+
+
+def frame_of(columns: Mapping[str, Iterable[Any]]) -> Any:
+    """Return columns as a `pandas.DataFrame`.
+
+    Raises:
+        AtlasError: pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise AtlasError("a table needs pandas, which is not installed: pip install pandas pyarrow") from error
+    frame = pd.DataFrame(dict(columns)).astype(NUMBERS)
+    if "created_at" in frame:
+        frame["created_at"] = pd.to_datetime(frame["created_at"], format="ISO8601", utc=True, errors="coerce")
+    return frame
+
+
+def _of_one_kind(values: list[Any]) -> list[Any]:
+    """Return values as a column holds them: as texts where they are of several kinds, or are lists."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool}):
+        return values
+    return [value if value is None else _text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, place: Place | None) -> dict[str, Any]:
+    metadata = {RENAMED.get(name, name): value for name, value in row["metadata"].items() if name not in INTERNAL}
+    placed = {"domain": place.domain or None, "map_x": place.x, "map_y": place.y} if place else {}
+    return {
+        **metadata,
+        "id": row["id"],
+        "text": row["document"],
+        "n_uses": usage.n_uses,
+        "n_successes": usage.n_successes,
+        "rate": usage.n_successes / usage.n_uses if usage.n_uses else None,
+        "n_retrieved": usage.n_retrieved,
+        "pinned": marks.pinned,
+        "buried": marks.buried,
+        "tags": ", ".join(marks.tags),
+        "note": marks.note,
+        **placed,
+    }

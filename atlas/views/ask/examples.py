@@ -1,0 +1,50 @@
+"""Questions to begin with, taken from the tasks that a store holds, as unlike each other as they can be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from atlas.core.types import Vectors
+from atlas.memory.base.ranking import maximal_marginal_relevance
+from atlas.memory.system import MemorySystem
+
+LEAST_CUT = 40
+"""Characters that the sentences have at least after which a task is cut: the first may say only who is speaking."""
+
+EXAMPLES = 6
+SAMPLED = 240
+"""Experiences among which they are chosen, spread evenly over the store."""
+
+SHORTEST, LONGEST = 20, 120
+"""Characters of a question that is read at a glance. A longer task is cut after a sentence, else at a word."""
+
+
+def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...]:
+    """Return questions like those that the store's tasks ask, each about something else. All are untrusted texts."""
+    rows = memory.experience.collection.get(_spread(memory.experience.ids(), SAMPLED))
+    asked: dict[str, Vectors] = {}
+    for row in rows:
+        question = _question(row["document"])
+        if len(question) >= SHORTEST:
+            asked.setdefault(question, np.atleast_2d(row["embedding"])[0])
+    if not asked:
+        return ()
+    order = maximal_marginal_relevance(np.stack([*asked.values()]), [0.0] * len(asked), diversity=1.0)
+    questions = [*asked]
+    return tuple(questions[place] for place in order[:n])
+
+
+def _spread(ids: Sequence[str], n: int) -> list[str]:
+    return [ids[place * len(ids) // n] for place in range(n)] if len(ids) > n else [*ids]
+
+
+def _question(document: str) -> str:
+    """Return the beginning of a task, on one line."""
+    line = " ".join(document[: 4 * LONGEST].split())
+    if len(line) <= LONGEST:
+        return line
+    whole = [end.end() for end in re.finditer(r"[.!?](?=\s)", line[:LONGEST]) if end.end() >= LEAST_CUT]
+    return line[: whole[-1]] if whole else line[:LONGEST].rsplit(" ", 1)[0]

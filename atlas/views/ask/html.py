@@ -1,0 +1,122 @@
+"""An answer, or two of them compared, as one file that needs no network: for a talk, a paper, or somebody else."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from atlas.llm.trial import Reply, Trial
+from atlas.views.ask.answer import IN_BLOCK, LEFT_OUT, Answer, Part
+from atlas.views.lists.hits import HitCard
+from atlas.views.shared.browser import asset
+
+Cards = Mapping[tuple[str, str], HitCard]
+"""Cards of hits, by the name of the memory and the id of the record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedSide:
+    """One configuration with its answer."""
+
+    title: str
+    """`A` or `B`, or empty where there is one alone."""
+
+    asked: str
+    """How it was asked, in a sentence."""
+
+    answer: Answer
+    cards: Cards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything that a page on one task shows. Task, cards, blocks and replies are untrusted."""
+
+    task: str
+    about: str
+    """The store in a line: how much it holds, and when it was asked."""
+
+    sides: tuple[ReportedSide, ...]
+    difference: str = ""
+    """How the sides differ, in a sentence. Empty where there is one alone."""
+
+    block_difference: str = ""
+    """The lines in which their blocks differ."""
+
+    trial: Trial | None = None
+    """The task answered with and without the block, where a language model was asked."""
+
+
+def report_page(report: Report) -> str:
+    """Return the text of an HTML file. All that others wrote is escaped, and nothing in it runs."""
+    parts = [
+        "<h1>What the memory says of a task</h1>",
+        _p(report.about, "grey"),
+        f'<div class="task">{html.escape(report.task)}</div>',
+        _p(report.difference) if report.difference else "",
+        f'<div class="sides">{"".join(map(_side, report.sides))}</div>',
+        _difference(report.block_difference),
+        _trial(report.trial) if report.trial else "",
+    ]
+    return asset("ask_page.html").replace("%BODY%", "\n".join(filter(None, parts)))
+
+
+def _side(side: ReportedSide) -> str:
+    heading = f"Configuration {side.title}" if side.title else "What an agent is told"
+    block = side.answer.block.text
+    told = f"<pre>{html.escape(block)}</pre>" if block else ""
+    hits = "".join(_part(part, side.cards) for part in side.answer.parts)
+    return (
+        f"<section><h2>{html.escape(heading)}</h2>{_p(side.asked, 'grey')}{_p(side.answer.block_sentence)}{told}"
+        f"<h2>Hits</h2>{hits}</section>"
+    )
+
+
+def _part(part: Part, cards: Cards) -> str:
+    shown = [
+        _hit(cards[part.name, hit.id], hit.rank, is_in_block=hit.is_shown)
+        for hit in part.hits
+        if (part.name, hit.id) in cards
+    ]
+    return f"<h3>{html.escape(part.title)}</h3>{_p(part.sentence, 'grey')}{''.join(shown)}"
+
+
+def _hit(card: HitCard, rank: int, *, is_in_block: bool) -> str:
+    relevance = "" if card.relevance is None else f"relevance {card.relevance:.2f}"
+    badges = [f"{rank}", card.outcome, card.attempts, relevance, IN_BLOCK if is_in_block else LEFT_OUT]
+    passage = "".join(
+        f"<mark>{html.escape(text)}</mark>" if is_match else html.escape(text) for text, is_match in card.passage.pieces
+    )
+    before, after = ("… " if card.passage.is_cut_before else ""), (" …" if card.passage.is_cut_after else "")
+    title = f"<b>{html.escape(card.title)}</b><br>" if card.title else ""
+    named = "".join(f'<span class="badge">{html.escape(badge)}</span>' for badge in badges if badge)
+    return f'<div class="hit">{title}{before}{passage}{after}<p>{named}</p>{_p(card.sentence, "grey")}</div>'
+
+
+def _difference(lines: str) -> str:
+    if not lines:
+        return ""
+    return f"<h2>Where the blocks differ</h2><pre>{''.join(map(_line, lines.splitlines()))}</pre>"
+
+
+def _line(line: str) -> str:
+    kind = {"+": "add", "-": "cut"}.get(line[:1], "same")
+    return f'<span class="{kind}">{html.escape(line) or " "}</span>'
+
+
+def _trial(trial: Trial) -> str:
+    heading = f"Answered by {trial.model}"
+    sides = _reply("Without the memories", trial.without) + _reply("With the block", trial.with_block)
+    return f'<h2>{html.escape(heading)}</h2><div class="sides">{sides}</div>'
+
+
+def _reply(title: str, reply: Reply) -> str:
+    told = f"<pre>{html.escape(reply.text or reply.problem)}</pre>"
+    return f"<section><h3>{html.escape(title)}</h3>{_p(reply.cost, 'grey')}{told}</section>"
+
+
+def _p(text: str, kind: str = "") -> str:
+    told = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+    return f'<p class="{kind}">{told}</p>' if kind else f"<p>{told}</p>"

@@ -1,0 +1,19 @@
+"""The line of a report on the store that it was made from."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from atlas.memory.system import MemorySystem
+from atlas.views.ask.answer import counts
+from atlas.views.shared.wording import counted, in_words, moment
+
+NOUNS = {"strategies": "strategy", "experience": "experience", "concepts": "concept", "journal": "journal entry"}
+"""The word for a record of each memory."""
+
+
+def about_store(memory: MemorySystem) -> str:
+    """Return how much a store holds, which model embeds it, and when it was asked, in one line."""
+    held = in_words([counted(n, NOUNS[name]) for name, n in counts(memory).items()])
+    model = memory.storage.model.name if memory.storage.model else "no embedding model"
+    return f"A store of {held}. Embedding model {model}. Asked {moment(datetime.now(UTC))}."

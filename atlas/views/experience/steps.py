@@ -1,0 +1,123 @@
+"""The steps of an attempt as a person reads them: a line each, those with an error told apart, and one in full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.types import Step
+from atlas.views.lists.facts import Part, parts_of
+from atlas.views.shared.texts import as_json, text_of
+
+STEPS_SHOWN = 20
+"""Steps on one page."""
+
+OPEN_UP_TO = 5
+"""Steps up to which all are open at first."""
+
+SUMMARY_CHARACTERS = 150
+LEAD_CHARACTERS = 50
+"""Of a text that stand before the words that were looked for."""
+
+LOOKED_AT = 20_000
+"""Characters at either end of a text in which an error is looked for."""
+
+_ERROR = re.compile(
+    r"^Traceback \(most recent call last\)|^(?:\w+\.)*\w*(?:Error|Exception)\b\s*(?::|$)|^\s*(?:error|fatal|panic)\s*:"
+    r"|\bexit (?:code|status):? *[1-9]|\bcommand not found\b|\bNo such file or directory\b|\bpermission denied\b"
+    r"|(?-i:^(?:FAILED|FAIL)\b)|\bsegmentation fault\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ERROR_KEYS = ("error", "is_error", "exception", "failed")
+_STATUS_KEYS = ("exit_code", "returncode", "exit_status")
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One turn of an attempt."""
+
+    number: int
+    """From 1."""
+
+    parts: tuple[Part, ...]
+    """Thought, action, observation and metadata, those that there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLine:
+    """One turn of an attempt on one line."""
+
+    number: int
+    """From 1."""
+
+    summary: str
+    """The beginning of what was done, or the place of the words that were looked for: untrusted text."""
+
+    is_error: bool
+    """True where what the agent saw says that something failed."""
+
+
+def step_lines(steps: Sequence[Step], *, words: str = "", only_errors: bool = False) -> tuple[StepLine, ...]:
+    """Return the steps that hold a text, in their order.
+
+    Args:
+        words: Text that any part of a step holds, in capitals or not. Empty for every step.
+        only_errors: Whether only those with an error are wanted.
+    """
+    lines = (_line(number, step, words.strip()) for number, step in enumerate(steps, start=1))
+    return tuple(line for line in lines if line is not None and (line.is_error or not only_errors))
+
+
+def step_view(steps: Sequence[Step], number: int) -> StepView:
+    """Return one step in full, counted from 1."""
+    step = steps[number - 1]
+    return StepView(
+        number,
+        parts_of(
+            ("Thought", text_of(step.thought)),
+            ("Action", text_of(step.action)),
+            ("Observation", text_of(step.observation)),
+            ("Metadata", as_json(step.metadata)),
+        ),
+    )
+
+
+def has_error(step: Step) -> bool:
+    """Return whether a step went wrong, as its metadata or what the agent saw says."""
+    return _is_marked(step.metadata) or bool(
+        _ERROR.search(step.observation[:LOOKED_AT]) or _ERROR.search(step.observation[LOOKED_AT:][-LOOKED_AT:])
+    )
+
+
+def neighbouring_error(errors: Sequence[int], number: int, *, is_next: bool) -> int | None:
+    """Return the number of the error after a step, or before it. Behind the last one comes the first."""
+    if not errors:
+        return None
+    if is_next:
+        return next((one for one in errors if one > number), errors[0])
+    return next((one for one in reversed(errors) if one < number), errors[-1])
+
+
+def _is_marked(metadata: Mapping[str, Any]) -> bool:
+    statuses = (metadata.get(key) for key in _STATUS_KEYS)
+    return any(bool(metadata.get(key)) for key in _ERROR_KEYS) or any(
+        isinstance(status, int) and not isinstance(status, bool) and status != 0 for status in statuses
+    )
+
+
+def _line(number: int, step: Step, words: str) -> StepLine | None:
+    texts = [step.action, step.thought, step.observation]
+    told = next((text for text in texts if text.strip()), "")
+    if words:
+        held = next((text for text in [*texts, str(step.metadata or "")] if words.lower() in text.lower()), None)
+        if held is None:
+            return None
+        told = held[max(0, held.lower().index(words.lower()) - LEAD_CHARACTERS) :]
+    return StepLine(number=number, summary=_short(told), is_error=has_error(step))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text[: 4 * SUMMARY_CHARACTERS].split())
+    return line if len(line) <= SUMMARY_CHARACTERS else f"{line[: SUMMARY_CHARACTERS - 1].rstrip()}…"

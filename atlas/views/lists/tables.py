@@ -1,0 +1,47 @@
+"""The records of a list as a file for other programs: those of all its pages, a row each."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from atlas.jobs.map import places_on
+from atlas.maps.map import MemoryMap
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.kinds import Kind
+
+
+def table_of(
+    memory: MemorySystem, kind: Kind, ids: Sequence[str], form: str, memory_map: MemoryMap | None = None
+) -> bytes:
+    """Return records as the content of a file.
+
+    Args:
+        kind: What they are.
+        ids: The records, in the order of the rows.
+        form: One of `FORMS`.
+        memory_map: The map that the page shows, which tells their domain and place. None for the one that is kept.
+
+    Raises:
+        AtlasError: pandas is not installed.
+    """
+    places = places_on(memory_map) if memory_map is not None else None
+    return FORMS[form](kind.records(memory).to_pandas(ids=ids, places=places))
+
+
+def _csv(frame: Any) -> bytes:
+    return bytes(frame.to_csv(index=False).encode("utf-8", "replace"))
+
+
+def _parquet(frame: Any) -> bytes:
+    held = io.BytesIO()
+    frame.to_parquet(held, index=False)
+    return held.getvalue()
+
+
+FORMS: Mapping[str, Callable[[Any], bytes]] = {"CSV": _csv, "Parquet": _parquet}
+"""Forms of a file, by their names."""
+
+TYPES = {"CSV": "text/csv", "Parquet": "application/vnd.apache.parquet"}
+"""Media types of the forms."""

@@ -1,0 +1,66 @@
+"""Two ways to show the page to somebody else: a link to it as it is, and a report that needs no store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.llm.trial import Trial
+from atlas.views.ask.answer import (
+    Answer,
+    agents_call,
+    block_difference,
+    difference_sentence,
+    settings_differing,
+)
+from atlas.views.ask.html import Report, ReportedSide, report_page
+from atlas.views.ask.report import about_store
+from pages.components.ask.answer import card_of
+from pages.components.ask.profiles import Side
+from pages.components.ask.trial import trial_of
+
+
+def draw_link() -> None:
+    """Draw the address of the page as it is, to be copied."""
+    with st.popover("Copy link", icon=":material/link:", key="ask_link"):
+        said = urlencode({key: st.query_params.get_all(key) for key in st.query_params}, doseq=True)
+        st.caption("It opens this page with the same task and settings, for whoever can open this dashboard.")
+        st.code(f"{(st.context.url or '').split('?')[0]}?{said}", language=None, wrap_lines=True)
+
+
+def draw_report(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
+    """Draw the button that saves what the page shows as one file."""
+    trial = trial_of(text, answers[0].block.text) if len(answers) == 1 else None
+    st.download_button(
+        "Save report", partial(_report, memory, text, sides, answers, budget, trial), "atlas-ask.html", "text/html",
+        key="ask_report", icon=":material/description:", on_click="ignore",
+        help="One HTML file with the hits, the block and every setting. It needs neither the store nor a network.",
+    )  # fmt: skip
+
+
+def _report(
+    memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int, trial: Trial | None
+) -> str:
+    reported = [_side(memory, text, side, answer, budget) for side, answer in zip(sides, answers, strict=True)]
+    report = Report(task=text, about=about_store(memory), sides=tuple(reported), trial=trial)
+    if len(answers) == 1:
+        return report_page(report)
+    one, other = answers
+    said = f"{settings_differing(*(side.configuration for side in sides))} {difference_sentence(one, other)}"
+    return report_page(replace(report, difference=said, block_difference=block_difference(one, other)))
+
+
+def _side(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> ReportedSide:
+    weights = side.configuration.weights
+    return ReportedSide(
+        title=side.title,
+        asked=agents_call(side.configuration, budget, memory.experience.weights),
+        answer=answer,
+        cards={
+            (part.name, hit.id): card_of(memory, text, weights, part, hit) for part in answer.parts for hit in part.hits
+        },
+    )

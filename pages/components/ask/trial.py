@@ -1,0 +1,50 @@
+"""The task answered by the language model with the block and without, side by side."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas.llm.trial import Reply, Trial, tried
+from atlas.views.shared.texts import Text
+from pages.components.shared.scope import digest
+from pages.components.shared.snapshot import opening_model
+from pages.components.shared.texts import draw_prose
+
+_TRIED = "ask_tried"
+
+
+def draw_trial(text: str, block: str) -> None:
+    """Draw the offer to have the task answered twice, and both answers once they are there."""
+    if not block:
+        return
+    st.markdown("##### Does it help here?")
+    model = opening_model()
+    if model.client is None:
+        st.caption(
+            f"With a language model, this page answers the task with and without the block. {model.sentences[-1]}"
+        )
+        return
+    st.caption(f"{model.badge} answers the task twice: once with the block above, and once without it.")
+    if st.button("Answer with and without", key="ask_try", icon=":material/play_arrow:"):
+        with st.spinner(f"Asking {model.badge} twice …"):
+            st.session_state[_TRIED] = (digest(text, block), tried(model.client, text, block))
+    trial = trial_of(text, block)
+    if trial is not None:
+        sides = (("Without the memories", trial.without), ("With the block", trial.with_block))
+        for column, (title, reply) in zip(st.columns(2, gap="small"), sides, strict=True):
+            with column, st.container(border=True):
+                _draw_reply(title, reply)
+
+
+def trial_of(text: str, block: str) -> Trial | None:
+    """Return both answers to this task with this block, where they were asked for."""
+    held: tuple[str, Trial] | None = st.session_state.get(_TRIED)
+    return held[1] if held is not None and held[0] == digest(text, block) else None
+
+
+def _draw_reply(title: str, reply: Reply) -> None:
+    st.markdown(f"**{title}**")
+    st.caption(reply.cost)
+    if reply.problem:
+        st.warning("The model gave no answer.", icon=":material/error:")
+    draw_prose(Text(reply.text or reply.problem), key=f"ask_reply_{title}")

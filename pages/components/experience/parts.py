@@ -1,0 +1,18 @@
+"""Texts of an experience, each under its name: running text, or what a program wrote."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas.views.lists.facts import Part
+from pages.components.shared.texts import draw_code, draw_prose
+
+PROSE = ("Thought", "Feedback")
+
+
+def draw_part(part: Part, *, key: str) -> None:
+    """Draw one text under its name."""
+    draw = draw_prose if part.name in PROSE else draw_code
+    with st.container(gap="xsmall"):
+        st.caption(part.name)
+        draw(part.text, key=key)

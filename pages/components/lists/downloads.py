@@ -1,0 +1,36 @@
+"""Buttons that save what a list shows, on all of its pages, for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.lists.tables import FORMS, TYPES, table_of
+from atlas.views.shared.kinds import EXPERIENCE, Kind
+from atlas.views.shared.results import MemoryMap
+from pages.components.shared.snapshot import page_map
+
+
+def draw_downloads(memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[str]]) -> None:
+    """Draw a button for each form of a table.
+
+    Args:
+        ids: Gives the records on all pages of the list.
+    """
+    with st.popover("Download", icon=":material/download:", key=f"{kind.page}_download"):
+        st.caption("The rows on all pages, with domain, place on the map, uses and rate where there are any.")
+        shown = page_map(memory) if kind is EXPERIENCE else None
+        for form in FORMS:
+            st.download_button(
+                form, partial(_content, memory, kind, ids, form, shown), f"{kind.page}.{form.lower()}", TYPES[form],
+                key=f"{kind.page}_download_{form.lower()}", icon=":material/table:", on_click="ignore",
+            )  # fmt: skip
+
+
+def _content(
+    memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[str]], form: str, shown: MemoryMap | None
+) -> bytes:
+    return table_of(memory, kind, ids(), form, shown)

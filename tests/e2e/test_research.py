@@ -1,0 +1,62 @@
+"""A researcher takes the failures home as a table, and reads a long attempt where it went wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from playwright.sync_api import Page, expect
+
+import atlas
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.records import attempt, attempts
+from tests.support.stores import make_store
+
+N = 140
+WRONG = 87
+
+
+def test_the_filtered_rows_are_saved_as_a_table(page: Page, serve: Serve, tmp_path: Path):
+    make_store(tmp_path / "store", attempts(60))
+    page.goto(f"{serve(tmp_path / 'store')}/experiences?scope_outcomes=failed")
+    expect(page.get_by_text("20 of 60 experiences · 0 %")).to_be_visible()
+    settle(page)
+    frames = {}
+    for form, read in (("CSV", pd.read_csv), ("Parquet", pd.read_parquet)):
+        page.get_by_test_id("stPopoverButton").filter(has_text="Download").click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name=form, exact=True).click()
+        saved = tmp_path / download.value.suggested_filename
+        download.value.save_as(saved)
+        frames[form] = read(saved)
+        page.keyboard.press("Escape")
+        settle(page)
+    for frame in frames.values():
+        assert {*frame["outcome"]} == {"failed"}
+        assert len(frame) == 20
+        assert [*frame][:9] == ["id", "title", "outcome", "domain", "map_x", "map_y", "n_uses", "n_successes", "rate"]
+        assert frame["map_x"].notna().all()
+    expect(page.get_by_text("20 of 60 experiences · 0 %")).to_be_visible()
+
+
+def test_a_long_attempt_leads_to_the_step_that_went_wrong(page: Page, serve: Serve, tmp_path: Path):
+    steps = [atlas.Step(thought=f"plan {n}", action=f"act {n}", observation="all well") for n in range(1, N + 1)]
+    steps[WRONG - 1] = atlas.Step(action=f"act {WRONG}", observation="ValueError: no rows <b>here</b>")
+    (opened,) = make_store(tmp_path, [attempt(success=False, steps=tuple(steps))])
+    page.goto(f"{serve(tmp_path)}/experiences?id={opened}")
+    expect(page.get_by_text(f"{N} steps, 1 with an error")).to_be_visible()
+    expect(page.get_by_text("act 20", exact=True)).to_be_visible()
+    settle(page)
+    page.get_by_role("button", name="Next error").click()
+    expect(page.get_by_text("ValueError: no rows <b>here</b>")).to_be_visible()
+    expect(page.get_by_text("act 86", exact=True)).to_be_visible()
+    settle(page)
+    shoot(page, "experience-steps", themes=True)
+    box = page.get_by_label("Find in steps")
+    box.fill("plan 139")
+    box.press("Enter")
+    expect(page.get_by_role("button", name="Step 139")).to_be_visible()
+    expect(page.get_by_role("button", name="Step 87")).to_have_count(0)
+    page.get_by_role("button", name="Step 139").click()
+    expect(page.get_by_text("act 139", exact=True)).to_be_visible()

@@ -1,0 +1,90 @@
+"""Records as a table: what each says, how it has done, and where it lies on the map."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pandas as pd
+import pytest
+
+from atlas.core.errors import AtlasError
+from atlas.core.operations import Marks
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.map import MapFile, kept_places, places_on
+from atlas.maps.map import make_map
+from atlas.maps.snapshot import read_embedded
+from atlas.memory.base.tables import FIRST, Place, columns_of
+from atlas.memory.open import open_memory
+from atlas.testing import HashEmbedder
+from tests.support.memories import attempt
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with open_memory(tmp_path, embedder=HashEmbedder()) as made:
+        yield made
+
+
+def test_a_row_holds_what_is_known_of_a_record(memory):
+    first, second = memory.experience.store_many([attempt("mend a tent", False), attempt("boil an egg")])
+    memory.experience.record_use(first, True, task_id="t")
+    memory.experience.record_use(first, False, task_id="u")
+    memory.experience.mark({second: Marks(pinned=True, tags=("food", "quick"))})
+    frame = memory.experience.to_pandas().set_index("id")
+    assert frame.loc[first, ["n_uses", "n_successes", "rate"]].tolist() == [2, 1, 0.5]
+    assert frame.loc[first, ["outcome", "text"]].tolist() == ["failed", "mend a tent"]
+    assert pd.isna(frame.loc[second, "rate"])
+    assert frame.loc[second, ["pinned", "tags"]].tolist() == [True, "food, quick"]
+    assert frame["domain"].isna().all()
+    assert str(frame["created_at"].dtype).endswith("UTC]")
+
+
+def test_rows_are_those_of_a_filter_or_of_some_ids_in_their_order(memory):
+    ids = memory.experience.store_many([attempt(f"task {n}", n % 2 == 0) for n in range(6)])
+    assert memory.experience.to_pandas({"outcome": "failed"})["text"].tolist() == ["task 1", "task 3", "task 5"]
+    assert memory.experience.to_pandas(ids=[ids[4], ids[1]])["id"].tolist() == [ids[4], ids[1]]
+    assert [*memory.experience.to_pandas(ids=ids)] == [*memory.experience.to_pandas()]
+    assert asyncio.run(memory.experience.ato_pandas())["id"].tolist() == ids
+
+
+def test_every_memory_is_a_table_an_empty_one_too(memory):
+    memory.journal.add("reflection", "the index was stale", generation=3)
+    assert memory.journal.to_pandas()["generation"].tolist() == [3]
+    assert [*memory.strategies.to_pandas()] == [*FIRST]
+
+
+def test_the_map_that_is_kept_with_the_store_tells_domain_and_place(memory, tmp_path):
+    ids = memory.experience.store_many(
+        [attempt(f"{'mend a tent' if n < 20 else 'boil an egg'} {n}") for n in range(40)]
+    )
+    collection = memory.experience.collection_name
+    made = make_map(read_embedded(memory.storage, collection), engine="pca", min_domain_size=5)
+    MapFile(tmp_path / CACHE, collection).save(made)
+    frame = memory.experience.to_pandas()
+    places = kept_places(tmp_path, collection)
+    assert places == places_on(made)
+    assert frame["map_x"].tolist() == [places[one].x for one in ids]
+    assert [one or "" for one in frame["domain"].where(frame["domain"].notna(), None)] == [
+        places[one].domain for one in ids
+    ]
+    given = memory.experience.to_pandas(places={ids[0]: Place("Tents", 1.0, 2.0)})
+    assert given.loc[0, ["domain", "map_x", "map_y"]].tolist() == ["Tents", 1.0, 2.0]
+
+
+def test_a_column_has_values_of_one_kind():
+    rows = [
+        {"id": "a", "document": "", "metadata": {"reward": 1, "tool": ["x", "y"], "content_hash": "h"}},
+        {"id": "b", "document": "", "metadata": {"reward": "high", "score": 1}},
+    ]
+    columns = columns_of(rows, {}, {}, {})
+    assert columns["reward"] == ["1", "high"]
+    assert columns["tool"] == ["x, y", None]
+    assert columns["score"] == [None, 1]
+    assert "content_hash" not in columns
+
+
+def test_without_pandas_it_says_what_to_install(memory, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(AtlasError, match="a table needs pandas, which is not installed: pip install pandas pyarrow"):
+        memory.experience.to_pandas()
