@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,9 +101,30 @@ def domain_sentence(row: DomainRow) -> str:
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
     """Return what is typical of a domain, as far as it is still there."""
     held = [one for one in row.typical if one in titles and one in points.places]
+    return tuple(TypicalLine(id=one, outcome=_sign(one, points), task=titles[one]) for one in held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankLine:
+    """One experience that a question found."""
+
+    id: str
+    rank: int
+    """From 1, which is best."""
+
+    outcome: str
+    """`✓`, `✗` or `?`."""
+
+    task: str
+    """Untrusted text."""
+
+
+def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> tuple[RankLine, ...]:
+    """Return what a question found, as far as it is still there and on the map."""
     return tuple(
-        TypicalLine(id=one, outcome=SIGNS[OUTCOMES[points.outcomes[points.places[one]]]], task=titles[one])
-        for one in held
+        RankLine(id=one, rank=rank, outcome=_sign(one, points), task=titles[one])
+        for rank, one in enumerate(ids, 1)
+        if one in titles and one in points.places
     )
 
 
@@ -128,6 +149,10 @@ def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain) -> DomainR
         radius=float(np.median(apart)) if len(apart) else 0.0,
         typical=domain.typical,
     )
+
+
+def _sign(record_id: str, points: Points) -> str:
+    return SIGNS[OUTCOMES[points.outcomes[points.places[record_id]]]]
 
 
 def _most_hopeful(rate: SuccessRate) -> float:

@@ -29,8 +29,8 @@ OPEN_DOMAIN = "map_domain"
 
 TABLE_PIXELS = 320
 COLUMNS = {
-    "name": st.column_config.TextColumn("Domain", width=150),
-    "n": st.column_config.NumberColumn("n", format="localized", width=45),
+    "name": st.column_config.TextColumn("Domain", width=140),
+    "n": st.column_config.NumberColumn("n", format="localized", width=40),
     "succeeded": st.column_config.TextColumn("Succeeded", width=115, help="With the 95 % interval (Wilson)"),
 }
 TYPICAL = {"outcome": st.column_config.TextColumn("", width=30), "task": st.column_config.TextColumn("Typical of it")}
