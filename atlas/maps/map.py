@@ -68,7 +68,7 @@ class Domain:
     """Its label. The same from map to map as long as its members are mostly the same."""
 
     name: str
-    """Its most telling words, or what a person has named it."""
+    """Its most telling words, or what a person or a language model has named it."""
 
     is_named_by_person: bool
     terms: tuple[str, ...]
@@ -78,6 +78,9 @@ class Domain:
 
     typical: tuple[str, ...]
     """Ids of the records nearest to its middle, at most five."""
+
+    suggested_by: str = ""
+    """The language model that suggested its name. Empty where none did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

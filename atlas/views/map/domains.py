@@ -34,6 +34,9 @@ class DomainRow:
     typical: tuple[str, ...]
     """Ids."""
 
+    suggested_by: str = ""
+    """The language model that suggested the name. Empty where none did."""
+
     @property
     def note(self) -> str:
         """`23 % of 48 succeeded`. Nothing where no outcome is known."""
@@ -93,9 +96,10 @@ def no_domains_sentence(memory_map: MemoryMap) -> str:
 
 
 def domain_sentence(row: DomainRow) -> str:
-    """Return `48 experiences · 23 % succeeded (13–37 %)`."""
+    """Return `48 experiences · 23 % succeeded (13–37 %)`, and which language model suggested the name, if one did."""
     known = f"{rate_text(row.rate)} succeeded ({interval_text(row.rate)})" if row.rate.n_known else "outcomes unknown"
-    return f"{counted(row.n, 'experience')} · {known}"
+    suggested = f" · name suggested by {row.suggested_by}" if row.suggested_by else ""
+    return f"{counted(row.n, 'experience')} · {known}{suggested}"
 
 
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
@@ -148,6 +152,7 @@ def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain) -> DomainR
         centre=domain.centre,
         radius=float(np.median(apart)) if len(apart) else 0.0,
         typical=domain.typical,
+        suggested_by=domain.suggested_by,
     )
 
 
