@@ -659,7 +659,7 @@ function mountMap(element, payload, callbacks = {}) {
       words.textContent = `${dayText(ends[0].value)} – ${dayText(ends[1].value)}`
       ends.forEach((slider) => slider.setAttribute('aria-valuetext', dayText(slider.value)))
       drawBars(bars, last)
-      rate.textContent = rateText(Math.min(days[1], last))
+      rate.textContent = rateText(days[0], Math.min(days[1], last))
     }
     tellTime = (day) => ((ends[0].value = 0), (ends[1].value = day), tellDays())
     const track = make('div', 'track', null)
@@ -721,9 +721,10 @@ function mountMap(element, payload, callbacks = {}) {
     return { known, succeeded }
   }
 
-  function rateText(day) {
-    const n = rates.known[day]
-    return n ? `${Math.round((100 * rates.succeeded[day]) / n)} % of ${n.toLocaleString('en')} succeeded` : 'no outcome known'
+  function rateText(from, until) {
+    const between = (sums) => sums[until] - (from ? sums[from - 1] : 0)
+    const n = between(rates.known)
+    return n ? `${Math.round((100 * between(rates.succeeded)) / n)} % of ${n.toLocaleString('en')} succeeded` : 'no outcome known'
   }
 
   // While the memory grows, a domain's label stands there once enough of it does, with its rate by then.
@@ -746,7 +747,7 @@ function mountMap(element, payload, callbacks = {}) {
 
   function drawBars(bars, last) {
     const n = Math.min(last + 1, 120), counts = new Float64Array(n)
-    for (let i = 0; i < points.n; i++) counts[Math.floor((points.day[i] / (last + 1)) * n)]++
+    for (let i = 0; i < points.n; i++) counts[Math.floor((points.day[i] * n) / (last + 1))]++
     const most = Math.max(...counts), pencil = bars.getContext('2d')
     bars.width = n * 4
     bars.height = TALL
