@@ -20,6 +20,7 @@
 //              opened: point or null, neighbours: [point …], start: what `onView` gave when the person was here last,
 //              focus: { x, y, radius, turn } to be shown large, as soon as `turn` is another one }
 //   talk     { points, point, lines: [text …] }
+//   pulse    what agents do just now: see map_pulse.js
 //
 // Callbacks, each optional:
 //   onSelect({ points, mask, mode: 'replace' | 'add' | 'remove', how: 'lasso' | 'box' | 'keys' | 'clear' })   mask in base64
@@ -83,6 +84,9 @@ function mountMap(element, payload, callbacks = {}) {
   const bar = make('div', 'tools', stage)
   const said = make('div', 'said', stage)
   said.setAttribute('role', 'status')
+  const ticker = make('div', 'ticker', stage)
+  ticker.setAttribute('role', 'log')
+  const pulse = livePulse(ticker, () => dirty())
   tooltip.setAttribute('aria-live', 'polite')
   const ask = make('form', 'ask', stage), question = make('input', '', ask)
   Object.assign(question, { type: 'search', placeholder: 'Ask the map', ariaLabel: 'Ask the map', title: 'Ask the map (/)', maxLength: 2000 })
@@ -195,10 +199,14 @@ function mountMap(element, payload, callbacks = {}) {
     drawNeighbours()
     drawHits()
     drawFlight()
+    pulse.draw(drawBeat)
     drawLabels()
     for (const i of [hovered, marks.opened]) if (i != null && i < points.n) drawRing(i, pointSize() / 2 + 4, theme.text, 2)
     drawOutline()
   }
+
+  const drawBeat = (i, share, isStored) =>
+    i < points.n && drawRing(i, pointSize() / 2 + 4 + 22 * share, isStored ? theme.text : theme.accent, 3.2 - 2.4 * share)
 
   // ---- density ---------------------------------------------------------------------------------------------------
 
@@ -841,7 +849,7 @@ function mountMap(element, payload, callbacks = {}) {
     drawBrush()
   }
 
-  function update({ points: p, colours: c, marks: m, talk: t }) {
+  function update({ points: p, colours: c, marks: m, talk: t, pulse: beat }) {
     if (p) takePoints(p)
     if (c) takeColours(c)
     if (m && points && colours) takeMarks(m)
@@ -849,6 +857,7 @@ function mountMap(element, payload, callbacks = {}) {
       texts.set(t.point, t.lines)
       if (t.point === hovered) tell(t.point)
     }
+    if (beat && beat.points === points?.key) pulse.take(beat)
     dirty()
   }
 
@@ -890,11 +899,12 @@ function mountMap(element, payload, callbacks = {}) {
   const destroy = () => {
     clearTimeout(telling)
     clearTimeout(asking)
+    pulse.stop()
     watcher.disconnect()
     listeners.abort()
     renderer.free()
     root.remove()
   }
-  const look = () => ({ lit, isFlying: Boolean(flight), isPlaying: Boolean(replay), isWalking, isContoured, key: points?.key, n: points?.n, nChosen, view, tool, days, hidden: [...hidden], hovered, width, height })
+  const look = () => ({ lit, isFlying: Boolean(flight), isPlaying: Boolean(replay), isWalking, isContoured, key: points?.key, n: points?.n, nChosen, view, tool, days, hidden: [...hidden], hovered, width, height, nPulsing: pulse.n() })
   return { update, retheme, destroy, look, where: (point) => toScreen(...xyOf(point)) }
 }

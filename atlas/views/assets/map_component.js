@@ -65,7 +65,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   // What is drawn over the points can only be placed once they are there.
   desk.take = (name) => desk.layers[name]?.bytes && map.update({ [name]: unpack(desk.layers[name].bytes) })
-  for (const name of ['colours', 'marks', 'talk']) desk.take(name)
+  for (const name of ['colours', 'marks', 'talk', 'pulse']) desk.take(name)
   return () => {
     desk.take = undefined
     mounted.delete(parentElement)

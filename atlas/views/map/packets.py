@@ -67,7 +67,7 @@ def mask_bits(text: str, n: int) -> Bits:
 
 def renderer_script() -> str:
     """Return the renderer, which defines `mountMap` and `unpack`."""
-    return asset("map_points.js") + asset("map_density.js") + asset("map.js")
+    return asset("map_points.js") + asset("map_density.js") + asset("map_pulse.js") + asset("map.js")
 
 
 def component_script() -> str:

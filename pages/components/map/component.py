@@ -10,11 +10,11 @@ import streamlit as st
 from atlas.views.map.packets import component_script, frame_stylesheet, layer_script, stylesheet
 from atlas.views.map.points import Points
 
-POINTS, COLOURS, MARKS, TALK = "map_points", "map_colours", "map_marks", "map_talk"
-"""The four components of a map: one that draws, and three that bring it what changes. The scripts know these names."""
+POINTS, COLOURS, MARKS, TALK, PULSE = "map_points", "map_colours", "map_marks", "map_talk", "map_pulse"
+"""The five components of a map: one that draws, and four that bring it what changes. The scripts know these names."""
 
 _points = st.components.v2.component(POINTS, css=stylesheet(), js=component_script())
-_layers = {name: st.components.v2.component(name, js=layer_script()) for name in (COLOURS, TALK)}
+_layers = {name: st.components.v2.component(name, js=layer_script()) for name in (COLOURS, TALK, PULSE)}
 _layers[MARKS] = st.components.v2.component(MARKS, css=frame_stylesheet(), js=layer_script(), isolate_styles=False)
 
 Act = Callable[[dict[str, Any]], None]

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from atlas import MemorySystem
+from atlas import AtlasError, MemorySystem
 from atlas.views.map.page import Hits, Marks, hits_of, hover_packet, marks_packet, neighbours_of, selected_after
 from atlas.views.map.points import Points
+from atlas.views.map.pulse import pulse_after, pulse_packet
 from atlas.views.map.sheet import Colours, Sheet
 from atlas.views.shared.state import StoreState
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.record_table import open_experience, opened_id
 from pages.components.lists.selection import clear_selection, current_selection, select
-from pages.components.map.component import COLOURS, MARKS, draw_layer, draw_points, draw_talk
+from pages.components.map.component import COLOURS, MARKS, PULSE, draw_layer, draw_points, draw_talk
 from pages.components.map.plotly import draw_plotly
 from pages.components.shared.narrowing import current_scope, narrow_to
 from pages.components.shared.snapshot import store_state
 
 RENDERER, PLOTLY = "map_renderer", "plotly"
 _SHEET, _DRAWN, _HOVERED, _VIEW, _FOCUS = "map_sheet", "map_drawn", "map_hovered", "map_view", "map_focus"
+_PULSE = "map_pulse_state"
+
+_log = logging.getLogger("atlas.dashboard")
+
+PULSE_SECONDS = 2
+"""Time between two looks at what agents do to the memory."""
 
 LONGEST_QUESTION = 2_000
 DRAWN_KEPT = 3
@@ -51,6 +59,7 @@ def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
         draw_layer(COLOURS, colours.packet)
         draw_layer(MARKS, marks_packet(sheet.map, sheet.points, marks))
         _draw_talk(memory)
+        _draw_pulse(memory)
     return marks
 
 
@@ -69,6 +78,18 @@ def _draw_talk(memory: MemorySystem) -> None:
         on_hover=lambda told: st.session_state.update({_HOVERED: told.get("point")}),
         on_view=lambda told: st.session_state.update({_VIEW: told}),
     )
+
+
+@st.fragment(run_every=PULSE_SECONDS)
+def _draw_pulse(memory: MemorySystem) -> None:
+    sheet: Sheet = st.session_state[_SHEET]
+    try:
+        pulse = pulse_after(memory, st.session_state.get(_PULSE))
+    except AtlasError as error:  # the store was closed, moved or damaged meanwhile: the page's next run says so in full
+        _log.warning("cannot look for what agents do: %s", error)
+        return
+    st.session_state[_PULSE] = pulse
+    draw_layer(PULSE, pulse_packet(sheet.points, pulse))
 
 
 def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
