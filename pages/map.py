@@ -13,6 +13,7 @@ from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.experience.panel import experience_panel
 from pages.components.lists.record_table import opened_id
+from pages.components.map.beside import draw_difference, draw_hits
 from pages.components.map.domains import OPEN_DOMAIN, draw_domains
 from pages.components.map.interaction import draw_map
 from pages.components.map.refit import draw_refit
@@ -24,20 +25,22 @@ from pages.components.shared.snapshot import page_map, page_memory, store_state
 
 
 def draw(memory: MemorySystem, sheet: Sheet) -> None:
-    """Draw the map, and beside it the domains, or the experience that is open."""
+    """Draw the map, and beside it what was found, what is selected and the domains, or the experience that is open."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         st.title("Map", anchor=False, width="content")
         by = st.segmented_control(
             "Colour by", COLOURED_BY, default=DOMAIN, required=True, key="map_colour_by", persist_state="session"
         )
-    beside, panel = st.columns([3, 2], gap="medium")
-    with beside:
-        draw_map(memory, sheet, coloured(memory, sheet, by or DOMAIN))
+    beside, panel = st.columns([7, 3], gap="medium")
+    with beside, st.container(key="map_stage"):
+        marks = draw_map(memory, sheet, coloured(memory, sheet, by or DOMAIN))
         st.caption(quality_text(sheet.map), help=QUALITY_HELP)
         draw_refit(memory, sheet.map)
     with panel:
         opened = opened_id()
         if opened is None:
+            draw_hits(memory, sheet, marks.hits)
+            draw_difference(memory, sheet)
             draw_domains(memory, sheet)
         else:
             experience_panel(memory, opened)

@@ -1,10 +1,10 @@
-"""Names that people have given to domains. They stand beside the store's other files and are no cache."""
+"""Names that were given to domains. They stand beside the store's other files and are no cache."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -36,6 +36,9 @@ class NamedDomain:
     n: int
     """How many there were."""
 
+    by: str = ""
+    """The language model that suggested it. Empty where a person gave it."""
+
 
 class DomainNames:
     """The names of one collection's domains. Each stays with most of its records, whatever map they are on."""
@@ -53,12 +56,11 @@ class DomainNames:
             return ()
 
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
-        """Return the map with the names that people have given."""
+        """Return the map with the names that were given."""
         named = self.load()
-        given = {number: named[place].name for number, place in _matches(memory_map, named).items()}
+        given = {number: named[place] for number, place in _matches(memory_map, named).items()}
         domains = (
-            replace(domain, name=given[domain.number], is_named_by_person=True) if domain.number in given else domain
-            for domain in memory_map.domains
+            _called(domain, given[domain.number]) if domain.number in given else domain for domain in memory_map.domains
         )
         return replace(memory_map, domains=tuple(domains))
 
@@ -74,15 +76,42 @@ class DomainNames:
             raise InvalidInput(f"the map has no domain {number}; it may have changed since")
         if len(name) > LONGEST or not (name.isprintable()):
             raise InvalidInput(f"a domain's name should be one line of at most {LONGEST} characters, but is {name!r}")
-        members = memory_map.members(number)
-        step = -(-len(members) // MEMBERS_KEPT)
-        entry = NamedDomain(name=name, members=members[::step], n=len(members))
+        entry = _entry(memory_map, number, name)
 
         def renamed(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
             had = _matches(memory_map, named).get(number)
             return [one for place, one in enumerate(named) if place != had] + ([entry] if name else [])
 
         self._change(renamed)
+
+    def suggest(self, memory_map: MemoryMap, names: Mapping[int, str], by: str) -> None:
+        """Give domains the names that a language model suggested. A name that a person gave stays.
+
+        Args:
+            memory_map: Where the domains are.
+            names: A name by the domain's number.
+            by: The model.
+
+        Raises:
+            StoreUnavailable: The file cannot be written.
+        """
+
+        def suggested(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
+            had = _matches(memory_map, named)
+            asked = [number for number in names if number not in had or named[had[number]].by]
+            replaced = {had[number] for number in asked if number in had}
+            kept = [one for place, one in enumerate(named) if place not in replaced]
+            return kept + [_entry(memory_map, number, names[number], by) for number in asked]
+
+        self._change(suggested)
+
+    def put_back(self, named: Sequence[NamedDomain]) -> None:
+        """Give back the names that `load` returned earlier, in place of those that there are now.
+
+        Raises:
+            StoreUnavailable: The file cannot be written.
+        """
+        self._change(lambda _: named)
 
     def _change(self, change: Callable[[tuple[NamedDomain, ...]], Sequence[NamedDomain]]) -> None:
         beside = self.path.with_name(f".{FILE}.{os.getpid()}")
@@ -114,13 +143,28 @@ class DomainNames:
         return held
 
 
+def _entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> NamedDomain:
+    members = memory_map.members(number)
+    step = -(-len(members) // MEMBERS_KEPT) or 1
+    return NamedDomain(name=name, members=members[::step], n=len(members), by=by)
+
+
+def _called(domain: Domain, given: NamedDomain) -> Domain:
+    return replace(domain, name=given.name, is_named_by_person=not given.by, suggested_by=given.by)
+
+
 def _told_apart(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
     """Return the entries that can be read, and as they are those that cannot: a later version may have written them."""
     named, unreadable = [], []
     for entry in entries:
         try:
-            read = NamedDomain(name=str(entry["name"]), members=tuple(map(str, entry["members"])), n=int(entry["n"]))
-        except (ValueError, KeyError, TypeError, OverflowError):
+            read = NamedDomain(
+                name=str(entry["name"]),
+                members=tuple(map(str, entry["members"])),
+                n=int(entry["n"]),
+                by=str(entry.get("by", "")),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             unreadable.append(entry)
         else:
             named.append(read)

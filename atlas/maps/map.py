@@ -13,7 +13,7 @@ from atlas.core.types import Vectors
 from atlas.maps.domains import UNCLUSTERED as UNCLUSTERED
 from atlas.maps.domains import Labels, Strengths, default_min_size, find_domains, match_domains, renumbered
 from atlas.maps.knn import nearest_neighbours
-from atlas.maps.naming import domain_name, name_domains
+from atlas.maps.naming import name_domains, unique_names
 from atlas.maps.projection import (
     N_NEIGHBOURS,
     SEED,
@@ -68,7 +68,7 @@ class Domain:
     """Its label. The same from map to map as long as its members are mostly the same."""
 
     name: str
-    """Its most telling words, or what a person has named it."""
+    """Its most telling words, or what a person or a language model has named it."""
 
     is_named_by_person: bool
     terms: tuple[str, ...]
@@ -78,6 +78,9 @@ class Domain:
 
     typical: tuple[str, ...]
     """Ids of the records nearest to its middle, at most five."""
+
+    suggested_by: str = ""
+    """The language model that suggested its name. Empty where none did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +306,10 @@ def _grouped(fitted: MemoryMap, embedded: Embedded, min_size: int, previous: Mem
     if previous is not None:
         labels, kept = _as_before(fitted.ids, labels, previous)
     terms = name_domains([embedded.texts[row] for row in order], labels)
-    found = {number: kept.get(number) or _unmeasured(number, of) for number, of in terms.items()}
+    names = unique_names(
+        {number: of for number, of in terms.items() if number not in kept}, {domain.name for domain in kept.values()}
+    )
+    found = {number: kept.get(number) or _unmeasured(number, names[number], of) for number, of in terms.items()}
     grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
     return replace(grouped, domains=_largest_first(_domains(grouped, embedded.vectors, np.array(order), found)))
 
@@ -351,10 +357,10 @@ def _labels_nearby(
     return found, np.clip(firmness, 0, 1)
 
 
-def _unmeasured(number: int, terms: tuple[str, ...]) -> Domain:
+def _unmeasured(number: int, name: str, terms: tuple[str, ...]) -> Domain:
     return Domain(
         number=number,
-        name=domain_name(number, terms),
+        name=name,
         is_named_by_person=False,
         terms=terms,
         n=0,

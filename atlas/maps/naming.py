@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +15,12 @@ TERMS_KEPT = 6
 TERMS_IN_NAME = 3
 READ_PER_DOMAIN = 2_000
 """Members whose words are counted, spread over the domain."""
+
+MOSTLY = 0.6
+"""Share of a word's capitalised uses beside another capitalised word from which it is taken for a person's name."""
+
+ALIKE = 0.7
+"""Share of the shorter word that two must begin with alike to be forms of one word: `sort` and `sorted`."""
 
 SHARED_BY = 0.08
 """Share of a domain's members that must have a word before it may name the domain."""
@@ -41,11 +48,63 @@ def domain_name(number: int, terms: Sequence[str]) -> str:
     return " · ".join(terms[:TERMS_IN_NAME]) or f"Domain {number + 1}"
 
 
+def unique_names(terms: Mapping[int, Sequence[str]], taken: Iterable[str] = ()) -> dict[int, str]:
+    """Return a name for each domain that no other one has. Those whose words are the same are numbered.
+
+    Args:
+        terms: The telling words of each domain, in the order in which the domains choose.
+        taken: Names that other domains have already.
+    """
+    names: dict[int, str] = {}
+    held = set(taken)
+    for number, of in terms.items():
+        plain = domain_name(number, of)
+        numbered = (f"{plain} ({count})" for count in range(2, len(held) + 3))
+        names[number] = next(name for name in (plain, *numbered) if name not in held)
+        held.add(names[number])
+    return names
+
+
+_CODE = re.compile(
+    r"```.*?```|`[^`\n]*`|https?://\S+|\b(?:def|class)\s+\w+.*|\b\w*[a-z0-9]_\w+\b|\b\w+\([^)\n]*\)", re.DOTALL
+)
+"""Code amid prose: fenced and quoted code, addresses, what follows a signature, names with underscores, and calls."""
+
+_CODED_PERSON = re.compile(r"\b([a-z]+)_([a-z]+)_\d+\b")
+_TWO_NAMES = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
+_CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
+_PLAIN = re.compile(r"\b[a-z]+\b")
+
+
+def prose(text: str) -> str:
+    """Return a text without the code that stands in it. The text itself where it is nothing but code."""
+    left = _CODE.sub(" ", text)
+    return left if words(left) else text
+
+
+def _people(texts: Iterable[str]) -> set[str]:
+    """Return the words that are names of people, as far as their spelling tells.
+
+    These are the parts of a user's code, such as `anya_garcia_5901`, and words that mostly stand beside another that
+    begins with a capital, too, and are never written without one.
+    """
+    coded, plain = set[str](), set[str]()
+    paired, capital = Counter[str](), Counter[str]()
+    for text in texts:
+        coded.update(part for pair in _CODED_PERSON.findall(text) for part in pair)
+        paired.update(part.lower() for pair in _TWO_NAMES.findall(text) for part in pair)
+        capital.update(word.lower() for word in _CAPITAL.findall(text))
+        plain.update(_PLAIN.findall(prose(text)))
+    mostly_paired = {word for word, n in paired.items() if n > MOSTLY * capital[word]}
+    return (coded | mostly_paired) - plain
+
+
 def _counts(texts: Sequence[str], labels: Labels) -> tuple[dict[int, Counter[str]], dict[int, int]]:
     """Return how many members of each domain have each word, and how many members were read."""
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     read = {number: of[:: -(-len(of) // READ_PER_DOMAIN)] for number, of in rows.items()}
-    found = {number: [words(texts[row]) for row in of] for number, of in read.items()}
+    people = _people(texts[row] for of in read.values() for row in of)
+    found = {number: [words(prose(texts[row])) - people for row in of] for number, of in read.items()}
     singular = _singulars(Counter(word for sets in found.values() for one in sets for word in one))
     counts = {
         number: Counter(word for one in sets for word in {singular.get(word, word) for word in one})
@@ -91,4 +150,15 @@ def _terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int])
     ordered = sorted(weights, key=lambda word: (-weights[word], word))
     own = [word for word in ordered if owners[word] == number]
     shared = [word for word in ordered if owners[word] != number]
-    return tuple((own + shared if len(own) < TERMS_IN_NAME else own)[:TERMS_KEPT])
+    ordered = own + shared if len(own) < TERMS_IN_NAME else own
+    kept: list[str] = []
+    for word in ordered:
+        if len(kept) < TERMS_KEPT and not any(_are_alike(word, other) for other in kept):
+            kept.append(word)
+    return tuple(kept)
+
+
+def _are_alike(one: str, other: str) -> bool:
+    shorter = min(len(one), len(other))
+    begins = round(ALIKE * shorter + 0.5)
+    return shorter >= 4 and one[:begins] == other[:begins]

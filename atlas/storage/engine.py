@@ -153,6 +153,16 @@ class UsageTables(Protocol):
     ) -> None:
         """Add one use and its outcome, durably. An attempt of which a use counts for the record adds none."""
 
+    def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
+        """Return when a search last returned each record, of those that one returned after a time.
+
+        It can be asked every second: of merged records each counts for itself.
+
+        Args:
+            collection: Of the records.
+            since: In UTC as ISO 8601. Empty for all that were ever returned.
+        """
+
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
         """Add to how often searches returned each record, by collection and record."""
 

@@ -181,6 +181,19 @@ def test_the_scope_dims_what_it_leaves_out_and_marks_what_is_found(dashboard: Da
     assert sorted(marks["hits"]) == list(range(2, 30, 3))
 
 
+def test_a_question_that_is_asked_on_the_map_is_the_scopes_and_its_hits_stand_beside(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, kinds(30))
+    app = dashboard(tmp_path, "map", scope_by="Words")
+    tell(app, "map_points", "asked", {"text": "cron"})
+    assert app.query_params["scope_text"] == "cron"
+    marks = layer(app, "map_marks")
+    assert marks["asked"] == "cron"
+    assert list(app.dataframe[0].value["rank"]) == list(range(1, len(marks["hits"]) + 1))
+    tell(app, "map_points", "asked", {"text": ""})
+    assert layer(app, "map_marks")["hits"] == []
+    assert_no_problem(app)
+
+
 def test_colours_change_without_the_points_being_sent_anew(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, kinds(30))
     app = dashboard(tmp_path, "map")
@@ -197,14 +210,14 @@ def test_a_domain_is_looked_at_selected_and_renamed(dashboard: Dashboard, tmp_pa
     app.run()
     assert any("0 % succeeded" in element.value for element in app.caption)
     app.button(key="map_domain_select").click().run()
-    n = int(app.dataframe[0].value["n"].iloc[0])
+    n = int(domains(app)["n"].iloc[0])
     assert len(app.session_state["selection"].ids) == n
     assert app.session_state["selection"].origin == "domain on the map"
     app.button(key="map_domain_focus").click().run()
     assert layer(app, "map_marks")["focus"]["turn"] == 1
     (name,) = (box for box in app.text_input if str(box.key).startswith(f"map_name_{worst}"))
     name.set_value("Databases").run()
-    assert app.dataframe[0].value["name"].iloc[0] == "Databases"
+    assert domains(app)["name"].iloc[0] == "Databases"
     assert "Databases" in [label["name"] for label in layer(app, "map_colours")["labels"]]
     assert_no_problem(app)
 
@@ -301,6 +314,11 @@ def layer(app: AppTest, name: str) -> dict[str, Any]:
     kinds = {"f4": np.float32, "u2": np.uint16, "u1": np.uint8}
     arrays = {name: np.frombuffer(packet, kinds[kind], n, start) for name, kind, start, n in found.pop("arrays")}
     return found | arrays
+
+
+def domains(app: AppTest) -> Any:
+    """The table of the domains, which stands below what is said of a selection."""
+    return next(table.value for table in app.dataframe if "n" in table.value)
 
 
 def key(app: AppTest) -> str:

@@ -117,6 +117,15 @@ class SqliteUsage:
                 (collection, record_id, success, at),
             )
 
+    def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
+        """Return when a search last returned each record, of those that one returned after a time."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT record_id, last_retrieved_at FROM usage WHERE collection = ? AND last_retrieved_at > ?",
+                (collection, since),
+            )
+            return dict(rows.fetchall())
+
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
         """Add to how often searches returned each record, by collection and record."""
         at = self._clock.now().isoformat()

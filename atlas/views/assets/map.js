@@ -14,14 +14,17 @@
 //   colours  { points, title, category: Uint8Array(n), entries: [{ name, n, colour | shade }] }   at most 64 entries
 //              colour: place in the theme's categorical colours, -1 for grey; shade: in [0, 1], a place on a ramp
 //              labels: [{ x, y, radius, name, note, colour }] of the domains, largest first; colour may be null
-//   marks    { points, shown, chosen: bit masks in base64 or null, hits: [point …] best first, query: [x, y] or null,
+//              legend: [place of an entry …] in their order, heading; an entry's rate as text
+//              label_of: Uint8Array(n) the label of each point, 255 for none
+//   marks    { points, asked: the question's text, shown, chosen: bit masks in base64 or null, hits: [point …] best first, query: [x, y] or null,
 //              opened: point or null, neighbours: [point …], start: what `onView` gave when the person was here last,
 //              focus: { x, y, radius, turn } to be shown large, as soon as `turn` is another one }
 //   talk     { points, point, lines: [text …] }
+//   pulse    what agents do just now: see map_pulse.js
 //
 // Callbacks, each optional:
-//   onSelect({ points, mask, mode: 'replace' | 'add' | 'remove', how: 'lasso' | 'box' | 'clear' })   mask in base64
-//   onOpen({ points, point })    onHover({ points, point })    onView({ x, y, scale, tool, days, first_day, hidden, lasso })
+//   onSelect({ points, mask, mode: 'replace' | 'add' | 'remove', how: 'lasso' | 'box' | 'keys' | 'clear' })   mask in base64
+//   onAsk({ text })    onFull()    onOpen({ points, point })    onHover({ points, point })    onView({ x, y, scale, tool, days, first_day, hidden, lasso })
 
 const BLUE_TO_GREY = ['#2f6fb0', '#c8662b', '#2e8b74', '#8a63a8', '#a8892a', '#5b7083', '#b5527a', '#5a8f3c']
 const SHAPES = ['●', '✕', '◆'] // succeeded, failed, unknown
@@ -29,11 +32,18 @@ const TOOLS = { pan: 'Move (M)', box: 'Select a box (B)', lasso: 'Select with a 
 const SIGNS = { // paths in a square of 16
   pan: 'M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2', box: 'M2 3h12v10H2z',
   lasso: 'M8 2c3.5 0 6 1.700 6 4s-2.500 4-6 4-6-1.700-6-4 2.500-4 6-4M5 9.500c-1 2 0 3 1 3.500s1 1.500 0 2.500',
+  full: 'M1 5V1h4M11 1h4v4M15 11v4h-4M5 15H1v-4M5 5h6v6H5z', contours: 'M8 7.500a1 1 0 1 0 .1 0M8 5c2 0 3 1.500 3 3.200S9.500 11 8 11 5 10 5 8s1-3 3-3M8 2c4 0 6 3 6 6s-2.500 6-6 6-6-2.500-6-6 2-6 6-6',
   plus: 'M8 3v10M3 8h10', minus: 'M3 8h10', all: 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4', clear: 'M4 4l8 8M12 4l-8 8',
 }
 const HOVER_MILLISECONDS = 120
 const VIEW_MILLISECONDS = 500
 const REACH = 9 // pixels from a point at which it is meant
+const FLIGHT_MILLISECONDS = 700
+const RANK_MILLISECONDS = 60
+const REPLAY_SECONDS = 14
+const TALL = 44 // pixels of the bars over time
+const FORMED = 4 // members from which a domain is named while the memory grows
+const isCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches
 const STEP = 60 // pixels that an arrow key moves
 
 /** A layer from its bytes: length of the JSON as uint32, the JSON, and the arrays that it lists. */
@@ -63,7 +73,8 @@ function mountMap(element, payload, callbacks = {}) {
     return made
   }
   const root = make('div', 'atlas-map', element)
-  const stage = make('div', 'stage', root)
+  const sheet = make('div', 'sheet', root)
+  const stage = make('div', 'stage', sheet)
   const canvas = make('canvas', 'points', stage)
   const overlay = make('canvas', 'overlay', stage)
   const renderer = pointRenderer(canvas)
@@ -73,8 +84,16 @@ function mountMap(element, payload, callbacks = {}) {
   const bar = make('div', 'tools', stage)
   const said = make('div', 'said', stage)
   said.setAttribute('role', 'status')
-  const legend = make('div', 'legend', root)
-  const brush = make('div', 'brush', root)
+  const ticker = make('div', 'ticker', stage)
+  ticker.setAttribute('role', 'log')
+  const pulse = livePulse(ticker, () => dirty())
+  tooltip.setAttribute('aria-live', 'polite')
+  const ask = make('form', 'ask', stage), question = make('input', '', ask)
+  Object.assign(question, { type: 'search', placeholder: 'Ask the map', ariaLabel: 'Ask the map', title: 'Ask the map (/)', maxLength: 2000 })
+  ask.hidden = !callbacks.onAsk
+  const legend = make('div', 'legend', sheet)
+  const brush = make('div', 'brush', sheet)
+  legend.setAttribute('role', 'group')
   stage.tabIndex = 0
   stage.setAttribute('role', 'application')
 
@@ -171,15 +190,46 @@ function mountMap(element, payload, callbacks = {}) {
   function draw() {
     const ring = [...theme.ground, 1], faint = [...theme.grey, 0.22]
     const someOut = shown || hidden.size || days[0] > 0 || days[1] < 65535
-    const size = pointSize(), someChosen = nChosen > 0
-    renderer.draw({ view, width, height, ratio, size, days, palette: palette(), faint, ring, someOut, someChosen })
+    const size = pointSize(), someChosen = nChosen > 0, someHit = Boolean(marks.hits?.length)
+    if (replay) faint[3] = 0 // what is not there yet is not to be seen at all
+    renderer.draw({ view, width, height, ratio, size, days, palette: palette(), faint, ring, someOut, someChosen, someHit })
     pen.setTransform(ratio, 0, 0, ratio, 0, 0)
     pen.clearRect(0, 0, width, height)
+    if (isContoured) drawContours()
     drawNeighbours()
     drawHits()
+    drawFlight()
+    pulse.draw(drawBeat)
     drawLabels()
     for (const i of [hovered, marks.opened]) if (i != null && i < points.n) drawRing(i, pointSize() / 2 + 4, theme.text, 2)
     drawOutline()
+  }
+
+  const drawBeat = (i, share, isStored) =>
+    i < points.n && drawRing(i, pointSize() / 2 + 4 + 22 * share, isStored ? theme.text : theme.accent, 3.2 - 2.4 * share)
+
+  // ---- density ---------------------------------------------------------------------------------------------------
+
+  let isContoured = false, contours = null
+  function showContours(isOn) {
+    isContoured = isOn
+    contourButton.setAttribute('aria-pressed', String(isOn))
+    dirty()
+  }
+
+  // Worked out again where other points are to be seen; while one pans and zooms the same lines are only moved.
+  function drawContours() {
+    const of = [points.key, marks.shown, [...hidden].join(), days.join()].join(' ')
+    if (contours?.of !== of) contours = { of, levels: densityLines(points.xy, isVisible) }
+    pen.save()
+    pen.translate(...toScreen(0, 0))
+    pen.scale(view.scale, -view.scale)
+    pen.lineWidth = 1.2 / view.scale
+    contours.levels.forEach((lines, level) => {
+      pen.strokeStyle = css(theme.text, 0.16 + 0.12 * level)
+      pen.stroke(lines)
+    })
+    pen.restore()
   }
 
   function drawRing(i, radius, rgb, line) {
@@ -212,13 +262,15 @@ function mountMap(element, payload, callbacks = {}) {
 
   function drawHits() {
     const hits = marks.hits ?? []
-    for (let rank = hits.length - 1; rank >= 0; rank--) {
+    for (let rank = Math.min(lit, hits.length) - 1; rank >= 0; rank--) {
       const radius = pointSize() / 2 + 3 + 6 * (1 - rank / Math.max(hits.length, 10))
       const [px, py] = drawRing(hits[rank], radius, theme.accent, rank < 10 ? 2.5 : 1.5)
       if (rank < 5) write(String(rank + 1), px + radius + 6, py, 11, 700, theme.accent)
     }
-    if (!marks.query) return
-    const [px, py] = toScreen(...marks.query)
+    if (marks.query && !flight) drawQuestion(...toScreen(...marks.query))
+  }
+
+  function drawQuestion(px, py) {
     for (const [line, rgb] of [[6, theme.ground], [2.5, theme.accent]]) {
       pen.beginPath()
       pen.moveTo(px - 9, py), pen.lineTo(px + 9, py), pen.moveTo(px, py - 9), pen.lineTo(px, py + 9)
@@ -227,6 +279,42 @@ function mountMap(element, payload, callbacks = {}) {
       pen.stroke()
     }
     write('your question', px, py + 18, 11, 600, theme.accent)
+  }
+
+  // ---- a question flies to its place, and then its hits light up, best first ----------------------------------------
+
+  let flight = 0, lit = 0, asked = null // the moment at which it set out, 0 when it has come; hits that are lit
+  function begin(layer) {
+    const now = layer.hits?.length ? `${layer.asked} ${layer.hits.join()}` : ''
+    if (now === asked) return
+    asked = now
+    flight = 0
+    lit = layer.hits?.length ?? 0
+    if (document.activeElement !== question && ask.getRootNode().activeElement !== question) question.value = layer.asked ?? ''
+    if (!now || isCalm()) return
+    flight = performance.now()
+    lit = 0
+  }
+
+  function drawFlight() {
+    if (!flight) return
+    const hits = marks.hits ?? [], passed = performance.now() - flight
+    const share = marks.query ? Math.min(1, passed / FLIGHT_MILLISECONDS) : 1
+    const since = passed - (marks.query ? FLIGHT_MILLISECONDS : 0)
+    if (marks.query) {
+      const [px, py] = toScreen(...marks.query), eased = 1 - (1 - share) ** 3
+      drawQuestion(width - 120 + (px - width + 120) * eased, 24 + (py - 24) * eased)
+    }
+    const before = lit
+    lit = Math.max(0, Math.min(hits.length, Math.floor(since / RANK_MILLISECONDS)))
+    if (lit !== before) flagHits()
+    if (lit >= hits.length) flight = 0
+    dirty()
+  }
+
+  function flagHits() {
+    for (const i of (marks.hits ?? []).slice(0, lit)) flags[i] |= 4
+    renderer.fill('flags', flags)
   }
 
   function write(text, px, py, size, weight, rgb, alpha = 1) {
@@ -244,12 +332,13 @@ function mountMap(element, payload, callbacks = {}) {
   // Larger domains first. A label stands over, under or beside its domain, where it covers no other one; else on its own
   // domain, if no label is there. It is paler where its domain is but a speck, but never too pale to read.
   function drawLabels() {
-    const taken = [[0, 0, 262, 40], [width - 100, 0, width, 34]] // the tools, and how many are selected
-    const discs = colours.labels.map(({ x, y, radius }) => {
+    const taken = [[0, 0, 332, 40], [width - 230, 0, width, 58]] // the tools, and the question
+    const labels = labelsNow()
+    const discs = labels.map(({ x, y, radius }) => {
       const [px, py] = toScreen(x, y), reach = radius * view.scale
       return [px - reach, py - reach, px + reach, py + reach]
     })
-    colours.labels.forEach(({ x, y, radius, name, note, colour: place }, own) => {
+    labels.forEach(({ x, y, radius, name, note, colour: place }, own) => {
       const reach = radius * view.scale
       const alpha = Math.min(1, Math.max(0.72, reach / 4))
       const [px, py] = toScreen(x, y)
@@ -337,7 +426,7 @@ function mountMap(element, payload, callbacks = {}) {
   function refill() {
     if (flags.length !== points.n) flags = new Uint8Array(points.n)
     for (let i = 0; i < points.n; i++) flags[i] = (!shown || bit(shown, i) ? 1 : 0) | (bit(chosen, i) << 1)
-    renderer.fill('flags', flags)
+    flagHits()
     dirty()
   }
 
@@ -402,14 +491,45 @@ function mountMap(element, payload, callbacks = {}) {
     if (event.target !== stage || event.ctrlKey || event.metaKey) return
     const moves = { ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] }
     const acts = {
-      '+': () => zoom(1.3), '=': () => zoom(1.3), '-': () => zoom(1 / 1.3), 0: () => (fit(), changed()), Escape: clear,
-      m: () => take('pan'), b: () => take('box'), l: () => take('lasso'), // told with the next move
+      '+': () => zoom(1.3), '=': () => zoom(1.3), '-': () => zoom(1 / 1.3), 0: () => (fit(), changed()), Escape: () => (isWalking ? stopWalking() : clear()),
+      Enter: () => (isWalking && hovered != null ? click(...toScreen(...xyOf(hovered))) : walk(null)),
+      ' ': () => isWalking && toggle(hovered), '/': () => question.focus(), p: () => play(),
+      f: full, d: () => showContours(!isContoured), m: () => take('pan'), b: () => take('box'), l: () => take('lasso'), // told with the next move
     }
-    const act = moves[event.key] ? () => pan(...moves[event.key]) : acts[event.key]
+    const act = moves[event.key] ? () => (isWalking ? walk(moves[event.key]) : pan(...moves[event.key])) : acts[event.key]
     if (!act) return
     act()
     event.preventDefault()
     event.stopPropagation()
+  }
+
+  // Points by keyboard: Enter takes the one amid the map, the arrows go to the next in their direction, Space selects.
+  let isWalking = false
+  function walk(direction) {
+    const [fx, fy] = hovered != null ? toScreen(...xyOf(hovered)) : [width / 2, height / 2]
+    let best = null, least = Infinity
+    for (let i = 0; i < points.n; i++) {
+      if (i === hovered || !isVisible(i)) continue
+      const [px, py] = toScreen(...xyOf(i)), dx = px - fx, dy = py - fy
+      const along = direction ? -(dx * direction[0] + dy * direction[1]) / STEP : 0
+      if (direction && along <= 0) continue
+      const far = direction ? along + 2.5 * Math.abs(direction[0] ? dy : dx) : Math.hypot(dx, dy)
+      if (far < least) (least = far), (best = i)
+    }
+    if (best == null) return
+    isWalking = true
+    const [px, py] = toScreen(...xyOf(best))
+    if (px < 20 || py < 20 || px > width - 20 || py > height - 20) pan(width / 2 - px, height / 2 - py)
+    point(best)
+  }
+  const stopWalking = () => ((isWalking = false), point(null))
+
+  function toggle(i) {
+    if (i == null) return
+    const mask = new Uint8Array((points.n + 7) >> 3), mode = bit(chosen, i) ? 'remove' : 'add'
+    mask[i >> 3] |= 1 << (i & 7)
+    choose(chosen.map((byte, at) => (mode === 'add' ? byte | mask[at] : byte & ~mask[at])))
+    callbacks.onSelect?.({ points: points.key, mask: fromMask(mask), mode, how: 'keys' })
   }
 
   // ---- what is under the mouse -----------------------------------------------------------------------------------
@@ -465,6 +585,15 @@ function mountMap(element, payload, callbacks = {}) {
   icon('Zoom out (−)', 'minus', () => zoom(1 / 1.5))
   icon('Show all (0)', 'all', () => (fit(), changed()))
   icon('Clear the selection (Escape)', 'clear', clear)
+  const contourButton = icon('Show density (D)', 'contours', () => showContours(!isContoured))
+  contourButton.setAttribute('aria-pressed', 'false')
+  icon('Full screen (F)', 'full', full)
+
+  function full() {
+    if (callbacks.onFull) callbacks.onFull()
+    else if (document.fullscreenElement) document.exitFullscreen()
+    else root.requestFullscreen()
+  }
 
   function take(name) {
     tool = name
@@ -475,13 +604,16 @@ function mountMap(element, payload, callbacks = {}) {
 
   function drawLegend() {
     const isOutcome = colours.shapes
-    legend.replaceChildren(make('span', 'title', null, colours.title))
-    colours.entries.forEach((entry, i) => {
+    legend.setAttribute('aria-label', colours.heading)
+    legend.replaceChildren(make('span', 'title', null, colours.heading))
+    colours.legend.forEach((i) => {
+      const entry = colours.entries[i]
       const chip = button(legend, `${entry.name}: show or hide; with Shift, show it alone`, '', (event) => filter(i, event.shiftKey))
       const swatch = make('span', 'swatch', chip, isOutcome ? SHAPES[i] : '■')
       swatch.style.color = css(entryColour(entry))
       make('span', 'name', chip, entry.name)
       make('span', 'n', chip, entry.n.toLocaleString('en'))
+      if (entry.rate) make('span', 'rate', chip, entry.rate)
       chip.setAttribute('aria-pressed', String(!hidden.has(i)))
     })
     if (!isOutcome && pointSize() >= 5) make('span', 'shapes', legend, '● succeeded  ✕ failed  ◆ unknown')
@@ -513,11 +645,16 @@ function mountMap(element, payload, callbacks = {}) {
     const last = points.n_days - 1
     brush.hidden = last < 1
     if (brush.hidden) return
-    const bars = make('canvas', 'bars', null), words = make('span', 'words', null)
+    const bars = make('canvas', 'bars', null), words = make('span', 'words', null), rate = make('span', 'rate', null)
+    playing = button(brush, '', '', play)
+    bars.setAttribute('role', 'img')
+    bars.setAttribute('aria-label', 'Experiences over time, and the success rate so far')
+    rates = ratesSoFar()
     const ends = ['From', 'Until'].map((name, end) => {
       const slider = make('input', '', null)
       Object.assign(slider, { type: 'range', min: 0, max: last, step: 1, value: Math.min(days[end], last), ariaLabel: `${name} which day` })
       on(slider, 'input', () => {
+        if (replay) stopReplay()
         const other = Number(ends[1 - end].value)
         slider.value = end ? Math.max(slider.value, other) : Math.min(slider.value, other)
         days = [Number(ends[0].value), Number(ends[1].value) === last ? 65535 : Number(ends[1].value)]
@@ -530,25 +667,116 @@ function mountMap(element, payload, callbacks = {}) {
       words.textContent = `${dayText(ends[0].value)} – ${dayText(ends[1].value)}`
       ends.forEach((slider) => slider.setAttribute('aria-valuetext', dayText(slider.value)))
       drawBars(bars, last)
+      rate.textContent = rateText(days[0], Math.min(days[1], last))
     }
+    tellTime = (day) => ((ends[0].value = 0), (ends[1].value = day), tellDays())
     const track = make('div', 'track', null)
     track.append(bars, ...ends)
-    brush.replaceChildren(track, words)
+    const said = make('div', 'told', null)
+    said.append(words, rate)
+    brush.replaceChildren(playing, track, said)
     tellDays()
+    tellPlaying()
+  }
+
+  // ---- replay: the memory grows from its first day on ---------------------------------------------------------------
+
+  let replay = null, playing = null, tellTime = () => {}, rates = null
+  function play() {
+    if (!points || points.n_days < 2) return
+    if (replay) return stopReplay()
+    const last = points.n_days - 1
+    const from = days[1] >= last ? 0 : days[1]
+    replay = { from, since: performance.now(), last }
+    tellPlaying()
+    advance()
+  }
+
+  function advance() {
+    if (!replay) return
+    const passed = (performance.now() - replay.since) / 1000
+    const along = replay.from + (isCalm() ? Math.floor(passed) : passed) * (replay.last / REPLAY_SECONDS)
+    const day = Math.min(replay.last, Math.floor(along))
+    days = [0, day >= replay.last ? 65535 : day]
+    tellTime(day)
+    if (day >= replay.last) stopReplay()
+    else requestAnimationFrame(advance)
+    dirty()
+  }
+
+  function stopReplay() {
+    replay = null
+    tellPlaying()
+    changed()
+  }
+
+  function tellPlaying() {
+    playing.textContent = replay ? '❚❚' : '▶'
+    playing.title = replay ? 'Pause (P)' : 'Play how the memory grew (P)'
+    playing.setAttribute('aria-label', playing.title)
+    playing.className = 'play'
+  }
+
+  /** For each day, how many outcomes are known by then and how many of them succeeded, of all and of each domain. */
+  function ratesSoFar() {
+    const known = new Uint32Array(points.n_days), succeeded = new Uint32Array(points.n_days)
+    for (let i = 0; i < points.n; i++) {
+      if (points.outcome[i] > 1) continue
+      known[points.day[i]]++
+      succeeded[points.day[i]] += points.outcome[i] === 0 ? 1 : 0
+    }
+    for (let day = 1; day < points.n_days; day++) (known[day] += known[day - 1]), (succeeded[day] += succeeded[day - 1])
+    return { known, succeeded }
+  }
+
+  function rateText(from, until) {
+    const between = (sums) => sums[until] - (from ? sums[from - 1] : 0)
+    const n = between(rates.known)
+    return n ? `${Math.round((100 * between(rates.succeeded)) / n)} % of ${n.toLocaleString('en')} succeeded` : 'no outcome known'
+  }
+
+  // While the memory grows, a domain's label stands there once enough of it does, with its rate by then.
+  function labelsNow() {
+    if (!replay || !colours.label_of) return colours.labels
+    const counts = colours.labels.map(() => ({ n: 0, known: 0, succeeded: 0 }))
+    for (let i = 0; i < points.n; i++) {
+      const count = counts[colours.label_of[i]]
+      if (!count || points.day[i] > days[1]) continue
+      count.n++
+      count.known += points.outcome[i] < 2 ? 1 : 0
+      count.succeeded += points.outcome[i] === 0 ? 1 : 0
+    }
+    return colours.labels.flatMap((label, i) => {
+      const { n, known, succeeded } = counts[i]
+      const note = known ? `${Math.round((100 * succeeded) / known)} % of ${known.toLocaleString('en')} succeeded` : ''
+      return n >= FORMED ? [{ ...label, note }] : []
+    })
   }
 
   function drawBars(bars, last) {
     const n = Math.min(last + 1, 120), counts = new Float64Array(n)
-    for (let i = 0; i < points.n; i++) counts[Math.floor((points.day[i] / (last + 1)) * n)]++
+    for (let i = 0; i < points.n; i++) counts[Math.floor((points.day[i] * n) / (last + 1))]++
     const most = Math.max(...counts), pencil = bars.getContext('2d')
     bars.width = n * 4
-    bars.height = 24
+    bars.height = TALL
     counts.forEach((count, i) => {
       const day = (i / n) * (last + 1)
       pencil.fillStyle = css(theme.accent, day >= days[0] - 1 && day <= days[1] ? 0.55 : 0.15)
-      const tall = count ? Math.max(1.5, (count / most) * 24) : 0
-      pencil.fillRect(i * 4, 24 - tall, 3, tall)
+      const tall = count ? Math.max(1.5, (count / most) * (TALL - 12)) : 0
+      pencil.fillRect(i * 4, TALL - tall, 3, tall)
     })
+    drawRates(pencil, bars.width, last)
+  }
+
+  function drawRates(pencil, wide, last) {
+    pencil.beginPath()
+    pencil.strokeStyle = css(theme.text, 0.85)
+    pencil.lineWidth = 1.8
+    for (let day = 0; day <= Math.min(last, days[1]); day++) {
+      if (!rates.known[day]) continue
+      pencil.lineTo(((day + 0.5) / (last + 1)) * wide, 2 + (1 - rates.succeeded[day] / rates.known[day]) * (TALL - 4))
+    }
+    pencil.stroke()
   }
 
   // ---- what comes from outside -----------------------------------------------------------------------------------
@@ -574,7 +802,7 @@ function mountMap(element, payload, callbacks = {}) {
     for (const name of ['xy', 'outcome', 'day']) renderer.fill(name, layer[name])
     chosen = chosen.length ? chosen.slice(0, (points.n + 7) >> 3) : chosen
     if (chosen.length < (points.n + 7) >> 3) chosen = Uint8Array.from({ length: (points.n + 7) >> 3 }, (_, i) => chosen[i] ?? 0)
-    stage.setAttribute('aria-label', `${layer.label} Arrow keys move, plus and minus zoom, 0 shows all, L takes the lasso, Escape clears the selection.`)
+    stage.setAttribute('aria-label', `${layer.label} Arrow keys move, plus and minus zoom, 0 shows all, L takes the lasso, Escape clears the selection. Enter goes to a point; the arrow keys then go from point to point, Space selects and Enter opens.`)
     shown = null
     refill()
     if (colours) takeColours(colours)
@@ -596,6 +824,7 @@ function mountMap(element, payload, callbacks = {}) {
   function takeMarks(layer) {
     if (!points || layer.points !== points.key) return
     marks = layer
+    begin(layer)
     shown = toMask(layer.shown)
     if (layer.chosen !== undefined) choose(toMask(layer.chosen))
     else refill()
@@ -620,7 +849,7 @@ function mountMap(element, payload, callbacks = {}) {
     drawBrush()
   }
 
-  function update({ points: p, colours: c, marks: m, talk: t }) {
+  function update({ points: p, colours: c, marks: m, talk: t, pulse: beat }) {
     if (p) takePoints(p)
     if (c) takeColours(c)
     if (m && points && colours) takeMarks(m)
@@ -628,6 +857,7 @@ function mountMap(element, payload, callbacks = {}) {
       texts.set(t.point, t.lines)
       if (t.point === hovered) tell(t.point)
     }
+    if (beat && beat.points === points?.key) pulse.take(beat)
     dirty()
   }
 
@@ -655,6 +885,8 @@ function mountMap(element, payload, callbacks = {}) {
   on(overlay, 'dblclick', (event) => zoom(2, ...at(event)))
   on(overlay, 'wheel', (event) => (event.preventDefault(), zoom(Math.exp(-event.deltaY * 0.0015), ...at(event))), { passive: false })
   on(stage, 'keydown', key)
+  on(ask, 'submit', (event) => (event.preventDefault(), callbacks.onAsk?.({ text: question.value.trim() })))
+  on(question, 'keydown', (event) => event.key === 'Escape' && stage.focus())
   on(canvas, 'webglcontextrestored', dirty)
   const watcher = new ResizeObserver(resize)
   watcher.observe(stage)
@@ -667,11 +899,12 @@ function mountMap(element, payload, callbacks = {}) {
   const destroy = () => {
     clearTimeout(telling)
     clearTimeout(asking)
+    pulse.stop()
     watcher.disconnect()
     listeners.abort()
     renderer.free()
     root.remove()
   }
-  const look = () => ({ key: points?.key, n: points?.n, nChosen, view, tool, days, hidden: [...hidden], hovered, width, height })
+  const look = () => ({ lit, isFlying: Boolean(flight), isPlaying: Boolean(replay), isWalking, isContoured, key: points?.key, n: points?.n, nChosen, view, tool, days, hidden: [...hidden], hovered, width, height, nPulsing: pulse.n() })
   return { update, retheme, destroy, look, where: (point) => toScreen(...xyOf(point)) }
 }

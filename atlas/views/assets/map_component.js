@@ -7,6 +7,36 @@
 
 const mounted = new WeakMap()
 
+// The map takes what the window has below the place where its column begins.
+const MARGIN = 16, LEAST = 420
+function holdHeight(parent) {
+  const host = parent.host ?? parent.getRootNode().host ?? parent
+  const main = host.closest('[data-testid=stMain]'), column = host.closest('[data-testid=stColumn]')
+  if (!main || !column) return
+  const hold = () => {
+    const header = document.documentElement.classList.contains('atlas-full') ? 0 : 60
+    const row = column.parentElement.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop
+    const height = Math.max(LEAST, Math.round(main.clientHeight - Math.max(row, header) - MARGIN))
+    host.style.setProperty('--atlas-map-height', `${height}px`)
+  }
+  const watcher = new ResizeObserver(hold)
+  watcher.observe(main)
+  watcher.observe(column.parentElement)
+  leaving.set(parent, () => watcher.disconnect())
+  hold()
+}
+const leaving = new WeakMap()
+
+// Full screen is the whole page without its bars, so that dialogs and the panel beside the map are still there.
+const page = document.documentElement
+function full() {
+  const isFull = page.classList.toggle('atlas-full')
+  if (isFull) page.requestFullscreen?.().catch(() => {}) // refused where the page is framed: the bars are gone all the same
+  else if (document.fullscreenElement) document.exitFullscreen()
+}
+const leaveFull = () => document.fullscreenElement || page.classList.remove('atlas-full')
+document.addEventListener('fullscreenchange', leaveFull)
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const desk = (globalThis.atlasMapDesk ??= { layers: {} })
   const points = unpack(data)
@@ -22,20 +52,26 @@ export default function ({ data, parentElement, setTriggerValue }) {
       onOpen: (value) => setTriggerValue('opened', value),
       onHover: ask('hovered'),
       onView: ask('viewed'),
+      onFull: full,
+      onAsk: (value) => setTriggerValue('asked', value),
     })
     if (!map) {
       setTriggerValue('unsupported', { webgl2: false })
       return
     }
     mounted.set(parentElement, map)
+    holdHeight(parentElement)
     globalThis.atlasMap = map
   }
   // What is drawn over the points can only be placed once they are there.
   desk.take = (name) => desk.layers[name]?.bytes && map.update({ [name]: unpack(desk.layers[name].bytes) })
-  for (const name of ['colours', 'marks', 'talk']) desk.take(name)
+  for (const name of ['colours', 'marks', 'talk', 'pulse']) desk.take(name)
   return () => {
     desk.take = undefined
     mounted.delete(parentElement)
+    leaving.get(parentElement)?.()
+    page.classList.remove('atlas-full')
+    if (document.fullscreenElement) document.exitFullscreen()
     map.destroy()
   }
 }

@@ -9,7 +9,7 @@ layout(location=4) in float flags;
 uniform vec2 centre, perPixel;
 uniform float size, ratio;
 uniform int part;          // 0 what is left out, 1 the rest, 2 what is chosen, which lies over all
-uniform bool someChosen;
+uniform bool someChosen, someHit;
 uniform vec2 days;
 uniform vec4 palette[64];
 uniform vec4 faint, ring;
@@ -26,7 +26,7 @@ void main() {
   shape = size * ratio < 5. ? 0 : int(outcome + .5);
   float grown = chosen ? size + 2. : out_ ? max(size * .7, 1.5) : size;
   colour = out_ ? faint : own;
-  if (someChosen && !chosen) colour.a *= .3;
+  if ((someChosen || someHit) && !chosen && (bits & 4) == 0) colour.a *= someHit ? .16 : .3;
   edge = chosen && size > 4.5 ? ring : vec4(colour.rgb, 0.); // a small point would be all rim
   gl_PointSize = grown * ratio;
   thickness = 2. / max(gl_PointSize, 1.);
@@ -88,7 +88,7 @@ function pointRenderer(canvas) {
     gl.vertexAttribPointer(place, width, kind, false, 0, 0)
   }
 
-  function draw({ view, width, height, ratio, size, days, palette, faint, ring, someOut, someChosen }) {
+  function draw({ view, width, height, ratio, size, days, palette, faint, ring, someOut, someChosen, someHit }) {
     if (gl.isContextLost()) return
     gl.viewport(0, 0, canvas.width, canvas.height)
     gl.clearColor(0, 0, 0, 0)
@@ -103,6 +103,7 @@ function pointRenderer(canvas) {
     gl.uniform4fv(places.faint, faint)
     gl.uniform4fv(places.ring, ring)
     gl.uniform1i(places.someChosen, someChosen ? 1 : 0)
+    gl.uniform1i(places.someHit, someHit ? 1 : 0)
     for (const part of [...(someOut ? [0] : []), 1, ...(someChosen ? [2] : [])]) {
       gl.uniform1i(places.part, part)
       gl.drawArrays(gl.POINTS, 0, n)

@@ -26,7 +26,7 @@ COLUMNS: Mapping[str, str] = {
 """The column that each is read from. Domains are the map's own."""
 
 COLOURED_BY = (DOMAIN, *COLUMNS)
-ENTRIES = 40
+ENTRIES = 64
 """Entries that a legend may have. The smallest ones go together."""
 
 GREY = -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,9 @@ class DomainRow:
 
     typical: tuple[str, ...]
     """Ids."""
+
+    suggested_by: str = ""
+    """The language model that suggested the name. Empty where none did."""
 
     @property
     def note(self) -> str:
@@ -93,17 +96,39 @@ def no_domains_sentence(memory_map: MemoryMap) -> str:
 
 
 def domain_sentence(row: DomainRow) -> str:
-    """Return `48 experiences · 23 % succeeded (13–37 %)`."""
+    """Return `48 experiences · 23 % succeeded (13–37 %)`, and which language model suggested the name, if one did."""
     known = f"{rate_text(row.rate)} succeeded ({interval_text(row.rate)})" if row.rate.n_known else "outcomes unknown"
-    return f"{counted(row.n, 'experience')} · {known}"
+    suggested = f" · name suggested by {row.suggested_by}" if row.suggested_by else ""
+    return f"{counted(row.n, 'experience')} · {known}{suggested}"
 
 
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
     """Return what is typical of a domain, as far as it is still there."""
     held = [one for one in row.typical if one in titles and one in points.places]
+    return tuple(TypicalLine(id=one, outcome=_sign(one, points), task=titles[one]) for one in held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankLine:
+    """One experience that a question found."""
+
+    id: str
+    rank: int
+    """From 1, which is best."""
+
+    outcome: str
+    """`✓`, `✗` or `?`."""
+
+    task: str
+    """Untrusted text."""
+
+
+def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> tuple[RankLine, ...]:
+    """Return what a question found, as far as it is still there and on the map."""
     return tuple(
-        TypicalLine(id=one, outcome=SIGNS[OUTCOMES[points.outcomes[points.places[one]]]], task=titles[one])
-        for one in held
+        RankLine(id=one, rank=rank, outcome=_sign(one, points), task=titles[one])
+        for rank, one in enumerate(ids, 1)
+        if one in titles and one in points.places
     )
 
 
@@ -127,7 +152,12 @@ def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain) -> DomainR
         centre=domain.centre,
         radius=float(np.median(apart)) if len(apart) else 0.0,
         typical=domain.typical,
+        suggested_by=domain.suggested_by,
     )
+
+
+def _sign(record_id: str, points: Points) -> str:
+    return SIGNS[OUTCOMES[points.outcomes[points.places[record_id]]]]
 
 
 def _most_hopeful(rate: SuccessRate) -> float:

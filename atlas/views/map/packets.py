@@ -67,12 +67,17 @@ def mask_bits(text: str, n: int) -> Bits:
 
 def renderer_script() -> str:
     """Return the renderer, which defines `mountMap` and `unpack`."""
-    return asset("map_points.js") + asset("map.js")
+    return asset("map_points.js") + asset("map_density.js") + asset("map_pulse.js") + asset("map.js")
 
 
 def component_script() -> str:
     """Return the renderer as the module of a Streamlit component."""
     return renderer_script() + asset("map_component.js")
+
+
+def frame_stylesheet() -> str:
+    """Return the styles of the page around the map: it stays in view beside a long panel, and may take the screen."""
+    return asset("map_frame.css")
 
 
 def layer_script() -> str:

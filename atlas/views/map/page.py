@@ -13,6 +13,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.map.colours import (
     AGE,
     DOMAIN,
+    GREY,
     OUTCOME,
     USE,
     Colouring,
@@ -25,6 +26,7 @@ from atlas.views.map.colours import (
 from atlas.views.map.domains import DomainRow
 from atlas.views.map.packets import mask_text, pack
 from atlas.views.map.points import Points
+from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import BEST_MATCH, Scope
 from atlas.views.shared.wording import OUTCOMES, counted, percent, signed
 
@@ -35,6 +37,7 @@ QUERY_HITS = 8
 """Nearest hits that the question's own place is taken from."""
 
 NEIGHBOURS = 8
+NO_LABEL = 255
 FEWEST = 3
 """Experiences below which there is nothing to see on a map."""
 
@@ -67,6 +70,9 @@ class Hits:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
     """The marks on the map for this person."""
+
+    asked: str = ""
+    """The question whose hits are marked: untrusted text."""
 
     inside: Sequence[str] | None = None
     """Ids in scope. None where all are."""
@@ -107,20 +113,30 @@ def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping
     return makers.get(by, lambda: by_value(by, values))()
 
 
-def colours_packet(points: Points, colouring: Colouring, rows: Sequence[DomainRow]) -> bytes:
+def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, rows: Sequence[DomainRow]) -> bytes:
     """Return colours, legend, and the domains' names."""
     is_by_domain = colouring.title == DOMAIN
+    worst_first = {row.number: place for place, row in enumerate(rows)} if is_by_domain else {}
+    rates = {row.number: rate_text(row.rate) for row in rows if is_by_domain and row.rate.n_known}
+    numbers = [GREY if entry.colour is None else entry.colour for entry in colouring.entries]
+    entries = [
+        {**entry.as_json(), "rate": rates.get(number, "")}
+        for entry, number in zip(colouring.entries, numbers, strict=True)
+    ]
+    labelled = sorted(rows, key=lambda row: -row.n)
+    order = [worst_first.get(number, len(rows)) for number in numbers]
     layer = {
         "points": points.key,
         "title": colouring.title,
+        "heading": f"{counted(len(rows), 'domain')}, worst first" if worst_first else colouring.title,
         "shapes": colouring.has_shapes,
-        "entries": [entry.as_json() for entry in colouring.entries],
-        "labels": [
-            {**row.as_label(), "colour": row.number if is_by_domain else None}
-            for row in sorted(rows, key=lambda row: -row.n)
-        ],
+        "entries": entries,
+        "legend": sorted(range(len(entries)), key=order.__getitem__),
+        "labels": [{**row.as_label(), "colour": row.number if is_by_domain else None} for row in labelled],
     }
-    return pack(layer, category=colouring.category)
+    places = {row.number: place for place, row in enumerate(labelled[:NO_LABEL])}
+    label_of = np.array([places.get(label, NO_LABEL) for label in memory_map.labels.tolist()], np.uint8)
+    return pack(layer, category=colouring.category, label_of=label_of)
 
 
 def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
@@ -128,6 +144,7 @@ def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
     domain, turn = marks.focus
     layer = {
         "points": points.key,
+        "asked": marks.asked,
         "shown": None if marks.inside is None else mask_text(points.bits_of(marks.inside)),
         "chosen": mask_text(points.bits_of(marks.chosen)) if marks.chosen else None,
         "hits": points.places_of(marks.hits.ids),

@@ -51,7 +51,7 @@ def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:
     """
     values = column(COLUMNS[by]) if by in COLUMNS else {}
     colouring = colouring_of(sheet.map, sheet.points, by, values)
-    return Colours(colouring=colouring, packet=colours_packet(sheet.points, colouring, sheet.domains))
+    return Colours(colouring=colouring, packet=colours_packet(sheet.map, sheet.points, colouring, sheet.domains))
 
 
 def map_fingerprint(memory_map: MemoryMap) -> str:

@@ -7,26 +7,28 @@ from typing import Any
 
 import streamlit as st
 
-from atlas.views.map.packets import component_script, layer_script, stylesheet
+from atlas.views.map.packets import component_script, frame_stylesheet, layer_script, stylesheet
 from atlas.views.map.points import Points
 
-POINTS, COLOURS, MARKS, TALK = "map_points", "map_colours", "map_marks", "map_talk"
-"""The four components of a map: one that draws, and three that bring it what changes. The scripts know these names."""
+POINTS, COLOURS, MARKS, TALK, PULSE = "map_points", "map_colours", "map_marks", "map_talk", "map_pulse"
+"""The five components of a map: one that draws, and four that bring it what changes. The scripts know these names."""
 
 _points = st.components.v2.component(POINTS, css=stylesheet(), js=component_script())
-_layers = {name: st.components.v2.component(name, js=layer_script()) for name in (COLOURS, MARKS, TALK)}
+_layers = {name: st.components.v2.component(name, js=layer_script()) for name in (COLOURS, TALK, PULSE)}
+_layers[MARKS] = st.components.v2.component(MARKS, css=frame_stylesheet(), js=layer_script(), isolate_styles=False)
 
 Act = Callable[[dict[str, Any]], None]
 """Function that is called with an event of the browser."""
 
 
-def draw_points(points: Points, *, on_select: Act, on_open: Act, on_unsupported: Act) -> None:
+def draw_points(points: Points, *, on_select: Act, on_open: Act, on_ask: Act, on_unsupported: Act) -> None:
     """Draw the map itself. Nothing is sent again as long as the points stay the same."""
     _points(
         key=POINTS,
         data=points.packet,
         on_selected_change=_telling(POINTS, "selected", on_select),
         on_opened_change=_telling(POINTS, "opened", on_open),
+        on_asked_change=_telling(POINTS, "asked", on_ask),
         on_unsupported_change=_telling(POINTS, "unsupported", on_unsupported),
     )
 

@@ -21,6 +21,7 @@ from atlas.views.map.sheet import Sheet
 from pages.components.lists.record_table import clicked_row, open_clicked
 from pages.components.lists.selection import select
 from pages.components.map.interaction import focus_on
+from pages.components.map.suggesting import draw_suggesting
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 from pages.components.shared.undo_toast import announce_problem
 
@@ -29,8 +30,8 @@ OPEN_DOMAIN = "map_domain"
 
 TABLE_PIXELS = 320
 COLUMNS = {
-    "name": st.column_config.TextColumn("Domain", width=150),
-    "n": st.column_config.NumberColumn("n", format="localized", width=45),
+    "name": st.column_config.TextColumn("Domain", width=140),
+    "n": st.column_config.NumberColumn("n", format="localized", width=40),
     "succeeded": st.column_config.TextColumn("Succeeded", width=115, help="With the 95 % interval (Wilson)"),
 }
 TYPICAL = {"outcome": st.column_config.TextColumn("", width=30), "task": st.column_config.TextColumn("Typical of it")}
@@ -48,6 +49,7 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
             st.caption("Click a domain to see what is typical of it, to select all of it or to rename it.")
         else:
             _draw_domain(memory, sheet, domain)
+        draw_suggesting(memory, sheet)
     if not is_sketch(sheet.map):
         _draw_size(sheet)
 

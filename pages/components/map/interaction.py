@@ -2,49 +2,65 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from atlas import MemorySystem
+from atlas import AtlasError, MemorySystem
 from atlas.views.map.page import Hits, Marks, hits_of, hover_packet, marks_packet, neighbours_of, selected_after
 from atlas.views.map.points import Points
+from atlas.views.map.pulse import pulse_after, pulse_packet
 from atlas.views.map.sheet import Colours, Sheet
 from atlas.views.shared.state import StoreState
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.record_table import open_experience, opened_id
 from pages.components.lists.selection import clear_selection, current_selection, select
-from pages.components.map.component import COLOURS, MARKS, draw_layer, draw_points, draw_talk
+from pages.components.map.component import COLOURS, MARKS, PULSE, draw_layer, draw_points, draw_talk
 from pages.components.map.plotly import draw_plotly
-from pages.components.shared.narrowing import current_scope
+from pages.components.shared.narrowing import current_scope, narrow_to
 from pages.components.shared.snapshot import store_state
 
 RENDERER, PLOTLY = "map_renderer", "plotly"
 _SHEET, _DRAWN, _HOVERED, _VIEW, _FOCUS = "map_sheet", "map_drawn", "map_hovered", "map_view", "map_focus"
+_PULSE = "map_pulse_state"
 
+_log = logging.getLogger("atlas.dashboard")
+
+PULSE_SECONDS = 2
+"""Time between two looks at what agents do to the memory."""
+
+LONGEST_QUESTION = 2_000
 DRAWN_KEPT = 3
 """States of the map whose points can still be told apart."""
 
 
-def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> None:
-    """Draw the map, with the scope's hits, the selection and the opened experience marked on it."""
+def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
+    """Draw the map, with the scope's hits, the selection and the opened experience marked on it.
+
+    Return what is marked.
+    """
     st.session_state[_SHEET] = sheet
     _remember(sheet.points)
     marks = _marks(memory, sheet)
     if PLOTLY in (st.query_params.get(RENDERER), st.session_state.get(RENDERER)):
         draw_plotly(sheet, colours, marks, on_select=lambda ids, how: _select(memory, ids, how), on_open=_open)
-        return
+        return marks
     with st.container(gap=None):
         draw_points(
             sheet.points,
             on_select=lambda told: _selected(memory, told),
             on_open=lambda told: _opened(told),
+            on_ask=_ask,
             on_unsupported=lambda _: st.session_state.update({RENDERER: PLOTLY}),
         )
         draw_layer(COLOURS, colours.packet)
         draw_layer(MARKS, marks_packet(sheet.map, sheet.points, marks))
         _draw_talk(memory)
+        _draw_pulse(memory)
+    return marks
 
 
 def focus_on(number: int) -> None:
@@ -64,6 +80,18 @@ def _draw_talk(memory: MemorySystem) -> None:
     )
 
 
+@st.fragment(run_every=PULSE_SECONDS)
+def _draw_pulse(memory: MemorySystem) -> None:
+    sheet: Sheet = st.session_state[_SHEET]
+    try:
+        pulse = pulse_after(memory, st.session_state.get(_PULSE))
+    except AtlasError as error:  # the store was closed, moved or damaged meanwhile: the page's next run says so in full
+        _log.warning("cannot look for what agents do: %s", error)
+        return
+    st.session_state[_PULSE] = pulse
+    draw_layer(PULSE, pulse_packet(sheet.points, pulse))
+
+
 def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
     scope, opened = current_scope(), opened_id()
     where = scope.where(sheet.map)
@@ -73,6 +101,7 @@ def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
         # map would be drawn again in another place whenever there is a question
         hits = _hits(state, repr((scope.text, scope.by, where)), _memory=memory, _where=where)
     return Marks(
+        asked=scope.text.strip(),
         inside=_inside(state, repr(where), _memory=memory, _where=where) if scope.is_narrow else None,
         chosen=current_selection().ids,
         hits=hits,
@@ -111,7 +140,7 @@ def _selected(memory: MemorySystem, told: dict[str, Any]) -> None:
     if points is None:
         return
     ids = selected_after(current_selection().ids, points.ids_of(str(told.get("mask", ""))), str(told.get("mode", "")))
-    _select(memory, ids, "box" if told.get("how") == "box" else "lasso")
+    _select(memory, ids, {"box": "box", "keys": "keyboard"}.get(str(told.get("how")), "lasso"))
 
 
 def _select(memory: MemorySystem, ids: list[str], how: str) -> None:
@@ -119,6 +148,10 @@ def _select(memory: MemorySystem, ids: list[str], how: str) -> None:
         select(ids, origin=f"{how} on the map", revision=memory.revision())
     else:
         clear_selection()
+
+
+def _ask(told: dict[str, Any]) -> None:
+    narrow_to(replace(current_scope(), text=str(told.get("text", ""))[:LONGEST_QUESTION]))
 
 
 def _opened(told: dict[str, Any]) -> None:

@@ -267,7 +267,7 @@ def test_values_beyond_the_most_frequent_go_together():
 def test_the_packet_of_colours_lists_legend_and_labels(points):
     memory_map = make_map()
     colouring = colouring_of(memory_map, points, DOMAIN, {})
-    layer = unpacked(colours_packet(points, colouring, domain_rows(memory_map, points.outcomes)))
+    layer = unpacked(colours_packet(memory_map, points, colouring, domain_rows(memory_map, points.outcomes)))
     assert [entry["name"] for entry in layer["entries"]] == ["tax", "soup", "web", "Unclustered"]
     assert [label["name"] for label in layer["labels"]] == ["tax", "soup", "web"]
     assert layer["labels"][0]["x"] == pytest.approx(-7 / 11, abs=1e-6)

@@ -163,6 +163,19 @@ def test_retrievals_are_counted_and_written_when_the_store_closes(open_store):
     assert {record_id: u.n_retrieved for record_id, u in usage.items()} == {"a": 2, "b": 1}
 
 
+def test_what_was_retrieved_since_a_time_is_told(tmp_path):
+    clock = FixedClock()
+    with Store.open(tmp_path / "store", clock=clock) as store:
+        usage, first = store.ledger.usage, clock.now().isoformat()
+        usage.record_retrievals({THINGS: {"a": 2, "b": 1}})
+        clock.advance(timedelta(seconds=1))
+        second = clock.now().isoformat()
+        usage.record_retrievals({THINGS: {"b": 1}, "others": {"c": 1}})
+        assert usage.retrieved_since(THINGS, "") == {"a": first, "b": second}
+        assert usage.retrieved_since(THINGS, first) == {"b": second}
+        assert usage.retrieved_since(THINGS, second) == {}
+
+
 @contextmanager
 def locked(path):
     """Another process is writing inside the block."""

@@ -1,0 +1,142 @@
+"""What is different about a selection: its words, outcomes, sources and age against those of the rest."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median_low
+from typing import Any
+
+from atlas.core.statistics import Z_95, SuccessRate, wilson_interval
+from atlas.core.words import words
+from atlas.maps.naming import prose
+from atlas.views.shared.rates import rate_line
+from atlas.views.shared.wording import percent
+
+WORDS_SHOWN = 8
+SOURCES_SHOWN = 5
+READ = 3_000
+"""Tasks of either side whose words are counted, spread over it."""
+
+PRIOR = 0.1
+"""Weight of the prior: how many selected tasks it is worth for each task of the store."""
+
+
+TasksOf = Callable[[Sequence[str]], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How many of the selected and of the rest have something."""
+
+    name: str
+    """Untrusted text."""
+
+    selected: str
+    """`62 % (58–66 %, n = 9)`."""
+
+    rest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A selection against the rest."""
+
+    words: tuple[Share, ...]
+    """Words of the tasks that surely are more frequent in the selection, most telling first."""
+
+    facts: tuple[Share, ...]
+    """Success rate, sources and agents, and the middle day."""
+
+
+def difference_of(
+    selected: Sequence[str], ids: Sequence[str], tasks_of: TasksOf, columns: Mapping[str, Mapping[str, Any]]
+) -> Difference | None:
+    """Return how the selected records differ from all others. None where either side is empty.
+
+    Args:
+        selected: Ids.
+        ids: Those of all records.
+        tasks_of: Reads the tasks of some records, by id.
+        columns: Values by id, for `outcome`, `source`, `agent_id` and `created_at`.
+    """
+    chosen = set(selected)
+    inside = [one for one in ids if one in chosen]
+    outside = [one for one in ids if one not in chosen]
+    if not inside or not outside:
+        return None
+    outcome = columns["outcome"]
+    rates = [rate_line(SuccessRate.of(Counter(str(outcome.get(one)) for one in ids))) for ids in (inside, outside)]
+    days = [_middle_day(columns["created_at"], ids) for ids in (inside, outside)]
+    return Difference(
+        words=_words(*(list(tasks_of(_spread(of)).values()) for of in (inside, outside))),
+        facts=(
+            Share(name="Succeeded", selected=rates[0], rest=rates[1]),
+            *_values("Source", columns["source"], inside, outside),
+            *_values("Agent", columns["agent_id"], inside, outside),
+            Share(name="Half are from before", selected=days[0], rest=days[1]),
+        ),
+    )
+
+
+def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[str, float]:
+    """Return by how many standard errors each word is more frequent inside than outside.
+
+    Args:
+        n_inside: How many texts have each word.
+        n_outside: The same of the others.
+
+    Source:
+        Log-odds with an informative Dirichlet prior (Monroe, Colaresi & Quinn, Political Analysis 2008).
+    """
+    both = Counter(n_inside) + Counter(n_outside)
+    sums = [sum(of.values()) for of in (n_inside, n_outside)]
+    prior = PRIOR * (sum(both.values()) + 1)  # with one for a word that nobody wrote: there may be but a single one
+    scores = {}
+    for word, n in both.items():
+        own = PRIOR * n
+        counts = [of.get(word, 0) + own for of in (n_inside, n_outside)]
+        odds = [math.log(count / (total + prior - count)) for count, total in zip(counts, sums, strict=True)]
+        scores[word] = (odds[0] - odds[1]) / math.sqrt(1 / counts[0] + 1 / counts[1])
+    return scores
+
+
+def _words(inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
+    counts = [Counter(word for text in texts for word in words(prose(text))) for texts in (inside, outside)]
+    scores = log_odds(*counts)
+    telling = sorted((word for word in scores if scores[word] > Z_95), key=lambda word: (-scores[word], word))
+    return tuple(
+        Share(name=word, selected=_share(counts[0][word], len(inside)), rest=_share(counts[1][word], len(outside)))
+        for word in telling[:WORDS_SHOWN]
+    )
+
+
+def _values(title: str, column: Mapping[str, Any], inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
+    """Return the values whose shares differ: either lies outside the other's interval."""
+    held = [Counter(str(column.get(one) or "not said") for one in ids) for ids in (inside, outside)]
+    sizes = (len(inside), len(outside))
+    found = []
+    for name, _ in (held[0] + held[1]).most_common():
+        one, other = held[0][name] / sizes[0], held[1][name] / sizes[1]
+        near, far = (wilson_interval(of[name], n) for of, n in zip(held, sizes, strict=True))
+        is_apart = near.high < other or near.low > other or far.high < one or far.low > one
+        if one != other and is_apart:
+            shares = [_share(of[name], n) for of, n in zip(held, sizes, strict=True)]
+            found.append(Share(name=f"{title}: {name}", selected=shares[0], rest=shares[1]))
+    return tuple(found[:SOURCES_SHOWN])
+
+
+def _share(n: int, of: int) -> str:
+    found = wilson_interval(n, of)
+    return f"{percent(n / of)} ({found.low * 100:.0f}–{percent(found.high)}, n = {of:,})"
+
+
+def _middle_day(created_at: Mapping[str, Any], ids: Iterable[str]) -> str:
+    days = sorted(str(created_at[one])[:10] for one in ids if created_at.get(one))
+    return median_low(days) if days else "–"
+
+
+def _spread(ids: Sequence[str]) -> Sequence[str]:
+    return ids[:: -(-len(ids) // READ)]

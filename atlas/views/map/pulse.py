@@ -1,0 +1,117 @@
+"""What agents do to the memory while a person looks at its map: which experiences, and a line that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from atlas.memory.experience.memory import COLLECTION
+from atlas.memory.system import MemorySystem
+from atlas.views.map.packets import pack
+from atlas.views.map.points import Points
+from atlas.views.shared.wording import counted
+
+MOST = 200
+"""Experiences that pulse at once. An import stores far more, which the map shows without."""
+
+LINES_KEPT = 3
+TITLE_CHARACTERS = 60
+OPERATIONS_SEEN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulse:
+    """The state of the memory when it was looked at last, and what had happened by then."""
+
+    ledger_id: str
+    revision: int
+    retrieved_at: str
+    """Latest time at which a search returned an experience. Empty where none has."""
+
+    operations: frozenset[str]
+    """The newest operations by then."""
+
+    turn: int = 0
+    """How many times something has happened since the first look."""
+
+    retrieved: tuple[str, ...] = ()
+    stored: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    """The latest first. They hold untrusted text."""
+
+
+def pulse_after(memory: MemorySystem, before: Pulse | None) -> Pulse:
+    """Return what has happened since an earlier look. At the first look nothing has.
+
+    Args:
+        memory: Only read.
+        before: The earlier look, or None.
+    """
+    position = memory.storage.ledger.position(COLLECTION)
+    if before is None or before.ledger_id != position.ledger_id:
+        times = memory.storage.ledger.usage.retrieved_since(COLLECTION, "")
+        return Pulse(
+            ledger_id=position.ledger_id,
+            revision=position.revision,
+            retrieved_at=max(times.values(), default=""),
+            operations=_operations(memory),
+        )
+    times = memory.storage.ledger.usage.retrieved_since(COLLECTION, before.retrieved_at)
+    is_changed = position.revision > before.revision
+    stored = memory.storage.ledger.changed_ids(COLLECTION, before.revision, limit=MOST) if is_changed else []
+    if not times and not stored:
+        return replace(before, revision=position.revision)
+    retrieved = sorted(times, key=lambda one: (times[one], one), reverse=True)[:MOST]
+    return replace(
+        before,
+        revision=position.revision,
+        retrieved_at=max(times.values(), default=before.retrieved_at),
+        operations=_operations(memory),
+        turn=before.turn + 1,
+        retrieved=tuple(retrieved),
+        stored=tuple(stored),
+        lines=(*_said(memory, before, times, stored), *before.lines)[:LINES_KEPT],
+    )
+
+
+def pulse_packet(points: Points, pulse: Pulse) -> bytes:
+    """Return what pulses on the map, and what the ticker says."""
+    return pack(
+        {
+            "points": points.key,
+            "turn": pulse.turn,
+            "retrieved": points.places_of(pulse.retrieved),
+            "stored": points.places_of(pulse.stored),
+            "lines": list(pulse.lines),
+        }
+    )
+
+
+def _said(memory: MemorySystem, before: Pulse, retrieved: Mapping[str, str], stored: Sequence[str]) -> list[str]:
+    """Return `Retrieved 3 experiences: Cancel the flight …` and `fred stored 1 experience: …`, without what is not."""
+    said = []
+    if retrieved:
+        first = max(retrieved, key=lambda one: (retrieved[one], one))
+        when = retrieved[first][11:19]
+        said.append(f"{when} · Retrieved {counted(len(retrieved), 'experience')}{_titled(memory, [first])}")
+    said += _operations_said(memory, before, stored)
+    return said
+
+
+def _operations_said(memory: MemorySystem, before: Pulse, stored: Sequence[str]) -> list[str]:
+    said = []
+    for operation in memory.history(OPERATIONS_SEEN):
+        n = operation.counts.get("added", 0)
+        if operation.id not in before.operations and n and stored:
+            who = f"{operation.created_at:%H:%M:%S} · {operation.actor or 'An agent'}"
+            said.append(f"{who} stored {counted(n, 'experience')}{_titled(memory, stored)}")
+    return said
+
+
+def _titled(memory: MemorySystem, ids: Sequence[str]) -> str:
+    titles = memory.experience.titles(ids[-1:])
+    return "".join(f": {title[:TITLE_CHARACTERS]}" for title in titles.values())
+
+
+def _operations(memory: MemorySystem) -> frozenset[str]:
+    return frozenset(operation.id for operation in memory.history(OPERATIONS_SEEN))

@@ -1,0 +1,51 @@
+"""Names for the map's domains by a language model: asking for them, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from atlas.infra.bridge import run
+from atlas.llm.budget import Spent, operation
+from atlas.llm.structured_output import model_name
+from atlas.maps.labels import NamedDomain as NamedDomain
+from atlas.maps.map import MemoryMap
+from atlas.maps.suggesting import suggest_names, unnamed_domains
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import LLMClient
+from atlas.views.shared.wording import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggested:
+    """Names that a language model suggested."""
+
+    names: Mapping[int, str]
+    """The name of each domain, by its number."""
+
+    by: str
+    spent: Spent
+
+
+def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Suggested:
+    """Return names for the domains that no person has named.
+
+    Args:
+        llm: The model that is asked.
+        memory: Only read.
+        memory_map: The map with the names that it has.
+
+    Raises:
+        LLMError: The model could not be asked, or gave no usable names.
+    """
+    typical = [one for domain in memory_map.domains for one in domain.typical]
+    unnamed = unnamed_domains(memory_map, memory.experience.titles(typical))
+    taken = [domain.name for domain in memory_map.domains if domain.is_named_by_person]
+    with operation() as account:
+        names = run(suggest_names(llm, unnamed, taken))
+    return Suggested(names=names, by=model_name(llm), spent=account.spent)
+
+
+def named_sentence(found: Suggested) -> str:
+    """Return `a-model named 12 domains (1 call, 2,400 tokens, $0.0021)`, as a sentence."""
+    return f"{found.by} named {counted(len(found.names), 'domain')} ({found.spent})."

@@ -1,0 +1,49 @@
+"""Beside the map: names for the domains that a language model suggests, where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.map.sheet import Sheet
+from atlas.views.map.suggesting import NamedDomain, named_sentence, suggested
+from pages.components.shared.memory_map import live_map
+from pages.components.shared.snapshot import opening_model
+from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
+
+UNDONE = "The domains have their earlier names."
+
+
+def draw_suggesting(memory: MemorySystem, sheet: Sheet) -> None:
+    """Draw a button that has the language model name the domains. Nothing where there is no model or no writing."""
+    model = opening_model()
+    if model.client is None or memory.storage.read_only:
+        return
+    if st.button(
+        "Suggest names",
+        key="map_suggest",
+        icon=":material/auto_awesome:",
+        help=f"{model.badge} reads the words and the typical tasks of each domain. Names that you gave stay.",
+    ):
+        with st.spinner(f"{model.badge} is naming the domains …"), announcing_problems():
+            _suggest(memory, sheet)
+        st.rerun()
+
+
+def _suggest(memory: MemorySystem, sheet: Sheet) -> None:
+    model, names = opening_model(), live_map(memory).names
+    if model.client is None:
+        return
+    before = names.load()
+    found = suggested(model.client, memory, sheet.map)
+    names.suggest(sheet.map, found.names, found.by)
+    announce_act(Act(named_sentence(found), partial(_put_back, names=before)))
+
+
+def _put_back(memory: MemorySystem, *, names: Sequence[NamedDomain]) -> None:
+    with announcing_problems():
+        live_map(memory).names.put_back(names)
+        announce_act(Act(UNDONE))

@@ -1,0 +1,93 @@
+"""The map as a stage: it fills the window, is asked, replays how the memory grew, and is walked by keyboard."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser.map import draw, look, open_map
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.records import START, kinds
+from tests.support.stores import make_store
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """Ninety experiences of three kinds."""
+    store = tmp_path_factory.mktemp("stage")
+    make_store(store, (replace(one, timestamp=START + timedelta(days=day)) for day, one in enumerate(kinds(90))))
+    return store
+
+
+@pytest.fixture
+def stage(page: Page, made: Path, serve: Serve) -> Page:
+    """The map of those."""
+    open_map(page, serve(made))
+    return page
+
+
+def test_the_map_takes_the_window_and_stays_in_it(stage: Page):
+    map_ = stage.locator(".atlas-map").bounding_box()
+    assert map_["y"] + map_["height"] <= 900
+    assert map_["y"] + map_["height"] > 860
+    stage.locator(".stage").press("f")
+    expect(stage.get_by_test_id("stSidebar")).not_to_be_visible()
+    stage.wait_for_function("(width) => atlasMap.look().width > width", arg=map_["width"] + 100)
+    stage.locator(".stage").press("f")
+    expect(stage.get_by_test_id("stSidebar")).to_be_visible()
+
+
+def test_the_legend_lists_every_domain_worst_first(stage: Page):
+    entries = stage.locator(".legend button")
+    rates = [int(text.split()[0]) for text in stage.locator(".legend .rate").all_inner_texts()]
+    assert rates == sorted(rates)
+    assert entries.count() >= len(rates) > 1
+    entries.last.scroll_into_view_if_needed()
+    expect(entries.last).to_be_in_viewport()
+
+
+def test_a_question_flies_in_and_its_hits_light_up_beside_their_list(stage: Page):
+    stage.get_by_text("Words", exact=True).click()
+    settle(stage)
+    stage.get_by_role("searchbox", name="Ask the map").fill("cron")
+    stage.get_by_role("searchbox", name="Ask the map").press("Enter")
+    expect(stage.get_by_text("Found, best first")).to_be_visible()
+    stage.wait_for_function("() => atlasMap.look().lit > 5 && !atlasMap.look().isFlying")
+    shoot(stage, "map-asked", themes=True)
+
+
+def test_replay_lets_the_memory_grow_and_says_how_well_it_went_by_then(stage: Page):
+    stage.get_by_role("button", name="Play how the memory grew").click()
+    stage.wait_for_function("() => atlasMap.look().isPlaying && atlasMap.look().days[1] > 0")
+    stage.get_by_role("button", name="Pause").click()
+    assert not look(stage)["isPlaying"]
+    expect(stage.locator(".brush .rate")).to_have_text(re.compile(r"^\d+ % of \d+ succeeded$"))
+    shoot(stage, "map-replay")
+
+
+def test_points_are_reached_by_keyboard(stage: Page):
+    stage.locator(".stage").press("Enter")
+    first = look(stage)["hovered"]
+    assert first is not None
+    stage.locator(".stage").press("ArrowLeft")
+    assert look(stage)["hovered"] != first
+    expect(stage.locator(".tooltip .line").first).to_be_visible()
+    stage.locator(".stage").press(" ")
+    expect(stage.get_by_text("1 selected from keyboard on the map")).to_be_visible()
+    stage.locator(".stage").press("Enter")
+    expect(stage.get_by_role("button", name="Close")).to_be_visible()
+
+
+def test_a_selection_is_told_apart_from_the_rest(stage: Page):
+    stage.get_by_role("button", name="Select a box").click()
+    draw(stage, [(2, 42), (int(look(stage)["width"] / 2), int(look(stage)["height"] - 4))])
+    expect(stage.get_by_text("What is different about this selection")).to_be_visible()
+    stage.locator(".stage").press("d")
+    assert look(stage)["isContoured"]
+    shoot(stage, "map-difference")

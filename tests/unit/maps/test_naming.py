@@ -1,0 +1,48 @@
+"""Names of domains: what a person would call them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atlas.maps.naming import name_domains, prose, unique_names
+
+PEOPLE = ["Anya Garcia", "Omar Silva", "Lucas Brown"]
+
+
+def named(*domains: list[str]) -> list[tuple[str, ...]]:
+    """The words of domains, given the texts of each."""
+    texts = [text for domain in domains for text in domain]
+    labels = np.repeat(np.arange(len(domains)), [len(domain) for domain in domains]).astype(np.int32)
+    found = name_domains(texts, labels)
+    return [found[number] for number in sorted(found)]
+
+
+def test_names_and_codes_of_people_name_no_domain():
+    flights = [f"You are {name} ({name.lower().replace(' ', '_')}_59{i}). Cancel the flight" for i, name in
+               enumerate(PEOPLE * 3)]  # fmt: skip
+    tables = ["Index the Postgres table of bookings", "The Postgres table is slow"] * 4
+    (of_flights, of_tables) = named(flights, tables)
+    assert of_flights == ("cancel", "flight")
+    assert {"postgres", "table"} <= {*of_tables}
+
+
+def test_code_amid_a_task_names_no_domain():
+    task = "Find the largest number. def big_num(nums: List[int]) -> int"
+    assert prose(task).split() == ["Find", "the", "largest", "number."]
+    assert prose("run `git_log()` at https://example.com/x_y now").split() == ["run", "at", "now"]
+    assert prose("def only(code: int)") == "def only(code: int)"
+
+
+def test_forms_of_one_word_stand_once():
+    (words, _) = named(["sort the sorted letters by ascending order"] * 5, ["paint a grid"] * 5)
+    assert not {"sort", "sorted"} <= {*words}
+
+
+def test_domains_of_the_same_words_are_told_apart():
+    same = ("household", "task")
+    assert unique_names({0: same, 3: same, 5: ("flight",), 6: same}, taken=["flight"]) == {
+        0: "household · task",
+        3: "household · task (2)",
+        5: "flight (2)",
+        6: "household · task (3)",
+    }

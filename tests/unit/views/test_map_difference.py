@@ -1,0 +1,50 @@
+"""What is different about a selection on the map."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.views.map.difference import difference_of, log_odds
+
+IDS = [f"id{i}" for i in range(100)]
+TASKS = {one: "Refund the booking" if i < 20 else "Index the table" for i, one in enumerate(IDS)}
+COLUMNS = {
+    "outcome": {one: "failed" if i < 15 else "succeeded" for i, one in enumerate(IDS)},
+    "source": {one: "desk" if i < 20 else "north" if i % 2 else "south" for i, one in enumerate(IDS)},
+    "agent_id": dict.fromkeys(IDS, "smith"),
+    "created_at": {one: f"2026-05-{1 + i % 20:02}T10:00:00+00:00" for i, one in enumerate(IDS)},
+}
+
+
+def tasks_of(ids):
+    return {one: TASKS[one] for one in ids}
+
+
+def test_words_outcomes_and_sources_are_told_with_n_and_interval():
+    found = difference_of(IDS[:20], IDS, tasks_of, COLUMNS)
+    assert [word.name for word in found.words] == ["booking", "refund"]
+    assert found.words[0].selected == "100 % (84–100 %, n = 20)"
+    assert found.words[0].rest == "0 % (0–5 %, n = 80)"
+    assert [fact.name for fact in found.facts] == [
+        "Succeeded", "Source: south", "Source: north", "Source: desk", "Half are from before",
+    ]  # fmt: skip
+    assert found.facts[0].selected == "25 % (11–47 %, n = 20)"
+    assert found.facts[0].rest == "100 % (95–100 %, n = 80)"
+    assert found.facts[-1].selected == "2026-05-10"
+
+
+def test_a_selection_that_is_like_the_rest_has_no_telling_word():
+    found = difference_of(IDS[::2], IDS, tasks_of, COLUMNS)
+    assert found.words == ()
+
+
+def test_nothing_is_compared_with_nothing():
+    assert difference_of([], IDS, tasks_of, COLUMNS) is None
+    assert difference_of(IDS, IDS, tasks_of, COLUMNS) is None
+    assert difference_of(["gone"], IDS, tasks_of, COLUMNS) is None
+
+
+def test_a_rare_word_tells_less_than_a_frequent_one_of_the_same_shares():
+    scores = log_odds({"often": 40, "seldom": 2, "rest": 60}, {"often": 20, "seldom": 1, "rest": 80})
+    assert scores["often"] > scores["seldom"] > 0 > scores["rest"]
+    assert log_odds({"same": 5}, {"same": 5}) == {"same": pytest.approx(0)}
