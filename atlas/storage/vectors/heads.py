@@ -18,9 +18,12 @@ import numpy.typing as npt
 from atlas.core.types import Vector, Vectors
 from atlas.storage.vectors.products import quick_products
 
-FIRST, MORE = 48, 64
+FIRST, MORE = 48, 80
 """Numbers of a row that are asked of all rows, and of those that promise most: coordinates, and the length of what is
 left. Fewer take less time, but leave more rows to be asked more of."""
+
+FEWEST_PICKED = 8
+"""Of so many rows, more than one takes longer to be picked than all to be read in a row."""
 
 N_SAMPLE = 4_096
 """Rows by which the directions are chosen. Others would do as well, but bound less tightly."""
@@ -67,7 +70,11 @@ class Heads:
         """Return closer bounds of some rows, whose bounds are given."""
         short, more = self._parts(vector[None])
         closer: Vector = bounds - short[0, -1] * self._short[rows, -1]
-        closer += quick_products(self._more[rows], more[0])
+        n_rows = int(rows.max(initial=-1)) + 1
+        if len(rows) > n_rows // FEWEST_PICKED:
+            closer += quick_products(self._more[:n_rows], more[0])[rows]
+        else:
+            closer += quick_products(self._more[rows], more[0])
         return closer
 
     def _parts(self, vectors: Vectors) -> tuple[Vectors, Vectors]:
