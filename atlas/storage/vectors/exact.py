@@ -101,7 +101,8 @@ class ExactIndex:
         if n_rows < MANY or not 0 < k <= n_rows // (2 * GROUP):
             return None
         heads = self._headed()
-        bounds = heads.bounds(vector, n_rows)
+        head = heads.head(vector)
+        bounds = heads.bounds(head, n_rows)
         bounds[self._free] = -np.inf
         picked = _promising_most(bounds, 2 * k)
         if len(picked) < k:
@@ -110,7 +111,7 @@ class ExactIndex:
         rows = np.flatnonzero(bounds >= least)
         if len(rows) > n_rows // 2:
             return None
-        closer = heads.closer(vector, rows, bounds[rows])
+        closer = heads.closer(head, rows, bounds[rows])
         least = max(least, self._kth_highest(vector, rows[np.argsort(-closer)[: 2 * k]], k))
         promising = rows[closer >= least]
         return promising if len(promising) < n_rows // 4 else None

@@ -12,6 +12,8 @@ Source:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -40,6 +42,14 @@ GROWTH = 2
 Rows = npt.NDArray[np.intp]
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of one vector, each part with the length of what is left after it."""
+
+    short: Vector
+    more: Vector
+
+
 class Heads:
     """The heads of the rows of a growing matrix."""
 
@@ -59,27 +69,30 @@ class Heads:
         """Take the vectors of rows, in place of those that they had. Rows beyond `GROWTH` times the first are left."""
         is_held = rows < len(self._short)
         held = rows[is_held]
-        self._short[held], self._more[held] = self._parts(vectors[is_held])
+        self._short[held], self._more[held] = self._with_rests(vectors[is_held], vectors[is_held] @ self._directions.T)
 
-    def bounds(self, vector: Vector, n_rows: int) -> Vector:
+    def head(self, vector: Vector) -> Head:
+        """Return the head of a vector that rows are compared with."""
+        turned = quick_products(self._directions, vector)
+        short, more = self._with_rests(vector[None], turned[None])
+        return Head(short[0], more[0])
+
+    def bounds(self, head: Head, n_rows: int) -> Vector:
         """Return what the product of each of the first rows with a vector is at most, up to `ROUNDING`."""
-        short, _ = self._parts(vector[None])
-        return quick_products(self._short[:n_rows], short[0])
+        return quick_products(self._short[:n_rows], head.short)
 
-    def closer(self, vector: Vector, rows: Rows, bounds: Vector) -> Vector:
+    def closer(self, head: Head, rows: Rows, bounds: Vector) -> Vector:
         """Return closer bounds of some rows, whose bounds are given."""
-        short, more = self._parts(vector[None])
-        closer: Vector = bounds - short[0, -1] * self._short[rows, -1]
+        closer: Vector = bounds - head.short[-1] * self._short[rows, -1]
         n_rows = int(rows.max(initial=-1)) + 1
         if len(rows) > n_rows // FEWEST_PICKED:
-            closer += quick_products(self._more[:n_rows], more[0])[rows]
+            closer += quick_products(self._more[:n_rows], head.more)[rows]
         else:
-            closer += quick_products(self._more[rows], more[0])
+            closer += quick_products(self._more[rows], head.more)
         return closer
 
-    def _parts(self, vectors: Vectors) -> tuple[Vectors, Vectors]:
+    def _with_rests(self, vectors: Vectors, turned: Vectors) -> tuple[Vectors, Vectors]:
         """Return the first coordinates of vectors, and the following ones, each with the length of what is left."""
-        turned = vectors @ self._directions
         n_short = self._short.shape[1] - 1
         short, following = turned[:, :n_short], turned[:, n_short:]
         return (
@@ -89,13 +102,13 @@ class Heads:
 
 
 def _directions(sample: Vectors, n_head: int) -> Vectors:
-    """Return orthogonal directions, shape (dim, n_head), in which rows are longest."""
+    """Return orthogonal directions, shape (n_head, dim), in which rows are longest."""
     spread = sample.T @ sample
     start = np.random.default_rng(0).standard_normal((spread.shape[0], n_head)).astype(np.float32)
     turned, _ = np.linalg.qr(start)
     for _ in range(N_TURNS):
         turned, _ = np.linalg.qr(spread @ turned)
-    return np.ascontiguousarray(turned, np.float32)
+    return np.ascontiguousarray(turned.T, np.float32)
 
 
 def _rest(vectors: Vectors, heads: Vectors) -> Vector:
