@@ -21,7 +21,7 @@ from atlas.storage.records import Seqs
 K1, B = 1.2, 0.75
 """How soon repeating a word stops counting, and how much a long text is held against it. As FTS5 has them."""
 
-FIRST_SCORED = 2_048
+FIRST_SCORED = 1_024
 """How many records are scored before it is asked whether any other could be among the best."""
 
 
@@ -66,8 +66,8 @@ class Scores:
 
     def best(self, n: int) -> dict[int, float]:
         """Return the n highest values by record, the highest first. Equal ones in the order of their records."""
-        left, scored, values = np.flatnonzero(self._bounds), np.zeros(0, np.int64), np.zeros(0)
-        while n > 0 and len(left) and self._bounds[left].max() >= _nth_highest(values, n):
+        left, scored, values = np.flatnonzero(self._bounds > 0), np.zeros(0, np.int64), np.zeros(0)
+        while n > 0 and len(left := left[self._bounds[left] >= _nth_highest(values, n)]):
             n_next = min(len(left), max(FIRST_SCORED, 2 * n, len(values)))
             left = left[np.argpartition(-self._bounds[left], n_next - 1)]
             following, left = left[:n_next], left[n_next:]
@@ -87,11 +87,11 @@ class Scores:
         places = np.full(self._size, -1)
         places[seqs] = np.arange(len(seqs))
         at = places[self._seqs]
-        is_wanted = at >= 0
-        terms = self._terms(is_wanted, self._lengths_of(seqs)[at[is_wanted]])
-        return np.asarray(self._given[seqs] + np.bincount(at[is_wanted], terms, len(seqs)), np.float64)
+        wanted = np.flatnonzero(at >= 0)
+        terms = self._terms(wanted, self._lengths_of(seqs)[at[wanted]])
+        return np.asarray(self._given[seqs] + np.bincount(at[wanted], terms, len(seqs)), np.float64)
 
-    def _terms(self, which: slice | np.ndarray, lengths: Numbers | float) -> Numbers:
+    def _terms(self, which: slice | Seqs, lengths: Numbers | float) -> Numbers:
         """Return what each word adds to the value of each record that holds it, if records are so long."""
         often = self._often[which]
         added: Numbers = self._weights[which] * often * (K1 + 1) / (often + K1 * (1 - B + B * lengths))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.vectors.heads import GROWTH, Heads
+from atlas.storage.vectors.heads import GROWTH, ROUNDING, Heads
 from atlas.storage.vectors.products import products
 
 Groups = npt.NDArray[np.int64]
@@ -94,22 +94,31 @@ class ExactIndex:
     def _promising(self, vector: Vector, k: int) -> Groups | None:
         """Return rows among which the k nearest are, in their order. None for all, where few or most might be.
 
-        The products of a few rows that promise most show how near the k nearest are at least.
+        The products of a few rows that promise most show how near the k nearest are at least, first by the bounds of
+        all rows, then by the closer bounds of those that are left.
         """
         n_rows = len(self._keys)
         if n_rows < MANY or not 0 < k <= n_rows // (2 * GROUP):
             return None
-        bounds = self._headed().bounds(vector, n_rows)
+        heads = self._headed()
+        head = heads.head(vector)
+        bounds = heads.bounds(head, n_rows)
         bounds[self._free] = -np.inf
-        in_groups = bounds[: n_rows // GROUP * GROUP].reshape(-1, GROUP)
-        groups = np.argpartition(in_groups.max(axis=1), -2 * k)[-2 * k :]
-        picked = groups * GROUP + in_groups[groups].argmax(axis=1)
-        picked = picked[bounds[picked] > -np.inf]
+        picked = _promising_most(bounds, 2 * k)
         if len(picked) < k:
             return None
-        least = np.partition(products(self._matrix[picked], vector), -k)[-k]
-        promising = np.flatnonzero(bounds >= least)
+        least = self._kth_highest(vector, picked, k)
+        rows = np.flatnonzero(bounds >= least)
+        if len(rows) > n_rows // 2:
+            return None
+        closer = heads.closer(head, rows, bounds[rows])
+        least = max(least, self._kth_highest(vector, rows[np.argsort(-closer)[: 2 * k]], k))
+        promising = rows[closer >= least]
         return promising if len(promising) < n_rows // 4 else None
+
+    def _kth_highest(self, vector: Vector, rows: Groups, k: int) -> float:
+        """Return the k-th highest product of some rows, or what it might be by other rounding."""
+        return float(np.partition(products(self._matrix[rows], vector), -k)[-k]) - ROUNDING
 
     def _headed(self) -> Heads:
         """Return the heads of all rows. Directions are chosen again where there are many more rows than before."""
@@ -145,6 +154,14 @@ class ExactIndex:
             matrix, groups = np.zeros((n_grown, dimension), np.float32), np.zeros(n_grown, np.int64)
             matrix[:n_rows], groups[:n_rows] = self._matrix, self._groups
             self._matrix, self._groups = matrix, groups
+
+
+def _promising_most(bounds: Vector, n: int) -> Groups:
+    """Return the row with the highest bound of each of n groups of rows, those that promise most."""
+    in_groups = bounds[: len(bounds) // GROUP * GROUP].reshape(-1, GROUP)
+    groups = np.argpartition(in_groups.max(axis=1), -n)[-n:]
+    picked = groups * GROUP + in_groups[groups].argmax(axis=1)
+    return np.asarray(picked[bounds[picked] > -np.inf])
 
 
 def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:

@@ -182,9 +182,9 @@ def read_postings(connection: sqlite3.Connection, table: str, words: Sequence[st
 def _postings(places: Seqs) -> Postings:
     """Return postings from a word's places in order: twice a record's number, and 1 more in its search text."""
     seqs = places >> 1
-    starts = np.flatnonzero(np.diff(seqs, prepend=-1))
-    if not len(starts):
+    if not len(seqs):
         return Postings(seqs, np.zeros(0))
+    starts = np.r_[0, np.flatnonzero(seqs[1:] != seqs[:-1]) + 1]
     return Postings(seqs[starts], np.add.reduceat(np.array(FIELD_WEIGHTS)[places & 1], starts))
 
 
