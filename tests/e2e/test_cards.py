@@ -46,7 +46,7 @@ def test_a_search_shows_why_each_hit_stands_where_it_does(page: Page, garden: st
     expect(
         card.get_by_role("img", name=re.compile(r"Rank value \d\.\d+: meaning \d\.\d+, words \d\.\d+"))
     ).to_be_visible()
-    expect(card.locator(".sentence")).to_contain_text(re.compile(r"^Its text .*: relevance \d\.\d+"))
+    expect(card.locator(".sentence")).to_contain_text(re.compile(r"^Relevance \d\.\d+: "))
     settle(page)
     assert_bar_adds_up(card)
     shoot(page, "experiences-why", themes=True)

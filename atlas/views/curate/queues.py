@@ -27,7 +27,7 @@ from atlas.views.curate.health import (
 )
 from atlas.views.experience.list import ExperienceRow, Query, listed_page
 from atlas.views.lists.listing import PAGE_ROWS
-from atlas.views.shared.word_diff import word_diff
+from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.wording import counted, outcomes_text, signed
 
 RULE = "rule"

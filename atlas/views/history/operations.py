@@ -10,9 +10,9 @@ from datetime import datetime
 from atlas.core.errors import NotFound
 from atlas.core.operations import Operation, RecordChange
 from atlas.memory.system import MemorySystem
+from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import EXPERIENCE, Kind, kind_of
 from atlas.views.shared.texts import Text
-from atlas.views.shared.word_diff import word_diff
 from atlas.views.shared.wording import counted, moment, plural, signed
 
 PAGE_OPERATIONS = 25

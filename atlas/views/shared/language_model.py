@@ -20,8 +20,8 @@ HOW = f"To use one, set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the
 
 WITH = (
     "It is asked where you compose concepts, write strategies from attempts or let the journal forget, and, if you "
-    "choose it there, where you compress, refine or have the map's domains named. Ask has a button that lets it answer a "
-    "task. Searching never asks it."
+    "choose it there, where you compress, refine or have the map's domains named. Ask has a button that lets it answer "
+    "a task. Searching never asks it."
 )
 
 

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.llm.trial import Trial
 from atlas.views.ask.answer import (
     Answer,
     agents_call,
@@ -19,6 +18,7 @@ from atlas.views.ask.answer import (
 )
 from atlas.views.ask.html import Report, ReportedSide, report_page
 from atlas.views.ask.report import about_store
+from atlas.views.ask.trial import Trial
 from pages.components.ask.answer import card_of
 from pages.components.ask.profiles import Side
 from pages.components.ask.trial import trial_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas.llm.trial import Reply, Trial, tried
+from atlas.views.ask.trial import Reply, Trial, tried
 from atlas.views.shared.texts import Text
 from pages.components.shared.scope import digest
 from pages.components.shared.snapshot import opening_model

@@ -128,7 +128,7 @@ def test_a_search_says_why_and_that_nothing_was_found(memory):
     memory.concepts.add(concept())
     query = ConceptQuery(text="cut a box out of a grid")
     listing = found_concepts(memory, query, search_concepts(memory, query))
-    assert listing.rows[0].why.startswith("Its text")
+    assert listing.rows[0].why.startswith("Relevance")
     assert listing.caption == "1 of 1 concept is relevant, best first"
     nothing = ConceptQuery(text="qqzz xxyy")
     listing = found_concepts(memory, nothing, search_concepts(memory, nothing))

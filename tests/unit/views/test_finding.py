@@ -27,7 +27,7 @@ def test_a_search_says_how_relevant_each_is_and_why_it_stands_where_it_does(memo
     assert caption(memory, query("boil an egg")) == "2 of 2 experiences are relevant, best first"
     assert [row.sign for row in found.rows] == ["✓", "✗"]
     assert all((row.relevance or 0) > 0.5 for row in found.rows)
-    assert "moved up" in found.rows[0].why
+    assert "moved it up" in found.rows[0].why
     assert "success" in found.rows[0].why
     assert "success" not in found.rows[1].why
 
@@ -95,7 +95,7 @@ def test_a_card_shows_where_the_words_are_and_what_its_place_is_made_of(memory):
     assert (shown.title, shown.passage.name, shown.outcome) == ("", "Task", "✓ succeeded")
     assert shown.bar is not None
     assert shown.bar.total == pytest.approx(sum(segment.value for segment in shown.bar.segments))
-    assert shown.sentence.startswith("Its text ")
+    assert shown.sentence.startswith("Relevance ")
 
 
 @pytest.mark.parametrize(("text", "name"), [("parse_date", "Solution"), ("daylight saving", "Feedback")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.views.shared.word_diff import DIFF_CHARACTERS, MOST_WORDS, SAME, word_diff
+from atlas.views.lists.word_diff import DIFF_CHARACTERS, MOST_WORDS, SAME, word_diff
 
 
 @pytest.mark.parametrize(
