@@ -45,7 +45,8 @@ def _draw_bar(detail: ExperienceDetail, every: Sequence[StepLine], errors: list[
         st.number_input("Go to step", 1, n, None, key=f"experience_steps_go_{detail.id}", on_change=_go_typed,
                         args=(detail, n), width=120)  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
-        only = bool(errors) and st.toggle("Errors only", key=f"experience_steps_errors_{detail.id}")
+        only = bool(errors) and st.toggle("Errors only", key=f"experience_steps_errors_{detail.id}",
+                                          on_change=_open_these, args=(detail.id, errors))  # fmt: skip
         for label, name, is_next in (("Previous error", "previous", False), ("Next error", "next", True)):
             icon = f":material/arrow_{'downward' if is_next else 'upward'}:"
             st.button(label, key=f"experience_steps_{name}_{detail.id}", icon=icon, type="tertiary",

@@ -28,8 +28,8 @@ def test_a_search_says_how_relevant_each_is_and_why_it_stands_where_it_does(memo
     assert [row.sign for row in found.rows] == ["✓", "✗"]
     assert all((row.relevance or 0) > 0.5 for row in found.rows)
     assert "moved it up" in found.rows[0].why
-    assert "success" in found.rows[0].why
-    assert "success" not in found.rows[1].why
+    assert "Success" in found.rows[0].why
+    assert "Success" not in found.rows[1].why
 
 
 def test_what_has_nothing_to_do_with_the_question_is_listed_only_when_asked_for(memory):
