@@ -24,8 +24,8 @@ FIRST, MORE = 48, 80
 """Numbers of a row that are asked of all rows, and of those that promise most: coordinates, and the length of what is
 left. Fewer take less time, but leave more rows to be asked more of."""
 
-FEWEST_PICKED = 8
-"""Of so many rows, more than one takes longer to be picked than all to be read in a row."""
+PICKED_SHARE = 8
+"""If more than one row in so many is asked for, picking them takes longer than reading all of them in a row."""
 
 N_SAMPLE = 4_096
 """Rows by which the directions are chosen. Others would do as well, but bound less tightly."""
@@ -85,7 +85,7 @@ class Heads:
         """Return closer bounds of some rows, whose bounds are given."""
         closer: Vector = bounds - head.short[-1] * self._short[rows, -1]
         n_rows = int(rows.max(initial=-1)) + 1
-        if len(rows) > n_rows // FEWEST_PICKED:
+        if len(rows) > n_rows // PICKED_SHARE:
             closer += quick_products(self._more[:n_rows], head.more)[rows]
         else:
             closer += quick_products(self._more[rows], head.more)

@@ -7,6 +7,7 @@ import pytest
 
 from atlas.storage.vectors import exact
 from atlas.storage.vectors.exact import ExactIndex, top
+from atlas.storage.vectors.heads import ROUNDING, Heads
 
 DIMENSION = 128
 
@@ -53,3 +54,17 @@ def test_rows_that_most_bounds_reach_are_compared_all(monkeypatch):
     index, same = ExactIndex(DIMENSION), unit(np.ones((2_000, DIMENSION)))
     index.upsert([str(i) for i in range(2_000)], same)
     assert [key for key, _ in index.query(same[0], 3)] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("fall", [0.0, 0.5, 1.5, 6.0])
+@pytest.mark.parametrize("step", [1, 50])
+def test_no_product_is_above_its_bounds_and_the_closer_ones_are_lower(fall, step):
+    generator = np.random.default_rng(2)
+    matrix = drawn(generator, 3_001, fall)
+    heads, rows = Heads(matrix), np.arange(0, 3_001, step)
+    for query in drawn(generator, 5, fall):
+        head = heads.head(query)
+        bounds = heads.bounds(head, len(matrix))[rows]
+        closer = heads.closer(head, rows, bounds)
+        assert (matrix[rows] @ query <= closer + ROUNDING).all()
+        assert (closer <= bounds + ROUNDING).all()
