@@ -143,7 +143,7 @@ def test_a_typed_key_is_used_and_forgotten_and_written_nowhere(dashboard: Dashbo
         assert os.environ[KEY] == SECRET
         assert app.text_input(key="settings_llm_key").value == ""
         ask_once()
-        assert server.headers[0]["x-api-key"] == SECRET
+        assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
     atlas_command(store, "backup", str(tmp_path / "all.zip"))
     atlas_command(store, "export", str(tmp_path / "all.jsonl"))
     app.button(key="settings_llm_forget").click().run()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from atlas import MemorySystem
 from atlas.views.settings.copies import RestorePreview, backup_name, known_backups, preview_restore, restore_from
@@ -68,17 +68,25 @@ def _draw_preview(memory: MemorySystem, preview: RestorePreview) -> None:
             st.button("Cancel", key="settings_restore_cancel", on_click=_forget)
 
 
-def _stage(memory: MemorySystem, uploaded: BinaryIO | None, chosen: str | None) -> None:
+def _stage(memory: MemorySystem, uploaded: UploadedFile | None, chosen: str | None) -> None:
     _forget()
     with announcing_problems(), st.spinner("Looking into the backup …"):
         if uploaded is None:
-            path, directory = Path(str(chosen)).expanduser(), None
+            path = Path(str(chosen)).expanduser()
+            st.session_state[_STAGED] = _Staged(preview_restore(memory, path, str(path)), None)
         else:
-            directory = tempfile.TemporaryDirectory(prefix="atlas-upload-")
-            path = Path(directory.name) / "backup.zip"
-            path.write_bytes(uploaded.read())
-        name = str(path) if uploaded is None else uploaded.name
-        st.session_state[_STAGED] = _Staged(preview_restore(memory, path, name), directory)
+            st.session_state[_STAGED] = _staged(memory, uploaded)
+
+
+def _staged(memory: MemorySystem, uploaded: UploadedFile) -> _Staged:
+    directory = tempfile.TemporaryDirectory(prefix="atlas-upload-")
+    path = Path(directory.name) / "backup.zip"
+    try:
+        path.write_bytes(uploaded.getbuffer())
+        return _Staged(preview_restore(memory, path, uploaded.name), directory)
+    except BaseException:
+        directory.cleanup()
+        raise
 
 
 def _restore(memory: MemorySystem, preview: RestorePreview) -> None:
