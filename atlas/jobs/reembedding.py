@@ -15,7 +15,7 @@ from atlas.memory.open import reembed_store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reembed:
-    """Embed the texts of a store again. The store changes in one transaction at the end, or not at all."""
+    """A store whose texts are embedded again. The store changes in one transaction at the end, or not at all."""
 
     store: str
     model: str

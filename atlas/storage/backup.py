@@ -67,7 +67,7 @@ class Backup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupContents:
-    """What a backup would make of a store."""
+    """The content of a backup, compared with a store."""
 
     counts: Mapping[str, int]
     """Records by collection."""

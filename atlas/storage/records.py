@@ -210,7 +210,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyContents:
-    """What a copy of a ledger holds."""
+    """The content of a copy of a ledger."""
 
     counts: Mapping[str, int]
     """Live records by collection."""

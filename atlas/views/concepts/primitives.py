@@ -41,7 +41,7 @@ class PrimitiveRow:
 
 
 NEW, NEWER, HELD = "new", "newer here", "there already"
-"""What a library holds of a primitive: nothing, an older version that nobody has edited, or itself."""
+"""The states of a primitive here: missing, older and not edited by anybody, or as it should be."""
 
 
 def loader_names() -> tuple[str, ...]:

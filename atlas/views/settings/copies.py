@@ -31,7 +31,7 @@ class CountRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestorePreview:
-    """What restoring a backup would do."""
+    """The result that restoring a backup would have."""
 
     source: Path
     name: str

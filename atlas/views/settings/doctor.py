@@ -1,4 +1,4 @@
-"""What checking a store found, as rows of a table."""
+"""The findings of checking a store, as rows of a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingRow:
-    """One check, and what it found."""
+    """One check, and its result."""
 
     check: str
     about: str
@@ -31,7 +31,7 @@ class FindingRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """What one examination of a store found."""
+    """The findings of one examination of a store."""
 
     rows: tuple[FindingRow, ...]
     n_left: int

@@ -1,4 +1,4 @@
-"""What a person may type to have a language model asked, and what becomes of it."""
+"""The key that a person may type to have a language model asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was typed for this process alone, in place of what its environment said."""
+"""Variables that were typed for this process alone, in place of those of its environment."""
 
 from __future__ import annotations
 

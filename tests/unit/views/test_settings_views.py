@@ -48,7 +48,7 @@ def test_a_preview_counts_both_states_and_changes_neither(memory, tmp_path):
 def test_a_preview_names_what_was_purged_since(memory, tmp_path):
     backup(memory.storage, tmp_path / "old.zip")
     gone = memory.experience.ids()[0]
-    memory.purge([gone], reason="leaked")
+    memory.apply_purge(memory.plan_purge([gone]), reason="leaked")
     preview = preview_restore(memory, tmp_path / "old.zip", "old.zip")
     assert preview.notes[-1] == f"1 purged record would come back. Purge again: {gone}"
 
