@@ -118,7 +118,7 @@ def preview_restore(memory: MemorySystem, source: Path, name: str) -> RestorePre
 
 
 def restore_from(memory: MemorySystem, source: Path, *, keep: Path) -> str:
-    """Back up the store as it is, restore a backup, and return a sentence on it.
+    """Keep the store as it is in a new backup, restore another one, and return a sentence on that.
 
     Args:
         memory: The memory of the store.
