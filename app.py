@@ -37,7 +37,11 @@ SECTIONS = {
         ("ask", "Ask", ":material/psychology_alt:"),
         ("evaluation", "Evaluation", ":material/query_stats:"),
     ],
-    "Maintain": [("curate", "Curate", ":material/cleaning_services:"), ("history", "History", ":material/history:")],
+    "Maintain": [
+        ("curate", "Curate", ":material/cleaning_services:"),
+        ("history", "History", ":material/history:"),
+        ("settings", "Settings", ":material/settings:"),
+    ],
 }
 """Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""
 

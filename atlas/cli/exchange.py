@@ -19,14 +19,11 @@ from atlas.cli.common import (
     progress_bar,
     safe,
 )
-from atlas.core.exchange import encode_line
 from atlas.core.settings import Settings
 from atlas.importers.run import ImportReport, import_paths
 from atlas.importers.sink import MemorySink
-from atlas.memory.concepts.records import SOURCES
+from atlas.views.settings.copies import SOURCES, Export
 from atlas.views.shared.wording import counted, in_words
-
-EXPORT_BATCH = 500
 
 
 def add_commands(commands: Any) -> None:
@@ -90,18 +87,8 @@ def _of_what(report: ImportReport) -> str:
 
 def _export(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory, new_file(options.file) as write:
-        rows = memory.experience.browse(order_by="", descending=False)
-        for start in tqdm(range(0, len(rows), EXPORT_BATCH), unit="batch", disable=None):
-            ids = [row["id"] for row in rows[start : start + EXPORT_BATCH]]
-            for exported in memory.experience.export(ids, with_vectors=options.vectors):
-                write(encode_line(exported) + "\n")
-        strategies = memory.strategies.export(memory.strategies.ids())
-        kept = [source for source in SOURCES if source not in options.without]
-        concepts = memory.concepts.export(memory.concepts.ids({"source": {"$in": kept}}))
-        write("".join(encode_line(strategy) + "\n" for strategy in strategies))
-        write("".join(encode_line(concept) + "\n" for concept in concepts))
-    said = [f"{len(rows)} experiences"]
-    said += [counted(len(strategies), "strategy")] if strategies else []
-    said += [counted(len(concepts), "concept")] if concepts else []
-    print(f"Exported {in_words(said)}.", file=sys.stderr)
+        export = Export(memory, with_vectors=options.vectors, without=options.without)
+        for line in export.lines(lambda batches: tqdm(batches, unit="batch", disable=None)):
+            write(line)
+    print(export.sentence, file=sys.stderr)
     return 0

@@ -15,6 +15,7 @@ from atlas.memory.open import open_storage, reembed_store
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 from atlas.views.overview.effect import effect_sentence
+from atlas.views.settings.doctor import n_left, verdict
 from atlas.views.shared.wording import counted
 
 
@@ -98,12 +99,10 @@ def _doctor(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
         findings = examine(storage, fix=options.fix)
     for finding in findings:
-        verdict = "ok" if not finding.problem else f"{finding.problem}{' (mended)' if finding.is_fixed else ''}"
-        print(f"{finding.check:16} {verdict}")
-    n_left = sum(bool(finding.problem) and not finding.is_fixed for finding in findings)
-    if n_left and not options.fix:
+        print(f"{finding.check:16} {verdict(finding)}")
+    if n_left(findings) and not options.fix:
         print("To mend what can be mended: atlas doctor --fix")
-    return 1 if n_left else 0
+    return 1 if n_left(findings) else 0
 
 
 def _reembed(options: argparse.Namespace, settings: Settings) -> int:

@@ -14,6 +14,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -64,6 +65,20 @@ class Backup:
     """As ISO 8601."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupContents:
+    """The content of a backup, compared with a store."""
+
+    counts: Mapping[str, int]
+    """Records by collection."""
+
+    model: str
+    """The embedding model that the backup is bound to. Empty where there is none."""
+
+    revived: tuple[str, ...]
+    """Ids of records that were purged from the store since, and that restoring it would bring back."""
+
+
 def read_backups(ledger: LedgerEngine) -> list[Backup]:
     """Return the backups that were made of a store, as far as it knows, the oldest first."""
     made = [Backup(path=path, made_at=made_at) for path, made_at in ledger.notes.read(_MADE).items()]
@@ -108,6 +123,20 @@ def backup(store: Store, target: Path) -> BackupReport:
         raise StoreUnavailable(f"the backup {target} cannot be written ({error}); nothing was left behind") from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def look_into(store: Store, source: Path) -> BackupContents:
+    """Return what restoring a backup would make of the store. All is checked that a restore checks.
+
+    Raises:
+        InvalidInput: The file is not a backup that this version can read.
+        StoreUnavailable: It cannot be read, or the disk has no room to unpack it.
+    """
+    with tempfile.TemporaryDirectory(prefix="atlas-restore-") as scratch:
+        copy = Path(scratch) / LEDGER
+        _unpack(store.ledger, source, copy)
+        held = store.ledger.copies.contents(copy)
+        return BackupContents(counts=held.counts, model=held.model, revived=store.ledger.copies.revived(copy))
 
 
 def restore(store: Store, source: Path) -> BackupReport:

@@ -18,6 +18,7 @@ from atlas.protocols.infra import Clock, Where
 from atlas.storage.history import History, Purges
 from atlas.storage.records import (
     Check,
+    CopyContents,
     Described,
     Entry,
     Matches,
@@ -207,6 +208,9 @@ class Copies(Protocol):
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
         """Refuse a copy that cannot be used, and bring one of an older schema up to this one."""
+
+    def contents(self, copy: Path) -> CopyContents:
+        """Return how much a copy holds, and of which model."""
 
     def revived(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still holds, live or in its history."""

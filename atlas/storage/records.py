@@ -208,6 +208,17 @@ class Matches:
     """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyContents:
+    """The content of a copy of a ledger."""
+
+    counts: Mapping[str, int]
+    """Live records by collection."""
+
+    model: str
+    """The embedding model that it is bound to. Empty where there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One look at a store for what is wrong with it."""

@@ -40,6 +40,9 @@ PARTS = (
     ("journal", {"journal_tab": "Refused"}),
     ("journal", {"journal_tab": "Conversations"}),
     ("map", {"map_renderer": "plotly"}),
+    ("settings", {"settings_tab": "Export and backup"}),
+    ("settings", {"settings_tab": "Models"}),
+    ("settings", {"settings_tab": "Primitives"}),
 )
 """The parts of pages that are not drawn first, by what an address says of them."""
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1.element_tree import Node
 
 from pages.components.lists.selection import Selection
 
-PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history"]
+PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history", "settings"]
 RUN_SECONDS = 120
 """How long a page may take before a test gives up on it."""
 

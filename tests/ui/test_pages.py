@@ -32,6 +32,8 @@ def test_an_empty_store_says_how_to_fill_it(dashboard: Dashboard, tmp_path, page
     app = dashboard(store, page)
     if page == "history":
         assert "Nothing was done here yet." in [element.value for element in app.caption]
+    elif page == "settings":
+        assert app.button(key="settings_doctor").label == "Check the store"
     else:
         assert "Nothing is remembered yet." in [element.value for element in app.info]
         assert any(element.value.endswith(f"atlas --store '{store}' import PATH") for element in app.code)

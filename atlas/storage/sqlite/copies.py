@@ -9,12 +9,21 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput, StoreError
 from atlas.core.operations import Marks
-from atlas.storage.damage import damaged
+from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.marks.tinydb import marks_file
+from atlas.storage.records import CopyContents
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.history.purging import SqlitePurges, note_unfinished
 from atlas.storage.sqlite.marks import await_files, check_table
-from atlas.storage.sqlite.meta import PURGED, purged_by, read_ledger_id, read_revision, read_texts, renew_ledger_id
+from atlas.storage.sqlite.meta import (
+    PURGED,
+    purged_by,
+    read_ledger_id,
+    read_model,
+    read_revision,
+    read_texts,
+    renew_ledger_id,
+)
 from atlas.storage.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 
 BUSY_SECONDS = 60.0
@@ -62,6 +71,21 @@ class SqliteCopies:
                 _check_names(source, connection)
         except (sqlite3.DatabaseError, StoreError) as error:
             raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
+
+    def contents(self, copy: Path) -> CopyContents:
+        """Return how much a copy holds, and of which model.
+
+        Raises:
+            InvalidInput: It says no model that can be read.
+        """
+        with closing(sqlite3.connect(copy)) as connection:
+            counted = "SELECT collection, count(*) FROM records WHERE deleted = 0 GROUP BY collection"
+            counts = {str(name): int(n) for name, n in connection.execute(counted)}
+            try:
+                bound = read_model(connection)
+            except Unreadable as error:
+                raise InvalidInput(f"the backup cannot be used ({error}); the store is unchanged") from error
+        return CopyContents(counts=counts, model=bound[0] if bound else "")
 
     def revived(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still holds, live or in its history."""

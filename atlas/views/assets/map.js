@@ -822,7 +822,6 @@ function mountMap(element, payload, callbacks = {}) {
   }
 
   function takeMarks(layer) {
-    if (!points || layer.points !== points.key) return
     marks = layer
     begin(layer)
     shown = toMask(layer.shown)
@@ -849,10 +848,15 @@ function mountMap(element, payload, callbacks = {}) {
     drawBrush()
   }
 
+  let waiting = null // marks that came before what they are drawn over
   function update({ points: p, colours: c, marks: m, talk: t, pulse: beat }) {
     if (p) takePoints(p)
     if (c) takeColours(c)
-    if (m && points && colours) takeMarks(m)
+    waiting = m ?? waiting
+    if (waiting && colours && waiting.points === points?.key) {
+      takeMarks(waiting)
+      waiting = null
+    }
     if (t && t.points === points?.key) {
       texts.set(t.point, t.lines)
       if (t.point === hovered) tell(t.point)

@@ -28,6 +28,22 @@ class RanExample:
     """The same, where it is a grid."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrimitiveRow:
+    """One primitive that a loader brings."""
+
+    state: str
+    """`NEW`, `NEWER` or `HELD`."""
+
+    name: str
+    signature: str
+    description: str
+
+
+NEW, NEWER, HELD = "new", "newer here", "there already"
+"""The states of a primitive here: missing, older and not edited by anybody, or as it should be."""
+
+
 def loader_names() -> tuple[str, ...]:
     """Return the names of the installed loaders, such as `arc`."""
     return tuple(discover())
@@ -55,6 +71,27 @@ def update_primitives(memory: MemorySystem, name: str) -> Done | None:
     scoped = memory.concepts.within("edit", f"primitives of {name}")
     updated = scoped.update_primitives(loader)
     return Done(str(scoped.operation_id), f"Updated {counted(len(updated), 'primitive')}") if updated else None
+
+
+def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:
+    """Return what a loader brings, the new ones first, then those that are newer than in the library.
+
+    Raises:
+        NotFound: There is no such loader.
+    """
+    loader = _loader(name)
+    brought = {concept.id: concept for concept in loader.load().values()}
+    held, newer = memory.concepts.titles(list(brought)), {one.id for one in memory.concepts.primitive_updates(loader)}
+    rows = [
+        PrimitiveRow(
+            state=NEW if record_id not in held else NEWER if record_id in newer else HELD,
+            name=concept.name,
+            signature=concept.signature,
+            description=concept.description,
+        )
+        for record_id, concept in brought.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (NEW, NEWER, HELD).index(row.state)))
 
 
 def n_missing(memory: MemorySystem, name: str) -> int:

@@ -16,7 +16,10 @@ WITHOUT = (
     "and the journal sums up in sentences of its own. Searching, Ask and the map never need one."
 )
 
-HOW = f"To use one, set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the Messages API, and start again."
+HOW = (
+    f"To use one, type a key under Settings → Models. Or set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the "
+    "Messages API, and start again."
+)
 
 WITH = (
     "It is asked where you compose concepts, write strategies from attempts or let the journal forget, and, if you "

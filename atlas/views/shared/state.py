@@ -8,6 +8,7 @@ from typing import NamedTuple
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.storage.store import LEDGER
+from atlas.storage.store import EmbeddingModel as EmbeddingModel
 from atlas.views.shared.kinds import KINDS, Kind
 
 

@@ -98,17 +98,18 @@ def draw_loaders(memory: MemorySystem) -> None:
         for number, (name, missing, newer) in enumerate(_offered(store_state(memory), _memory=memory)):
             if missing:
                 st.button(f"Load {counted(missing, 'primitive')} of {name}", key=f"concepts_load_{number}",
-                          icon=":material/download:", disabled=is_off, on_click=_load,
+                          icon=":material/download:", disabled=is_off, on_click=load,
                           args=(memory, name, load_primitives),
                           help=f"Functions that run, with examples. {hint}")  # fmt: skip
             if newer:
                 st.button(f"Update {counted(newer, 'primitive')} of {name}", key=f"concepts_update_{number}",
-                          icon=":material/upgrade:", disabled=is_off, on_click=_load,
+                          icon=":material/upgrade:", disabled=is_off, on_click=load,
                           args=(memory, name, update_primitives),
                           help=f"They are newer here than in the library. {hint}")  # fmt: skip
 
 
-def _load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Done | None]) -> None:
+def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Done | None]) -> None:
+    """Add or update primitives, and say at the top of the next run what was done. For a button's callback."""
     with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
         done = act(memory, name)
         if done is None:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.shared.results import LiveResult, Worker
+from atlas.views.shared.results import JobStatus, LiveResult, Worker
 
 RUNNING = ("queued", "running")
 
 Live = TypeVar("Live", bound=LiveResult[Any])
+
+
+class Running(Protocol):
+    """Something that a process of its own does."""
+
+    def status(self) -> JobStatus | None:
+        """Return how far it is. None where it was never asked for."""
+
+    def cancel(self) -> None:
+        """Stop it."""
 
 
 def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
@@ -29,9 +39,14 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
         kind: What has it done.
         doing: Our own word for what goes on: `Measuring`.
     """
-    status = live_result(memory, kind).status()
+    return draw_progress(live_result(memory, kind), doing, key=key)
+
+
+def draw_progress(job: Running, doing: str, *, key: str) -> bool:
+    """Draw how far a job is while it runs, and why it failed where it did. Return whether it runs."""
+    status = job.status()
     if status is not None and status.state in RUNNING:
-        _draw_progress(memory, kind, doing, key)
+        _draw_progress(job, doing, key)
         return True
     if status is not None and status.state == "failed":
         st.warning(f"{doing} failed. Nothing in the memory changed.", icon=":material/error:")
@@ -51,15 +66,14 @@ def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) ->
 
 
 @st.fragment(run_every=0.7)
-def _draw_progress(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, key: str) -> None:
-    live = live_result(memory, kind)
-    status = live.status()
+def _draw_progress(job: Running, doing: str, key: str) -> None:
+    status = job.status()
     if status is None or status.state not in RUNNING:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
         words = f"{doing}: {status.message or 'waiting'}. This page can be left."
         st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
-        st.button("Cancel", key=f"{key}_cancel", on_click=live.cancel)
+        st.button("Cancel", key=f"{key}_cancel", on_click=job.cancel)
 
 
 def _release(live: LiveResult[Any]) -> None:

@@ -14,7 +14,7 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem, Settings, open_memory
 from atlas.views.shared.language_model import LanguageModel, language_model
 from atlas.views.shared.results import Warming
-from atlas.views.shared.state import ledger_file
+from atlas.views.shared.state import EmbeddingModel, ledger_file
 
 _log = logging.getLogger("atlas.dashboard")
 
@@ -31,6 +31,9 @@ class Opened:
     warming: Warming
     file: tuple[int, int] | None
     """The file that was opened, by its device and its number there. Another one where the store was made again."""
+
+    embedding: EmbeddingModel | None = None
+    """The model that the store's texts were embedded with when it was opened."""
 
     def close(self) -> None:
         """Let go of the store's files, and of the connections to the language model."""
@@ -51,8 +54,8 @@ def opened_now() -> Opened:
     settings = Settings.from_environment()
     path, read_only = settings.store.expanduser().resolve(), settings.read_only
     opened = _open(str(path), read_only, _settings=settings)
-    if _file(path) not in (opened.file, None):  # the store was made again; where it is gone, what reads it says so
-        _open.clear(str(path), read_only, _settings=settings)
+    if _is_another(opened, path):  # where the store is gone, what reads it says so
+        reopen()
         opened = _open(str(path), read_only, _settings=settings)
     return opened
 
@@ -73,6 +76,18 @@ def _warm_up() -> None:
         _log.warning("the store could not be opened before the first page: %s", error)
 
 
+def reopen() -> None:
+    """Let the next run open the memory again, with the settings and the language model as they are by then."""
+    settings = Settings.from_environment()
+    _open.clear(str(settings.store.expanduser().resolve()), settings.read_only, _settings=settings)
+
+
+def _is_another(opened: Opened, path: Path) -> bool:
+    """Return whether the store was made again, or embedded again with another model, since it was opened."""
+    file = _file(path)
+    return file is not None and (file != opened.file or opened.memory.storage.model != opened.embedding)
+
+
 def _file(path: Path) -> tuple[int, int] | None:
     try:
         held = ledger_file(path).stat()
@@ -86,4 +101,5 @@ def _open(path: str, read_only: bool, *, _settings: Settings) -> Opened:
     notices: list[str] = []
     model = language_model(_settings)
     memory = open_memory(path, llm=model.client, read_only=read_only, settings=_settings, announce=notices.append)
-    return Opened(memory, tuple(notices), model, Warming(memory), _file(memory.storage.path))
+    file, embedding = _file(memory.storage.path), memory.storage.model
+    return Opened(memory, tuple(notices), model, Warming(memory), file, embedding)

@@ -32,3 +32,5 @@ def show_empty(import_command: str) -> None:
     st.code(import_command, language=None, wrap_lines=True)
     st.text("τ-bench, Reflexion, SWE-agent, Inspect, Voyager and ATLAS's own files are recognised.")
     st.text("Reload this page afterwards.")
+    st.page_link("pages/settings.py", label="Or restore a backup on the Settings page", icon=":material/settings:",
+                 query_params={"settings_tab": "Export and backup"})  # fmt: skip

@@ -10,7 +10,7 @@ from pages.components.shared.live import draw_live
 from pages.components.shared.memory import Opened
 from pages.components.shared.scope import draw_scope, n_experiences
 
-UNSCOPED = ("ask",)
+UNSCOPED = ("ask", "settings")
 """Pages that the scope of the experiences does not narrow, beside those about other memories."""
 
 

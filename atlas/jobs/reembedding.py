@@ -1,0 +1,60 @@
+"""Embedding a whole store again with another model, as a job for the process that does long work."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from atlas.core.settings import Settings
+from atlas.jobs.job import encode_job
+from atlas.jobs.worker import JobStatus, Worker
+from atlas.maps.map import OnProgress
+from atlas.memory.open import reembed_store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reembed:
+    """A store whose texts are embedded again. The store changes in one transaction at the end, or not at all."""
+
+    store: str
+    model: str
+
+    @property
+    def key(self) -> str:
+        """Text that is equal for jobs that do the same."""
+        return json.dumps(encode_job(self), sort_keys=True)
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it."""
+        on_progress(0, 0, "loading the model")
+        settings = replace(Settings.from_environment(), store=Path(self.store))
+        reembed_store(
+            settings, self.model, lambda done, total: on_progress(done, total, f"{done:,} of {total:,} texts")
+        )
+
+
+class Reembedding:
+    """The change of one store's embedding model."""
+
+    def __init__(self, store: Path, worker: Worker) -> None:
+        self.worker = worker
+        self._store = str(store.resolve())
+        self._job: Reembed | None = None
+
+    def start(self, model: str) -> JobStatus:
+        """Have the store embedded again with a model, unless another change is under way."""
+        status = self.status()
+        if status is not None and status.state in ("queued", "running"):
+            return status
+        self._job = Reembed(store=self._store, model=model)
+        return self.worker.submit(self._job)
+
+    def status(self) -> JobStatus | None:
+        """Return how far it is. None where it was never asked for, or was cancelled."""
+        return self.worker.status(self._job.key) if self._job else None
+
+    def cancel(self) -> None:
+        """Leave the store as it is."""
+        if self._job:
+            self.worker.cancel(self._job.key)

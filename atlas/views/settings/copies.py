@@ -1,0 +1,152 @@
+"""Backups and exports of a store: what a backup would make of it, restoring one, and all records as lines of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas.core.exchange import Exported, encode_line
+from atlas.memory.concepts.records import SOURCES as SOURCES
+from atlas.memory.system import MemorySystem
+from atlas.storage.backup import BackupContents, BackupReport, backup, look_into, read_backups, restore
+from atlas.views.overview.summary import size_text
+from atlas.views.settings.store import names_of_collections, record_counts
+from atlas.views.shared.wording import counted, in_words
+
+EXPORT_BATCH = 500
+
+Track = Callable[[Sequence[int]], Iterable[int]]
+"""Yields what it is given, and tells meanwhile how far that is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountRow:
+    """Records of one kind, before and after."""
+
+    kind: str
+    now: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestorePreview:
+    """The result that restoring a backup would have."""
+
+    source: Path
+    name: str
+    """The file's name as a person knows it."""
+
+    rows: tuple[CountRow, ...]
+    notes: tuple[str, ...]
+    """Sentences on what else changes."""
+
+
+class Export:
+    """All experiences, strategies and concepts as lines of JSON, and how many of each came so far."""
+
+    def __init__(self, memory: MemorySystem, *, with_vectors: bool = False, without: Sequence[str] = ()) -> None:
+        self._memory = memory
+        self._with_vectors = with_vectors
+        self._without = without
+        self._counts: dict[str, int] = {"experience": 0}
+
+    @property
+    def sentence(self) -> str:
+        """`Exported 41 experiences and 2 concepts.`."""
+        said = [counted(n, noun) for noun, n in self._counts.items() if n or noun == "experience"]
+        return f"Exported {in_words(said)}."
+
+    def lines(self, track: Track = iter) -> Iterator[str]:
+        """Yield the lines, each with its end."""
+        memory = self._memory
+        rows = memory.experience.browse(order_by="", descending=False)
+        for start in track(range(0, len(rows), EXPORT_BATCH)):
+            ids = [row["id"] for row in rows[start : start + EXPORT_BATCH]]
+            yield from self._encoded("experience", memory.experience.export(ids, with_vectors=self._with_vectors))
+        yield from self._encoded("strategy", memory.strategies.export(memory.strategies.ids()))
+        kept = [source for source in SOURCES if source not in self._without]
+        concepts = memory.concepts.ids({"source": {"$in": kept}})
+        yield from self._encoded("concept", memory.concepts.export(concepts))
+
+    def _encoded(self, noun: str, exported: Iterable[Exported]) -> Iterator[str]:
+        for one in exported:
+            self._counts[noun] = self._counts.get(noun, 0) + 1
+            yield encode_line(one) + "\n"
+
+
+def backup_name(memory: MemorySystem, why: str = "backup") -> str:
+    """Return the name of a new backup: `my-agent-backup-20260131-090507.zip`."""
+    store, at = memory.storage.path.resolve().name.lstrip("."), memory.storage.ledger.clock.now()
+    return f"{store}-{why}-{at:%Y%m%d-%H%M%S}.zip"
+
+
+def backup_sentence(report: BackupReport, target: Path) -> str:
+    """Return what a backup holds and where it is."""
+    return f"Backed up {counted(report.n_records, 'record')} into {target} ({size_text(report.n_bytes)})"
+
+
+def make_backup(memory: MemorySystem, target: Path) -> str:
+    """Copy the whole store into a new file, and return a sentence on it.
+
+    Raises:
+        InvalidInput: The file exists already.
+        StoreError: It cannot be written; nothing is left behind.
+    """
+    return backup_sentence(backup(memory.storage, target), target)
+
+
+def known_backups(memory: MemorySystem) -> dict[str, str]:
+    """Return when each backup that the store knows of was made, by its path, the newest first."""
+    return {made.path: made.made_at for made in reversed(read_backups(memory.storage.ledger))}
+
+
+def preview_restore(memory: MemorySystem, source: Path, name: str) -> RestorePreview:
+    """Return what restoring a backup would do. Nothing is changed.
+
+    Raises:
+        InvalidInput: The file is not a backup that this version can read.
+        StoreUnavailable: It cannot be read.
+    """
+    held = look_into(memory.storage, source)
+    return RestorePreview(
+        source=source,
+        name=name,
+        rows=_rows(memory, record_counts(memory), held.counts),
+        notes=tuple(_notes(memory, held)),
+    )
+
+
+def restore_from(memory: MemorySystem, source: Path, *, keep: Path) -> str:
+    """Keep the store as it is in a new backup, restore another one, and return a sentence on that.
+
+    Args:
+        memory: The memory of the store.
+        source: The backup.
+        keep: The new file that holds the store as it was.
+
+    Raises:
+        InvalidInput: The file is not a backup that this version can read; the store is unchanged.
+        StoreError: Either backup cannot be read or written.
+    """
+    backup(memory.storage, keep)
+    report = restore(memory.storage, source)
+    return f"Restored {counted(report.n_records, 'record')}"
+
+
+def _rows(memory: MemorySystem, now: Mapping[str, int], after: Mapping[str, int]) -> tuple[CountRow, ...]:
+    named = names_of_collections(memory)
+    names = [*named, *sorted({*now, *after} - {*named})]
+    rows = [CountRow(kind=named.get(name, name), now=now.get(name, 0), after=after.get(name, 0)) for name in names]
+    return tuple(row for row in rows if row.now or row.after)
+
+
+def _notes(memory: MemorySystem, held: BackupContents) -> Iterator[str]:
+    yield "Marks, the history and the names of domains become what they were, too. What was done since then is gone."
+    yield "The store as it is now is backed up first, into a file beside it, so the restore can be undone."
+    model = memory.storage.model
+    if model is not None and held.model != model.name:
+        yield f"The embedding model becomes {held.model or 'none'} again. It is {model.name} now."
+    if held.revived:
+        ids = " ".join(held.revived[:20])
+        yield f"{counted(len(held.revived), 'purged record')} would come back. Purge again: {ids}"

@@ -1,0 +1,48 @@
+"""The store as a whole, in words: where it is, how much it holds, and what embeds its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
+from atlas.memory.journal import REFUSED_COLLECTION
+from atlas.memory.journal.conversations import COLLECTION as TURNS
+from atlas.memory.system import MemorySystem
+from atlas.views.overview.summary import size_text
+from atlas.views.shared.kinds import KINDS
+from atlas.views.shared.wording import plural
+
+
+def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
+    """Return the facts about a store, by our own words for each. `n_bytes` is what it takes on disk."""
+    return {
+        "Path": str(memory.storage.path),
+        "Size on disk": size_text(n_bytes),
+        "Open for": "reading only" if memory.storage.read_only else "reading and writing",
+    }
+
+
+def embedding_facts(memory: MemorySystem) -> dict[str, str]:
+    """Return the facts about the model that embeds the texts of a store."""
+    model, embedder = memory.storage.model, memory.experience.embedder
+    facts = {"Embedding model": model.name, "Dimensions": f"{model.dimension:,}"} if model else {}
+    if isinstance(embedder, SentenceTransformerEmbedder):
+        facts["Run by"] = embedder.engine
+    return facts
+
+
+def names_of_collections(memory: MemorySystem) -> dict[str, str]:
+    """Return our own words for what each collection holds, in the order of the pages."""
+    named = {kind.records(memory).collection_name: plural(kind.noun).capitalize() for kind in KINDS}
+    journal = memory.journal.collection_name
+    return named | {
+        journal: "Journal entries",
+        REFUSED_COLLECTION: "Refused journal entries",
+        TURNS: "Conversation turns",
+    }
+
+
+def record_counts(memory: MemorySystem) -> Mapping[str, int]:
+    """Return how many records each collection holds now."""
+    ledger = memory.storage.ledger
+    return {name: ledger.count(name) for name in {*names_of_collections(memory), *ledger.collections()}}

@@ -1,0 +1,81 @@
+"""Taking a copy of the store: an export for other programs, and a backup of everything."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from atlas import InvalidInput, MemorySystem
+from atlas.views.settings.copies import SOURCES, Export, backup_name, known_backups, make_backup
+from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
+
+_DIRECTORY, _MADE = "settings_backup_directory", "settings_backup_made"
+
+
+def draw_copies(memory: MemorySystem) -> None:
+    """Draw what takes a copy."""
+    exports, backups = st.columns(2, gap="large")
+    with exports:
+        _draw_export(memory)
+    with backups:
+        _draw_backup(memory)
+
+
+def _draw_export(memory: MemorySystem) -> None:
+    st.subheader("Export", anchor=False)
+    st.caption("All experiences, strategies and concepts as lines of JSON, which ATLAS can import again.")
+    vectors = st.checkbox("With the vectors of experiences", key="settings_export_vectors")
+    without = st.multiselect("Leave out concepts from", SOURCES, key="settings_export_without", width=320)
+    st.download_button("Download the export", partial(_exported, memory, vectors, tuple(without)),
+                       f"{memory.storage.path.resolve().name.lstrip('.')}.jsonl", "application/jsonl",
+                       key="settings_export", icon=":material/download:", on_click="ignore")  # fmt: skip
+
+
+def _exported(memory: MemorySystem, with_vectors: bool, without: tuple[str, ...]) -> bytes:
+    return "".join(Export(memory, with_vectors=with_vectors, without=without).lines()).encode()
+
+
+def _draw_backup(memory: MemorySystem) -> None:
+    st.subheader("Backup", anchor=False)
+    st.caption("The whole store in one file, with the journal, marks and history, even while agents write.")
+    st.text_input("Directory", str(memory.storage.path.resolve().parent), key=_DIRECTORY)
+    with st.container(horizontal=True):
+        st.button("Make a backup", key="settings_backup", icon=":material/archive:", on_click=_back_up, args=(memory,))
+        made = st.session_state.get(_MADE)
+        if made is not None and Path(made).is_file():
+            st.download_button("Download it", Path(made).read_bytes, Path(made).name, "application/zip",
+                               key="settings_backup_download", icon=":material/download:",
+                               on_click="ignore")  # fmt: skip
+    _draw_known(memory)
+
+
+def _draw_known(memory: MemorySystem) -> None:
+    rows = [
+        {"File": path, "Made": made_at[:16].replace("T", " "), "There": "yes" if Path(path).is_file() else "no"}
+        for path, made_at in known_backups(memory).items()
+    ]
+    if rows:
+        st.caption("Backups of this store that were made so far (UTC)")
+        st.dataframe(rows, hide_index=True, alt="Backups of this store")
+
+
+def _back_up(memory: MemorySystem) -> None:
+    with announcing_problems(), st.spinner("Backing up …", show_time=True):
+        target = directory_of(st.session_state[_DIRECTORY]) / backup_name(memory)
+        sentence = make_backup(memory, target)
+        st.session_state[_MADE] = str(target)
+        announce_act(Act(sentence))
+
+
+def directory_of(typed: str) -> Path:
+    """Return the directory that a person typed.
+
+    Raises:
+        InvalidInput: It is not there.
+    """
+    directory = Path(typed.strip()).expanduser()
+    if not typed.strip() or not directory.is_dir():
+        raise InvalidInput(f"a backup needs a directory that exists, but got {typed!r}; choose another one")
+    return directory

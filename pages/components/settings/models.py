@@ -1,0 +1,97 @@
+"""The models: which one answers, which one embeds, and how to change either."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem, Settings
+from atlas.views.settings.embedding import ABOUT, CHOICES, Reembedding, canonical_name, why_not
+from atlas.views.settings.language_model import KEY, MODEL, PROMISE, forbidden, problem_of_key
+from atlas.views.settings.store import embedding_facts
+from atlas.views.shared.results import Worker
+from pages.components.settings.process import typed
+from pages.components.settings.store import draw_facts
+from pages.components.shared.jobs import draw_progress
+from pages.components.shared.memory import reopen
+from pages.components.shared.snapshot import opening_model
+from pages.components.shared.undo_toast import Act, announce_act, say_problem
+
+_KEY, _NAME, _EMBEDDING = "settings_llm_key", "settings_llm_model", "settings_embedding_model"
+
+
+def draw_models(memory: MemorySystem) -> None:
+    """Draw the language model and the embedding model."""
+    language, embedding = st.columns(2, gap="large")
+    with language:
+        _draw_language_model()
+    with embedding:
+        _draw_embedding_model(memory)
+
+
+def _draw_language_model() -> None:
+    model, settings = opening_model(), Settings.from_environment()
+    st.subheader("Language model", anchor=False)
+    draw_facts({"Asked": model.badge})
+    for sentence in model.sentences:
+        st.text(sentence)
+    is_off = forbidden(settings)
+    help_text = "ATLAS_LLM_FORBIDDEN forbids asking models that this machine does not serve itself." if is_off else None
+    st.text_input("Model", settings.llm_model, key=_NAME, disabled=is_off, help=help_text)
+    st.text_input("Key", key=_KEY, type="password", autocomplete="off", disabled=is_off, help=help_text)
+    st.caption(PROMISE)
+    with st.container(horizontal=True):
+        st.button("Use this model", key="settings_llm_use", type="primary", on_click=_use, disabled=is_off)
+        if typed().names:
+            st.button("Forget what was typed", key="settings_llm_forget", on_click=_forget)
+
+
+def _use() -> None:
+    """Use what was typed. The box is emptied, so that the key is in no state of the page."""
+    key, name = st.session_state[_KEY].strip(), st.session_state[_NAME].strip()
+    st.session_state[_KEY] = ""
+    settings = Settings.from_environment()
+    has_access = opening_model().client is not None
+    if (key or not has_access) and (problem := problem_of_key(key)):
+        say_problem(problem)
+        return
+    if key:
+        typed().use(KEY, key)
+    if name and name != settings.llm_model:
+        typed().use(MODEL, name)
+    reopen()
+    announce_act(Act(f"The language model is {name or settings.llm_model} until this dashboard stops"))
+
+
+def _forget() -> None:
+    typed().forget()
+    st.session_state.pop(_NAME, None)
+    reopen()
+    announce_act(Act("What was typed for the language model is forgotten"))
+
+
+def _draw_embedding_model(memory: MemorySystem) -> None:
+    st.subheader("Embedding model", anchor=False)
+    draw_facts(embedding_facts(memory))
+    job = _reembedding(str(memory.storage.path), _store=memory)
+    if draw_progress(job, "Embedding all texts again", key="settings_embedding"):
+        return
+    status = job.status()
+    if status is not None and status.state == "done":
+        st.success("All texts were embedded again.", icon=":material/check:")
+    wanted = st.selectbox("Another model", CHOICES, None, key=_EMBEDDING, accept_new_options=True,
+                          placeholder="Choose one, or type its name")  # fmt: skip
+    reason = why_not(memory, Settings.from_environment(), wanted or "")
+    st.button("Embed all texts again", key="settings_embedding_start", icon=":material/model_training:",
+              disabled=bool(reason), help=reason or None, on_click=_start, args=(job, wanted))  # fmt: skip
+    if wanted and reason:
+        st.text(reason)
+    st.caption(ABOUT)
+
+
+def _start(job: Reembedding, wanted: str) -> None:
+    job.start(canonical_name(wanted.strip()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=32, on_release=lambda job: job.worker.close())
+def _reembedding(path: str, *, _store: MemorySystem) -> Reembedding:
+    return Reembedding(_store.storage.path, Worker(stays_warm=False))

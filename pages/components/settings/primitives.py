@@ -1,0 +1,65 @@
+"""Libraries of primitives: what each would bring, loading it, and bringing it up to date."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.concepts.primitives import (
+    NEW,
+    NEWER,
+    PrimitiveRow,
+    load_primitives,
+    loader_names,
+    primitive_rows,
+    update_primitives,
+)
+from atlas.views.shared.state import StoreState
+from atlas.views.shared.wording import counted
+from pages.components.concepts.list import load
+from pages.components.lists.editing import READ_ONLY
+from pages.components.shared.snapshot import store_state
+
+COLUMNS = {
+    "state": st.column_config.TextColumn("In this store", width=140),
+    "name": st.column_config.TextColumn("Name", width=180),
+    "signature": st.column_config.TextColumn("Signature", width="medium"),
+    "description": st.column_config.TextColumn("What it does", width="large"),
+}
+
+
+def draw_primitives(memory: MemorySystem) -> None:
+    """Draw what a library of primitives would bring, and the buttons that bring it."""
+    st.caption("Functions of a domain that an agent can start with, each with examples. Loading them can be undone.")
+    name = st.selectbox("Library", loader_names(), key="settings_primitives", width=260)
+    if name is None:
+        st.info("No library of primitives is installed.", icon=":material/inbox:")
+        return
+    rows = _rows(store_state(memory), name, _memory=memory)
+    _draw_buttons(memory, name, rows)
+    st.dataframe([asdict(row) for row in rows], column_config=COLUMNS, hide_index=True,
+                 alt="Primitives of the library")  # fmt: skip
+
+
+def _draw_buttons(memory: MemorySystem, name: str, rows: tuple[PrimitiveRow, ...]) -> None:
+    is_off = memory.storage.read_only
+    n_new, n_newer = (sum(row.state == state for row in rows) for state in (NEW, NEWER))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if n_new:
+            st.button(f"Load {counted(n_new, 'primitive')}", key="settings_primitives_load", type="primary",
+                      icon=":material/download:", disabled=is_off, on_click=load, args=(memory, name, load_primitives),
+                      help=READ_ONLY if is_off else "Adds the new ones. It can be undone.")  # fmt: skip
+        if n_newer:
+            st.button(f"Update {counted(n_newer, 'primitive')}", key="settings_primitives_update",
+                      icon=":material/upgrade:", disabled=is_off, on_click=load,
+                      args=(memory, name, update_primitives),
+                      help=READ_ONLY if is_off else "Leaves alone what was edited. It can be undone.")  # fmt: skip
+        if not n_new and not n_newer:
+            st.text("The store has all of them.")
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _rows(state: StoreState, name: str, *, _memory: MemorySystem) -> tuple[PrimitiveRow, ...]:
+    return primitive_rows(_memory, name)

@@ -1,0 +1,33 @@
+"""Settings: the store and its checks, copies of it, the models, and libraries of primitives."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from pages.components.settings.copies import draw_copies
+from pages.components.settings.models import draw_models
+from pages.components.settings.primitives import draw_primitives
+from pages.components.settings.restoring import draw_restoring
+from pages.components.settings.store import draw_store
+from pages.components.shared.snapshot import page_memory
+from pages.components.shared.tabs import choose_part
+
+
+def draw_backups(memory: MemorySystem) -> None:
+    """Draw how to copy the store, and how to bring a copy back."""
+    draw_copies(memory)
+    draw_restoring(memory)
+
+
+PARTS = {
+    "Store": draw_store,
+    "Export and backup": draw_backups,
+    "Models": draw_models,
+    "Primitives": draw_primitives,
+}
+"""Parts of the page, by their names."""
+
+memory = page_memory()
+st.title("Settings", anchor=False)
+PARTS[choose_part(list(PARTS), key="settings_tab")](memory)

@@ -1,0 +1,181 @@
+"""The settings page: facts, checks, copies of the store, models and primitives, as they are seen."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import atlas.cli
+from atlas.llm.anthropic import KEY
+from atlas.storage.store import LEDGER
+from atlas.views.shared.language_model import language_model
+from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, said, texts, undo_button
+from tests.support.messages_server import message, serving, text
+from tests.support.records import attempts, concept
+from tests.support.stores import make_library, make_store
+
+COPIES, MODELS, PRIMITIVES = "Export and backup", "Models", "Primitives"
+SECRET = "sk-ant-typed-here-0123456789"
+
+
+def test_the_store_is_described(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(4))
+    make_library(tmp_path, concept(1))
+    app = dashboard(tmp_path, "settings")
+    assert str(tmp_path) in texts(app)
+    counts = dict(zip(app.dataframe[0].value["Kind"], app.dataframe[0].value["Records"], strict=True))
+    assert (counts["Experiences"], counts["Concepts"], counts["Journal entries"]) == (4, 1, 0)
+    assert_no_problem(app)
+
+
+def test_the_doctor_shows_each_check_and_mends_what_it_can(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(4))
+    app = dashboard(tmp_path, "settings")
+    app.button(key="settings_doctor").click().run()
+    assert app.success[0].value == "All 8 checks are fine."
+    assert set(app.dataframe[1].value["verdict"]) == {"ok"}
+    with closing(sqlite3.connect(tmp_path / LEDGER)) as ledger, ledger:
+        ledger.execute("DELETE FROM attributes WHERE seq = 2")
+    app.button(key="settings_doctor").click().run()
+    assert app.warning[0].value == "1 check found a problem."
+    app.button(key="settings_doctor_fix").click().run()
+    assert app.success[0].value == "All 8 checks are fine."
+    assert any("(mended)" in verdict for verdict in app.dataframe[1].value["verdict"])
+    assert_no_problem(app)
+
+
+def test_a_backup_is_made_previewed_restored_and_the_restore_undone(dashboard: Dashboard, tmp_path):
+    store = tmp_path / "mine"
+    make_store(store, attempts(3))
+    app = dashboard(store, "settings", settings_tab=COPIES)
+    app.button(key="settings_backup").click().run()
+    (made,) = tmp_path.glob("mine-backup-*.zip")
+    assert any(text.startswith(f"Backed up 3 records into {made}") for text in texts(app))
+    make_store(store, attempts(2))
+    app.selectbox(key="settings_restore_path").select(str(made)).run()
+    app.button(key="settings_restore_preview").click().run()
+    row = app.dataframe[-1].value.iloc[0]
+    assert (row["kind"], row["now"], row["after"]) == ("Experiences", 5, 3)
+    assert counted_on(app) == 5
+    app.button(key="settings_restore_apply").click().run()
+    assert counted_on(app) == 3
+    assert any(text.startswith("Restored 3 records") for text in texts(app))
+    undo_button(app).click().run()
+    assert counted_on(app) == 5
+    assert len(list(tmp_path.glob("mine-before-*.zip"))) == 2
+    assert_no_problem(app)
+
+
+def test_an_uploaded_backup_is_restored(dashboard: Dashboard, tmp_path):
+    store = tmp_path / "mine"
+    make_store(store, attempts(3))
+    atlas_command(store, "backup", str(tmp_path / "old.zip"))
+    make_store(store, attempts(1))
+    app = dashboard(store, "settings", settings_tab=COPIES)
+    app.file_uploader[0].upload("old.zip", (tmp_path / "old.zip").read_bytes()).run()
+    app.button(key="settings_restore_preview").click().run()
+    assert "old.zip" in texts(app)
+    app.button(key="settings_restore_apply").click().run()
+    assert counted_on(app) == 3
+    assert_no_problem(app)
+
+
+def test_a_file_that_is_no_backup_is_refused_and_changes_nothing(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(3))
+    app = dashboard(tmp_path, "settings", settings_tab=COPIES)
+    app.file_uploader[0].upload("holiday.jpg", b"not a zip").run()
+    app.button(key="settings_restore_preview").click().run()
+    assert any("is not a backup that `atlas backup` wrote" in text for text in texts(app))
+    assert "settings_restore_apply" not in [button.key for button in app.button]
+    assert counted_on(app) == 3
+
+
+def test_a_backup_into_a_directory_that_is_not_there_says_what_to_do(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path / "mine", attempts(1))
+    app = dashboard(tmp_path / "mine", "settings", settings_tab=COPIES)
+    app.text_input(key="settings_backup_directory").set_value(str(tmp_path / "nowhere")).run()
+    app.button(key="settings_backup").click().run()
+    assert any("a backup needs a directory that exists" in text for text in texts(app))
+
+
+@pytest.mark.parametrize("part", [COPIES, MODELS, PRIMITIVES])
+def test_a_read_only_store_offers_nothing_that_writes_into_it(dashboard: Dashboard, tmp_path, part):
+    make_store(tmp_path / "mine", attempts(2))
+    app = dashboard(tmp_path / "mine", "settings", read_only=True, settings_tab=part)
+    writing = {"settings_restore_preview", "settings_embedding_start", "settings_primitives_load"}
+    found = [button for button in app.button if button.key in writing]
+    assert len(found) == 1
+    assert all(button.disabled for button in found)
+    assert_no_problem(app)
+
+
+def test_primitives_are_listed_loaded_and_taken_back(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(1))
+    app = dashboard(tmp_path, "settings", settings_tab=PRIMITIVES)
+    assert set(app.dataframe[0].value["state"]) == {"new"}
+    app.button(key="settings_primitives_load").click().run()
+    assert set(app.dataframe[0].value["state"]) == {"there already"}
+    assert "The store has all of them." in texts(app)
+    undo_button(app).click().run()
+    assert set(app.dataframe[0].value["state"]) == {"new"}
+    assert_no_problem(app)
+
+
+def test_a_typed_key_is_used_and_forgotten_and_written_nowhere(dashboard: Dashboard, tmp_path, caplog):
+    caplog.set_level(logging.DEBUG)
+    store = tmp_path / "mine"
+    make_store(store, attempts(2))
+    os.environ.pop(KEY, None)
+    with serving(message(text("yes"))) as server:
+        os.environ.update(ATLAS_LLM_BASE_URL=server.url, ATLAS_LLM_FORBIDDEN="0")
+        app = dashboard(store, "settings", settings_tab=MODELS)
+        app.text_input(key="settings_llm_model").set_value("small").run()
+        app.text_input(key="settings_llm_key").set_value(SECRET).run()
+        app.button(key="settings_llm_use").click().run()
+        assert "The language model is small until this dashboard stops" in texts(app)
+        assert os.environ[KEY] == SECRET
+        assert app.text_input(key="settings_llm_key").value == ""
+        ask_once()
+        assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
+    atlas_command(store, "backup", str(tmp_path / "all.zip"))
+    atlas_command(store, "export", str(tmp_path / "all.jsonl"))
+    app.button(key="settings_llm_forget").click().run()
+    assert KEY not in os.environ
+    with zipfile.ZipFile(tmp_path / "all.zip") as packed:
+        packed.extractall(tmp_path / "unpacked")
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+    assert written == []
+    assert SECRET not in caplog.text
+    assert SECRET not in said(app)
+
+
+def test_a_text_that_is_no_key_is_refused_without_being_repeated(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(1))
+    os.environ.pop(KEY, None)
+    os.environ["ATLAS_LLM_FORBIDDEN"] = "0"
+    app = dashboard(tmp_path, "settings", settings_tab=MODELS)
+    app.text_input(key="settings_llm_key").set_value("my secret key").run()
+    app.button(key="settings_llm_use").click().run()
+    assert any(text.startswith("A key should be one word") for text in texts(app))
+    assert not any("my secret key" in text for text in texts(app))
+    assert KEY not in os.environ
+
+
+def ask_once() -> None:
+    """Ask the language model that the environment of this process names."""
+    client = language_model(atlas.Settings.from_environment()).client
+    assert client is not None
+    assert asyncio.run(client.complete("", "Is this heard?")) == "yes"
+    client.close()
+
+
+def atlas_command(store: Path, *words: str) -> None:
+    """Run a command on a store, without the key."""
+    assert atlas.cli.main(["--store", str(store), *words]) == 0
