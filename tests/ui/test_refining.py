@@ -45,7 +45,10 @@ def test_without_a_key_it_says_that_rules_judge_and_what_to_set(dashboard: Dashb
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     app = dashboard(tmp_path, "curate", **REFINE)
     assert app.selectbox(key="refine_judge").options == ["Rules"]
-    assert "15 experiences in scope. Rules judge, without a language model. To use one, type a key under Settings" in said(app)
+    assert (
+        "15 experiences in scope. Rules judge, without a language model. To use one, type a key under Settings"
+        in said(app)
+    )
     assert app.button(key="refine_run").label == "Plan"
     assert_no_problem(app)
 
