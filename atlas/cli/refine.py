@@ -9,8 +9,7 @@ from atlas.cli.common import add_command, count, how_to_undo, opened, print_plan
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.settings import Settings
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.refinement import MAX_EXPERIENCES, planned_now
-from atlas.jobs.refinement_file import RefinementFile
+from atlas.jobs.refinement import MAX_EXPERIENCES, RefinementFile, planned_now
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.plan import RefinePlan

@@ -3,26 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from atlas.embedding.cached import CachedEmbedder
 from atlas.infra.clock import SystemClock
+from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
-from atlas.jobs.refinement_file import RefinementFile
 from atlas.maps.map import OnProgress
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.decisions import ExplainingStrategy
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
-from atlas.memory.experience.refinement.plan import RefinePlan
+from atlas.memory.experience.refinement.plan import PlannedDecision, RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
+from atlas.storage.records import Moment
 
 MAX_EXPERIENCES = 500
 """The newest, that are judged where nothing else is asked for."""
+
+
+class RefinementFile(ArtefactFile[RefinePlan]):
+    """The latest plan for one collection, kept beside the store until somebody applies it."""
+
+    kind = "refinement"
+
+    def _header(self, artefact: RefinePlan) -> Mapping[str, Any]:
+        return asdict(artefact)
+
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RefinePlan:
+        """Return what a header says. `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
+        plan = RefinePlan(
+            **{
+                **header,
+                "decisions": tuple(PlannedDecision(**each) for each in header["decisions"]),
+                "moment": Moment(**header["moment"]),
+                "failures": tuple(header["failures"]),
+            }
+        )
+        staying = {decision.id for decision in plan.decisions if not decision.goes}
+        if any(decision.into not in staying for decision in plan.merged):
+            raise ValueError("something is merged into what does not stay")
+        if any(decision.action not in ("keep", "merge", "drop") for decision in plan.decisions):
+            raise ValueError("a decision is none of keep, merge and drop")
+        return plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.refinement import planned_now
-from atlas.jobs.refinement_file import RefinementFile
+from atlas.jobs.refinement import RefinementFile, planned_now
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.protocols.infra import LLMClient

@@ -840,6 +840,7 @@ function mountMap(element, payload, callbacks = {}) {
 
   function start({ x, y, scale, tool: was, days: between, first_day: before, hidden: names, lasso: drawn }) {
     view = { x, y, scale }
+    isTouched = true
     days = between ? sameDays(between, before, points?.first_day) : days
     lasso = nChosen ? drawn : null
     hidden = new Set(colours.entries.flatMap(({ name }, i) => (names?.includes(name) ? [i] : [])))
@@ -871,7 +872,7 @@ function mountMap(element, payload, callbacks = {}) {
     ;[width, height, ratio] = [box.width, box.height, Math.min(devicePixelRatio || 1, 2)]
     for (const one of [canvas, overlay]) (one.width = width * ratio), (one.height = height * ratio)
     fitted = null
-    if (points && !view.scale) fit()
+    if (points && !isTouched) fit() // all of it, as long as nobody has looked closer: the window gives the map its size late
     dirty()
   }
 

@@ -1,4 +1,4 @@
-"""What is different about a selection: its words, outcomes, sources and age against those of the rest."""
+"""The difference of a selection from the rest: its words, outcomes, sources and age."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents do to the memory while a person looks at its map: which experiences, and a line that says so."""
+"""The pulse of the map: the experiences that agents find or store while a person looks, and a line on them."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ import pytest
 import atlas
 from atlas.core.errors import LLMUnavailable, PlanOutdated
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.refinement import PlanRefinement, planned_now
-from atlas.jobs.refinement_file import RefinementFile
+from atlas.jobs.refinement import PlanRefinement, RefinementFile, planned_now
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.llm.budget import Spent
 from atlas.memory.experience.memory import COLLECTION
