@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pages.components.map.suggesting import UNDONE
-from tests.support.dashboard import Dashboard, assert_no_problem, domain_numbers, said
+from tests.support.dashboard import Dashboard, assert_no_problem, domain_numbers, said, undo_button
 from tests.support.messages_server import Reply, call, error, message, serving
 from tests.support.records import kinds
 from tests.support.stores import make_store
@@ -40,7 +40,7 @@ def test_a_model_names_the_domains_and_that_can_be_taken_back(dashboard: Dashboa
     assert any(f"named {len(before)} domains (1 call" in element.value for element in app.text)
     app.session_state["map_domain"] = domain_numbers(app)[0]
     assert "name suggested by" in said(app.run())
-    app.button(key="act_undo").click().run()
+    undo_button(app).click().run()
     assert app.dataframe[0].value["name"].tolist() == before
     assert UNDONE in [element.value for element in app.text]
     assert_no_problem(app)
