@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
 
@@ -12,9 +11,7 @@ from atlas.views.map.sheet import Sheet
 from atlas.views.map.suggesting import NamedDomain, named_sentence, suggested
 from pages.components.shared.memory_map import live_map
 from pages.components.shared.snapshot import opening_model
-from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
-
-UNDONE = "The domains have their earlier names."
+from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems
 
 
 def draw_suggesting(memory: MemorySystem, sheet: Sheet) -> None:
@@ -40,10 +37,16 @@ def _suggest(memory: MemorySystem, sheet: Sheet) -> None:
     before = names.load()
     found = suggested(model.client, memory, sheet.map)
     names.suggest(sheet.map, found.names, found.by)
-    announce_act(Act(named_sentence(found), partial(_put_back, names=before)))
+    announce_act(Act(named_sentence(found), _putting_back(before)))
 
 
-def _put_back(memory: MemorySystem, *, names: Sequence[NamedDomain]) -> None:
-    with announcing_problems():
-        live_map(memory).names.put_back(names)
-        announce_act(Act(UNDONE))
+def _putting_back(earlier: Sequence[NamedDomain]) -> Turn:
+    """Return what gives the domains earlier names again, and can itself be turned back."""
+
+    def turn(memory: MemorySystem, /) -> Turn:
+        names = live_map(memory).names
+        now = names.load()
+        names.put_back(earlier)
+        return _putting_back(now)
+
+    return turn
