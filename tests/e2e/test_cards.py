@@ -50,7 +50,7 @@ def test_a_search_shows_why_each_hit_stands_where_it_does(page: Page, garden: st
     settle(page)
     assert_bar_adds_up(card)
     shoot(page, "experiences-why", themes=True)
-    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Close", exact=True).click()
     page.get_by_text("One per task").click()
     page.get_by_role("radio", name="Cards").click()
     expect(cards(page)).to_have_count(3)

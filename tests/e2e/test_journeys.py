@@ -72,7 +72,7 @@ def test_search_open_read_reload_close(page: Page, kitchen):
     page.reload()
     expect(page.get_by_text("Step 1", exact=True)).to_be_attached()
     expect(page.get_by_role("searchbox", name="Search", exact=True)).to_have_value("vegetable broth")
-    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Close", exact=True).click()
     expect(page.get_by_text("Step 1", exact=True)).not_to_be_attached()
     expect(page).not_to_have_url(re.compile("id="))
 
@@ -92,8 +92,8 @@ def test_the_same_experience_opens_again_after_it_was_closed(page: Page, kitchen
         click_row(page, "Repair the gearbox")
         expect(page.get_by_test_id("stText").get_by_text("Repair the gearbox")).to_be_visible()
         settle(page)
-        page.get_by_role("button", name="Close").click()
-        expect(page.get_by_role("button", name="Close")).not_to_be_attached()
+        page.get_by_role("button", name="Close", exact=True).click()
+        expect(page.get_by_role("button", name="Close", exact=True)).not_to_be_attached()
 
 
 def test_filters_narrow_the_list_and_are_in_the_address(page: Page, kitchen):

@@ -160,9 +160,9 @@ def test_a_click_opens_the_experience_and_a_hover_tells_of_it(page: Page, worksh
     page.mouse.move(x, y)
     expect(page.locator(".tooltip .line").first).to_contain_text("case")
     page.mouse.click(x, y)
-    expect(page.get_by_role("button", name="Close")).to_be_visible()
+    expect(page.get_by_role("button", name="Close", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("id="))
-    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Close", exact=True).click()
     expect(page.get_by_text("Domains, worst first")).to_be_visible()
 
 

@@ -81,7 +81,7 @@ def test_points_are_reached_by_keyboard(stage: Page):
     stage.locator(".stage").press(" ")
     expect(stage.get_by_text("1 selected from keyboard on the map")).to_be_visible()
     stage.locator(".stage").press("Enter")
-    expect(stage.get_by_role("button", name="Close")).to_be_visible()
+    expect(stage.get_by_role("button", name="Close", exact=True)).to_be_visible()
 
 
 def test_a_selection_is_told_apart_from_the_rest(stage: Page):
