@@ -6,7 +6,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser.page import settle
 
-HEADER_PIXELS, ROW_PIXELS = 35, 80
+HEADER_PIXELS, ROW_PIXELS, LOW_ROW_PIXELS = 35, 80, 35
+"""Rows of memories hold several lines of text. Those of other tables are low."""
+
 TICK_PIXELS = 16
 
 
@@ -20,24 +22,24 @@ def expect_row(page: Page, text: str, table: int = 0) -> None:
     expect(rows(page, table).filter(has_text=text).first).to_be_attached()
 
 
-def click_row(page: Page, text: str, table: int = 0) -> None:
+def click_row(page: Page, text: str, table: int = 0, row_pixels: int = ROW_PIXELS) -> None:
     """Click the first row that holds a text, in the middle of the table."""
     position = row_of(page, text, table)
     frame = page.get_by_test_id("stDataFrame").nth(table)
     box = frame.bounding_box()
     assert box is not None
-    frame.click(position={"x": box["width"] / 2, "y": HEADER_PIXELS + ROW_PIXELS * (position + 0.5)})
+    frame.click(position={"x": box["width"] / 2, "y": HEADER_PIXELS + row_pixels * (position + 0.5)})
 
 
-def tick_row(page: Page, text: str, table: int = 0) -> None:
+def tick_row(page: Page, text: str, table: int = 0, row_pixels: int = ROW_PIXELS) -> None:
     """Tick the box beside the first row that holds a text."""
-    tick(page, row_of(page, text, table), table)
+    tick(page, row_of(page, text, table), table, row_pixels)
 
 
-def tick(page: Page, position: int, table: int = 0) -> None:
+def tick(page: Page, position: int, table: int = 0, row_pixels: int = ROW_PIXELS) -> None:
     """Tick the box beside a row, the first being 0."""
     frame = page.get_by_test_id("stDataFrame").nth(table)
-    frame.click(position={"x": TICK_PIXELS, "y": HEADER_PIXELS + ROW_PIXELS * (position + 0.5)})
+    frame.click(position={"x": TICK_PIXELS, "y": HEADER_PIXELS + row_pixels * (position + 0.5)})
 
 
 def row_of(page: Page, text: str, table: int = 0) -> int:
