@@ -13,15 +13,17 @@ function holdHeight(parent) {
   const host = parent.host ?? parent.getRootNode().host ?? parent
   const main = host.closest('[data-testid=stMain]'), column = host.closest('[data-testid=stColumn]')
   if (!main || !column) return
+  const row = column.parentElement // held on to: a page that is left takes the column out of it before it takes the map away
   const hold = () => {
+    if (!row.isConnected) return
     const header = document.documentElement.classList.contains('atlas-full') ? 0 : 60
-    const row = column.parentElement.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop
-    const height = Math.max(LEAST, Math.round(main.clientHeight - Math.max(row, header) - MARGIN))
+    const top = row.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop
+    const height = Math.max(LEAST, Math.round(main.clientHeight - Math.max(top, header) - MARGIN))
     host.style.setProperty('--atlas-map-height', `${height}px`)
   }
   const watcher = new ResizeObserver(hold)
   watcher.observe(main)
-  watcher.observe(column.parentElement)
+  watcher.observe(row)
   leaving.set(parent, () => watcher.disconnect())
   hold()
 }
