@@ -74,6 +74,21 @@ def wilson_interval(n_succeeded: int, n: int) -> Interval:
     return Interval(max(0.0, centre - half), min(1.0, centre + half))
 
 
+def sign_test(n_up: int, n_down: int) -> float:
+    """Return how often chance alone splits pairs at least as unevenly, in [0, 1]: the two-sided p-value.
+
+    Args:
+        n_up: Pairs of which the first is higher. Pairs that are equal count on neither side.
+        n_down: Pairs of which the second is higher.
+
+    Source:
+        Dixon & Mood, Journal of the American Statistical Association 1946.
+    """
+    n, fewer = n_up + n_down, min(n_up, n_down)
+    tail: float = sum(math.comb(n, k) for k in range(fewer + 1)) / 2**n
+    return min(1.0, 2 * tail)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
     """Attempts of one day, and of all days up to it."""

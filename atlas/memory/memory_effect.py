@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from atlas.core.bootstrap import Estimate, estimates
+from atlas.core.statistics import sign_test
 from atlas.memory.base.memory import Memory
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.query import AnyMemory
@@ -80,6 +81,18 @@ class MemoryEffect:
     def is_enough(self) -> bool:
         """True if there are tasks enough to say something."""
         return self.n_tasks >= ENOUGH_TASKS
+
+    @property
+    def chance(self) -> float:
+        """How often chance alone splits the tasks that differ at least as unevenly, in [0, 1], by the sign test."""
+        return sign_test(self.n_helped, self.n_hurt)
+
+    @property
+    def mean_rates(self) -> tuple[float, float]:
+        """Mean success rate of the tasks with memories, and without, in [0, 1]. Each task counts once."""
+        rates = np.array([(task.used.rate or 0.0, task.not_used.rate or 0.0) for task in self.tasks])
+        with_it, without = rates.mean(axis=0)
+        return float(with_it), float(without)
 
     @property
     def helped(self) -> Estimate | None:

@@ -34,6 +34,9 @@ class DomainLine:
     """Untrusted text."""
 
     n: int
+    n_known: int
+    """Attempts whose outcome is known."""
+
     percent_succeeded: float | None
     """Of the known outcomes, in [0, 100], or None if none is known."""
 
@@ -165,6 +168,7 @@ def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate) -> Do
         number=number,
         name=name,
         n=rate.n,
+        n_known=rate.n_known,
         percent_succeeded=None if rate.share is None else 100 * rate.share,
         interval=interval_text(rate),
         is_failing=fails,

@@ -58,7 +58,7 @@ TITLES = {
 MEANINGS = {
     DUPLICATES: (
         "Attempts at the same task with the same outcome. "
-        "Merging keeps the best attempt of each group, which then represents all of it."
+        "Merging keeps one attempt of each group. A preview shows which, and merging can be undone."
     ),
     FAILING: "Domains of the map, those that clearly do badly first.",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",

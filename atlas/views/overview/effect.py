@@ -9,7 +9,10 @@ from atlas.memory.strategy_effects import Tries
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted, percent
 
-COMPARED = "Tasks that were attempted both with memory and without, by which success rate is higher:"
+COMPARED = "Tasks that were attempted both with memory and without it:"
+
+SURELY, LIKELY = 0.05, 0.2
+"""How seldom chance alone may split the tasks so unevenly for the verdict to be sure, or to be likely."""
 
 NOT_CAUSED = "These are not randomised trials. A task may have gone better for another reason."
 
@@ -51,6 +54,12 @@ class EffectView:
 
     worse: str
     alike: str
+    verdict: str
+    """The answer, in a few words. Empty where there are too few tasks."""
+
+    grounds: str
+    """What the answer rests on, in two sentences. Empty like the verdict."""
+
     n_tasks: int
     advice: str
     """Advice on what to record, or empty where there are enough tasks."""
@@ -70,6 +79,8 @@ def effect_view(memory: MemorySystem) -> EffectView:
         interval=interval_text(found),
         worse=f"{found.n_hurt:,}",
         alike=f"{found.n_tasks - found.n_helped - found.n_hurt:,}",
+        verdict=verdict(found),
+        grounds=grounds(found),
         n_tasks=found.n_tasks,
         advice=advice(found),
         rows=tuple(rows),
@@ -79,6 +90,27 @@ def effect_view(memory: MemorySystem) -> EffectView:
 def better_text(found: MemoryEffect) -> str:
     """Return `11 of 18`, tasks that went better, or a dash where no task can be compared."""
     return f"{found.n_helped:,} of {found.n_tasks:,}" if found.n_tasks else "–"
+
+
+def verdict(found: MemoryEffect) -> str:
+    """Return whether tasks went better with memory, in a few words. Empty where there are too few to say."""
+    if not found.is_enough:
+        return ""
+    if found.chance > LIKELY:
+        return "No clear difference so far."
+    direction = "better" if found.n_helped > found.n_hurt else "worse"
+    return f"Tasks {'' if found.chance <= SURELY else 'probably '}went {direction} with memory."
+
+
+def grounds(found: MemoryEffect) -> str:
+    """Return the success rates behind the verdict, and how often chance alone gives such a difference."""
+    if not found.is_enough:
+        return ""
+    with_it, without = map(percent, found.mean_rates)
+    rates = f"On average {with_it} of the attempts at a task succeeded with memory, and {without} without it."
+    often = f"{100 * found.chance:.0f} of" if found.chance >= 0.01 else "fewer than 1 of"
+    split = f"{found.n_helped:,} to {found.n_hurt:,}"
+    return f"{rates} Chance alone would split the tasks as unevenly as {split} in {often} 100 cases."
 
 
 def interval_text(found: MemoryEffect) -> str:

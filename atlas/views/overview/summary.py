@@ -27,6 +27,9 @@ class GroupRow:
     """As the source gives it: untrusted text."""
 
     n: int
+    n_known: int
+    """Attempts whose outcome is known."""
+
     percent_succeeded: float | None
     """Of the known outcomes, in [0, 100]. None where none is known."""
 
@@ -110,6 +113,7 @@ def _group(name: str, rate: SuccessRate) -> GroupRow:
     return GroupRow(
         name=name,
         n=rate.n,
+        n_known=rate.n_known,
         percent_succeeded=None if rate.share is None else 100 * rate.share,
         interval=interval_text(rate),
     )

@@ -26,6 +26,9 @@ class WeakTask:
     """Untrusted text."""
 
     n: int
+    n_known: int
+    """Attempts whose outcome is known."""
+
     percent_succeeded: float
     """Of the known outcomes, in [0, 100]."""
 
@@ -48,6 +51,7 @@ def _weak(experience_id: str, name: str, rate: SuccessRate) -> WeakTask:
         experience_id=experience_id,
         name=name,
         n=rate.n,
+        n_known=rate.n_known,
         percent_succeeded=100 * (rate.share or 0.0),
         interval=interval_text(rate),
     )

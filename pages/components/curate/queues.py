@@ -43,8 +43,8 @@ ROWS = "rows on Curate"
 """The tray's words for a selection of rows that were ticked here."""
 
 MEMBERS = {
-    "task": st.column_config.TextColumn("Task, compared with the first", width="medium"),
-    "solution": st.column_config.TextColumn("Solution, compared with the first", width="large"),
+    "task": st.column_config.TextColumn("Task, compared with the first", width=430),
+    "solution": st.column_config.TextColumn("Solution, compared with the first", width=310),
     "agent": st.column_config.TextColumn("Agent", width=100),
     "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=140),
 }

@@ -59,19 +59,22 @@ def draw_answers(memory: MemorySystem, found: Health) -> None:
     with helps:
         st.subheader("Does memory help?", anchor=False)
         draw_effect(effect)
+        if effect.rows:
+            label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
+            with st.expander(label, icon=":material/table_rows:"):
+                _draw_tasks(effect.rows)
     with badly:
         st.subheader("What is the agent bad at?", anchor=False)
         if found.domains:
             draw_domains(found)
         else:
             draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
-    if effect.rows:
-        with st.expander(f"The {counted(effect.n_tasks, 'task')} behind these figures", icon=":material/table_rows:"):
-            _draw_tasks(effect.rows)
 
 
 def draw_effect(view: EffectView) -> None:
     """Draw at how many tasks attempts went better with memories."""
+    if view.verdict:
+        st.markdown(f"**{view.verdict}** {view.grounds}")
     if view.n_tasks:
         st.caption(COMPARED)
         with st.container(horizontal=True, gap="large"):

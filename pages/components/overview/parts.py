@@ -27,7 +27,8 @@ GO_TO, OPENED = "overview_go_to", "overview_domain_opened"
 COUNT = partial(st.column_config.NumberColumn, format="localized", width=70)
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
 INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
-RATE_COLUMNS = {"percent_succeeded": SHARE, "interval": INTERVAL, "n": COUNT("Attempts")}
+N_KNOWN = COUNT("Attempts", help="Attempts whose outcome is known")
+RATE_COLUMNS = {"percent_succeeded": SHARE, "interval": INTERVAL, "n_known": N_KNOWN}
 RATED_COLUMNS = {
     "title": st.column_config.TextColumn("Situation", width=155),
     "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
@@ -135,7 +136,7 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
 
 def draw_domains(found: Health) -> None:
     """Draw the domains that go worst. A click shows one on the map."""
-    st.caption("Success rate by domain, lowest first. Click a row to see its attempts on the map.")
+    st.caption("What is surely bad comes first: by the upper end of the interval. Click a row to see its attempts on the map.")
     shown = found.domains[:DOMAINS_SHOWN]
     numbers = tuple(row.number for row in shown)
     key = f"overview_domains_{hash(numbers)}_{st.session_state.get(OPENED, 0)}"
@@ -188,7 +189,7 @@ def draw_sources(groups: Groups) -> None:
         **RATE_COLUMNS,
     }
     lines = [asdict(group) for group in groups.shown]
-    st.dataframe(lines, column_config=columns, hide_index=True, alt="Success by source")
+    st.dataframe(lines, column_config=columns, column_order=list(columns), hide_index=True, alt="Success by source")
     if caption := groups_caption(groups, "source"):
         st.caption(caption)
 

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from atlas.core.statistics import SuccessRate, growth, wilson_interval
+from atlas.core.statistics import SuccessRate, growth, sign_test, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,11 @@ def test_growth_counts_up_over_the_days_on_which_something_came():
 
 def test_nothing_has_not_grown():
     assert growth({}) == ()
+
+
+@pytest.mark.parametrize(
+    ("n_up", "n_down", "p"),
+    [(0, 0, 1.0), (1, 0, 1.0), (5, 5, 1.0), (11, 3, 0.057373), (3, 11, 0.057373), (10, 0, 0.001953)],
+)
+def test_the_sign_test_is_two_sided_and_exact(n_up, n_down, p):
+    assert sign_test(n_up, n_down) == pytest.approx(p, abs=1e-6)

@@ -10,7 +10,15 @@ import atlas
 from atlas.core.settings import Settings
 from atlas.memory.memory_effect import JudgedAttempt, MemoryEffect, effect_among
 from atlas.testing import HashEmbedder
-from atlas.views.overview.effect import HOW_TO_RECORD, advice, better_text, effect_sentence, interval_text
+from atlas.views.overview.effect import (
+    HOW_TO_RECORD,
+    advice,
+    better_text,
+    effect_sentence,
+    grounds,
+    interval_text,
+    verdict,
+)
 from atlas.views.overview.uploads import import_uploads
 from tests.support.repository import REPOSITORY
 
@@ -33,6 +41,28 @@ def helped(n_tasks: int, n_better: int) -> MemoryEffect:
 def test_the_figure_is_told_with_its_interval_and_what_went_worse():
     assert effect_sentence(helped(12, 9)) == (
         "9 of 12 tasks went better with memory than without (95 % interval: 6–12 tasks), 3 went worse."
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_tasks", "n_better", "said", "chance"),
+    [
+        (12, 11, "Tasks went better with memory.", "as 11 to 1 in fewer than 1 of 100 cases"),
+        (12, 9, "Tasks probably went better with memory.", "as 9 to 3 in 15 of 100 cases"),
+        (12, 7, "No clear difference so far.", "as 7 to 5 in 77 of 100 cases"),
+        (12, 3, "Tasks probably went worse with memory.", "as 3 to 9 in 15 of 100 cases"),
+        (4, 4, "", ""),
+    ],
+)
+def test_the_verdict_says_no_more_than_the_sign_test_does(n_tasks, n_better, said, chance):
+    found = helped(n_tasks, n_better)
+    assert verdict(found) == said
+    assert chance in grounds(found)
+
+
+def test_the_grounds_are_the_mean_rates_of_the_tasks():
+    assert grounds(helped(12, 9)).startswith(
+        "On average 75 % of the attempts at a task succeeded with memory, and 25 % without it. Chance alone would "
     )
 
 
