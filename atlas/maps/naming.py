@@ -82,6 +82,11 @@ def prose(text: str) -> str:
     return left if words(left) else text
 
 
+def prose_words(text: str) -> set[str]:
+    """Return the words of a text that may name its subject, without those of the code that stands in it."""
+    return words(_CODE.sub(" ", text)) or words(text)
+
+
 def _people(texts: Iterable[str]) -> set[str]:
     """Return the words that are names of people, as far as their spelling tells.
 
@@ -104,7 +109,7 @@ def _counts(texts: Sequence[str], labels: Labels) -> tuple[dict[int, Counter[str
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     read = {number: of[:: -(-len(of) // READ_PER_DOMAIN)] for number, of in rows.items()}
     people = _people(texts[row] for of in read.values() for row in of)
-    found = {number: [words(prose(texts[row])) - people for row in of] for number, of in read.items()}
+    found = {number: [prose_words(texts[row]) - people for row in of] for number, of in read.items()}
     singular = _singulars(Counter(word for sets in found.values() for one in sets for word in one))
     counts = {
         number: Counter(word for one in sets for word in {singular.get(word, word) for word in one})

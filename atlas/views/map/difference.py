@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import Any
 
-from atlas.core.statistics import Z_95, SuccessRate, wilson_interval
-from atlas.core.words import words
-from atlas.maps.naming import prose
+from atlas.core.statistics import SuccessRate, wilson_interval
+from atlas.maps.naming import prose_words
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.wording import percent
 
@@ -23,6 +22,8 @@ READ = 3_000
 PRIOR = 0.1
 """Weight of the prior: how many selected tasks it is worth for each task of the store."""
 
+SURE_FROM = 3.0
+"""Standard errors from which a word counts as more frequent. Hundreds are compared, so by chance some reach two."""
 
 TasksOf = Callable[[Sequence[str]], Mapping[str, str]]
 
@@ -104,9 +105,9 @@ def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[
 
 
 def _words(inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
-    counts = [Counter(word for text in texts for word in words(prose(text))) for texts in (inside, outside)]
+    counts = [Counter(word for text in texts for word in prose_words(text)) for texts in (inside, outside)]
     scores = log_odds(*counts)
-    telling = sorted((word for word in scores if scores[word] > Z_95), key=lambda word: (-scores[word], word))
+    telling = sorted((word for word in scores if scores[word] > SURE_FROM), key=lambda word: (-scores[word], word))
     return tuple(
         Share(name=word, selected=_share(counts[0][word], len(inside)), rest=_share(counts[1][word], len(outside)))
         for word in telling[:WORDS_SHOWN]

@@ -33,7 +33,7 @@ SHARES = {
 }
 DIFFERENCE_HELP = (
     "Words are those of the tasks. They are listed by log-odds with an informative prior, if they are more frequent in "
-    "the selection by more than 1.96 standard errors. Sources and agents are listed if their share in one part lies "
+    "the selection by more than three standard errors, so that chance lists hardly any. Sources and agents are listed if their share in one part lies "
     "outside the interval of the other. Intervals are 95 % (Wilson)."
 )
 
