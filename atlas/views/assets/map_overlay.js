@@ -10,9 +10,9 @@ function mapOverlay(map, canvas) {
 
   const measure = (text, size, weight) => ((pen.font = `${weight} ${size}px ${map.theme.font}`), pen.measureText(text).width)
 
-  function write(text, px, py, size, weight, rgb, alpha = 1) {
+  function write(text, px, py, size, weight, rgb, alpha = 1, align = 'center') {
     pen.font = `${weight} ${size}px ${map.theme.font}`
-    pen.textAlign = 'center'
+    pen.textAlign = align
     pen.textBaseline = 'middle'
     pen.lineJoin = 'round'
     pen.lineWidth = 4

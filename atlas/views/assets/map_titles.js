@@ -6,8 +6,9 @@ const TITLES_FROM = 1.6 // how much the map must be magnified
 const CROWD = 250 // points on the stage up to which titles are shown
 const TITLE_CHARACTERS = 34 // of a line
 const TITLE_LINES = 2
-const TITLE_ROOM = [200, 34] // pixels that one may take
+const TITLE_ROOM = [110, 30] // pixels about a point in which no other one has a title
 const TITLE_HEIGHT = 13
+const TITLES_COVER = 1 // points that a title may lie over
 const REST_MILLISECONDS = 220
 
 /** A text in lines. What does not fit ends in an ellipsis. */
@@ -80,21 +81,34 @@ function mapTitles(map) {
       if (!spot) continue
       taken.push(spot.box)
       shown.push({ point: i, text: lines.join(' '), box: spot.box })
-      lines.forEach((line, at) => map.overlay.write(line, spot.x, spot.y + (at - (lines.length - 1) / 2) * TITLE_HEIGHT, 11, 400, map.theme.text, 0.95))
+      lines.forEach((line, at) => map.overlay.write(line, spot.x, spot.y + (at - (lines.length - 1) / 2) * TITLE_HEIGHT, 11, 400, map.theme.text, 0.95, spot.align))
     }
   }
 
-  /** Where a title stands: on the side of its point that it had, else on the one where it covers the fewest points. */
+  /** Where a title stands: on the side of its point that it had, else where it covers the fewest points. Undefined for nowhere. */
   function spotOf(i, lines, taken, places) {
-    const [px, py] = map.camera.where(i), gap = map.camera.pointSize() / 2 + 5
-    const wide = Math.max(...lines.map((line) => map.overlay.measure(line, 11, 400))) / 2 + 2, tall = (lines.length * TITLE_HEIGHT) / 2
-    const sidesOf = [[px + gap + wide, py], [px - gap - wide, py], [px, py - gap - tall], [px, py + gap + tall]]
-    const spots = sidesOf.map(([x, y], side) => ({ x, y, side, box: [x - wide, y - tall, x + wide, y + tall] }))
-    const free = spots.filter(({ box }) => map.labels.isFree(box, taken))
-    const covered = ({ box }) => places.filter(([x, y]) => x > box[0] && x < box[2] && y > box[1] && y < box[3]).length
-    const ranked = free.map((spot) => ({ spot, n: spot.side === sides.get(i) ? -1 : covered(spot) })).sort((one, other) => one.n - other.n)
+    const isCovered = (box) => ([x, y]) => x > box[0] && x < box[2] && y > box[1] && y < box[3]
+    const ranked = spotsOf(i, lines)
+      .filter(({ box }) => map.labels.isFree(box, taken))
+      .map((spot) => ({ spot, n: places.filter(isCovered(spot.box)).length - (spot.side === sides.get(i) ? TITLES_COVER : 0) }))
+      .filter(({ n }) => n <= TITLES_COVER)
+      .sort((one, other) => one.n - other.n)
     if (ranked.length) sides.set(i, ranked[0].spot.side)
     return ranked[0]?.spot
+  }
+
+  /** Right of its point, left of it, over it and under it. */
+  function spotsOf(i, lines) {
+    const [px, py] = map.camera.where(i), gap = map.camera.pointSize() / 2 + 4
+    const wide = Math.max(...lines.map((line) => map.overlay.measure(line, 11, 400))) + 2, tall = lines.length * TITLE_HEIGHT
+    const around = (x, y) => [x, y - tall / 2, x + wide, y + tall / 2]
+    const [over, under] = [py - gap - tall / 2, py + gap + tall / 2]
+    return [
+      { side: 0, x: px + gap, y: py, align: 'left', box: around(px + gap, py) },
+      { side: 1, x: px - gap, y: py, align: 'right', box: around(px - gap - wide, py) },
+      { side: 2, x: px, y: over, align: 'center', box: around(px - wide / 2, over) },
+      { side: 3, x: px, y: under, align: 'center', box: around(px - wide / 2, under) },
+    ]
   }
 
   function take(titles) {

@@ -28,10 +28,12 @@ from pages.components.shared.undo_toast import announce_problem
 OPEN_DOMAIN = "map_domain"
 """Where the number of the domain is kept that is looked at."""
 
-TABLE_PIXELS = 320
+HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 66, 436
+"""Rows are so high that a name has the lines it needs: Streamlit breaks the text of cells from 65 pixels on."""
+
 COLUMNS = {
-    "name": st.column_config.TextColumn("Domain", width=140),
-    "n": st.column_config.NumberColumn("n", format="localized", width=40),
+    "name": st.column_config.TextColumn("Domain", width=145),
+    "n": st.column_config.NumberColumn("n", format="localized", width=45),
     "succeeded": st.column_config.TextColumn("Succeeded", width=115, help="With the 95 % interval (Wilson)"),
 }
 TYPICAL = {"outcome": st.column_config.TextColumn("", width=30), "task": st.column_config.TextColumn("Typical of it")}
@@ -65,7 +67,8 @@ def _draw_table(sheet: Sheet) -> None:
         [row.as_line() for row in sheet.domains],
         column_config=COLUMNS,
         hide_index=True,
-        height=min(TABLE_PIXELS, 35 * (len(sheet.domains) + 1) + 3),
+        row_height=ROW_PIXELS,
+        height=min(TABLE_PIXELS, HEADER_PIXELS + ROW_PIXELS * len(sheet.domains) + 3),
         key=key,
         on_select=look,
         selection_mode="single-cell",

@@ -25,14 +25,15 @@ def tasks_of(ids):
 def test_words_outcomes_and_sources_are_told_with_n_and_interval():
     found = difference_of(IDS[:20], IDS, tasks_of, COLUMNS)
     assert [word.name for word in found.words] == ["booking", "refund"]
-    assert found.words[0].selected == "100 % (84–100 %, n = 20)"
-    assert found.words[0].rest == "0 % (0–5 %, n = 80)"
+    assert found.words[0].selected == "100 % (84–100 %)"
+    assert found.words[0].rest == "0 % (0–5 %)"
     assert [fact.name for fact in found.facts] == [
-        "Succeeded", "Source: south", "Source: north", "Source: desk", "Half are from before",
+        "Succeeded", "Source: south", "Source: north", "Source: desk", "Median day",
     ]  # fmt: skip
     assert found.facts[0].selected == "25 % (11–47 %, n = 20)"
     assert found.facts[0].rest == "100 % (95–100 %, n = 80)"
     assert found.facts[-1].selected == "2026-05-10"
+    assert found.caption == "20 selected experiences against the other 80."
 
 
 def test_a_selection_that_is_like_the_rest_has_no_telling_word():
@@ -49,15 +50,16 @@ def chance_store(n: int, seed: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("size", [10, 40, 300])
-def test_chance_alone_lists_hardly_any_word(size):
+def test_chance_alone_lists_hardly_anything(size):
     tasks, chance = chance_store(600, seed=size), random.Random(size)
-    columns = {key: {} for key in COLUMNS}
-    listed = [
-        len(difference_of(chance.sample(list(tasks), size), list(tasks), lambda ids: {i: tasks[i] for i in ids},
-                          columns).words)
+    sources = {one: chance.choice(["north", "south", "east", "west"]) for one in tasks}
+    columns = {key: {} for key in COLUMNS} | {"source": sources}
+    found = [
+        difference_of(chance.sample(list(tasks), size), list(tasks), lambda ids: {i: tasks[i] for i in ids}, columns)
         for _ in range(40)
-    ]  # fmt: skip
-    assert sum(listed) <= 4, "one word in ten selections at most, of the two hundred that each compares"
+    ]
+    assert sum(len(one.words) for one in found) <= 4, "of the two hundred that each of forty selections compares"
+    assert sum(fact.name.startswith("Source") for one in found for fact in one.facts) <= 4
 
 
 def test_one_word_that_is_more_frequent_is_found_among_hundreds():
