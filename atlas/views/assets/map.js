@@ -40,6 +40,7 @@ function sharedMap(callbacks) {
     points: null, colours: null, marks: {}, theme: null,
     shown: null, hidden: new Set(), days: [0, OPEN_END], // by which points are left out
     view: { x: 0, y: 0, scale: 0 }, width: 1, height: 1, ratio: 1,
+    covered: [], // boxes on the stage that tools lie over
     tool: 'pan', drag: null, lasso: null, hovered: null,
     on: (target, event, act, options) => target.addEventListener(event, act, { signal: life.signal, ...options }),
     frame: (act) => requestAnimationFrame(alive(act)),
@@ -198,6 +199,7 @@ function mountMap(element, payload, callbacks = {}) {
     if (box.width < 2) return
     Object.assign(map, { width: box.width, height: box.height, ratio: Math.min(devicePixelRatio || 1, 2) })
     for (const one of [canvas, surface]) (one.width = map.width * map.ratio), (one.height = map.height * map.ratio)
+    map.covered = [...map.tools.boxes(), [map.width - 120, 36, map.width, 62]] // the last is where the number of the selected stands
     map.camera.forget()
     if (map.points && !isTouched) map.camera.fit() // all of it, as long as nobody has looked closer: the window gives the map its size late
     dirty()

@@ -10,9 +10,6 @@ const isWithin = ([left, top, right, bottom], { width, height }) => left >= 0 &&
 function mapLabels(map) {
   const isFree = (box, taken) => isWithin(box, map) && isApart(box, taken)
 
-  /** The places of the tools and of the question, which nothing may cover. */
-  const kept = () => [[0, 0, 332, 40], [map.width - 230, 0, map.width, 58]]
-
   function discOf({ x, y, radius }) {
     const [px, py] = map.camera.toScreen(x, y), reach = radius * map.view.scale
     return [px - reach, py - reach, px + reach, py + reach]
@@ -22,7 +19,7 @@ function mapLabels(map) {
   // domain, if no label is there. It is paler where its domain is but a speck, but never too pale to read.
   /** Draw them, and return the boxes that are taken then. */
   function draw() {
-    const taken = kept(), labels = labelsNow(), discs = labels.map(discOf)
+    const taken = [...map.covered], labels = labelsNow(), discs = labels.map(discOf)
     labels.forEach((label, own) => {
       const [px, py] = map.camera.toScreen(label.x, label.y)
       if (px < 0 || py < 0 || px > map.width || py > map.height) return

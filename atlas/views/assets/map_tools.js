@@ -59,7 +59,10 @@ function mapTools(map, root, stage, surface) {
     if (document.activeElement !== question && ask.getRootNode().activeElement !== question) question.value = text
   }
 
+  /** Their places on the stage. */
+  const boxes = () => [bar, ask].map(({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => [offsetLeft - 4, offsetTop - 4, offsetLeft + offsetWidth + 4, offsetTop + offsetHeight + 4])
+
   map.on(ask, 'submit', (event) => (event.preventDefault(), map.callbacks.onAsk?.({ text: question.value.trim() })))
   map.on(question, 'keydown', (event) => event.key === 'Escape' && stage.focus())
-  return { take, full, toggleContours, tellQuestion, focusQuestion: () => question.focus(), isContoured: () => isContoured }
+  return { boxes, take, full, toggleContours, tellQuestion, focusQuestion: () => question.focus(), isContoured: () => isContoured }
 }

@@ -32,9 +32,9 @@ HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 66, 436
 """Rows are so high that a name has the lines it needs: Streamlit breaks the text of cells from 65 pixels on."""
 
 COLUMNS = {
-    "name": st.column_config.TextColumn("Domain", width=145),
+    "name": st.column_config.TextColumn("Domain", width=105),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=85, help="With the 95 % interval (Wilson)"),
     "n": st.column_config.NumberColumn("n", format="localized", width=45),
-    "succeeded": st.column_config.TextColumn("Succeeded", width=115, help="With the 95 % interval (Wilson)"),
 }
 TYPICAL = {"outcome": st.column_config.TextColumn("", width=30), "task": st.column_config.TextColumn("Typical of it")}
 
@@ -66,6 +66,7 @@ def _draw_table(sheet: Sheet) -> None:
     st.dataframe(
         [row.as_line() for row in sheet.domains],
         column_config=COLUMNS,
+        column_order=list(COLUMNS),
         hide_index=True,
         row_height=ROW_PIXELS,
         height=min(TABLE_PIXELS, HEADER_PIXELS + ROW_PIXELS * len(sheet.domains) + 3),
