@@ -1,6 +1,6 @@
 // The names of the domains on the map. They never cover one another, nor the tools.
 
-const LABEL_CHARACTERS = 34
+const LABEL_CHARACTERS = 40
 const FORMED = 4 // members from which a domain is named while the memory grows
 
 const isApart = (box, taken) =>

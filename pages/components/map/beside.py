@@ -78,7 +78,7 @@ def draw_difference(memory: MemorySystem, sheet: Sheet) -> None:
 
 
 def _draw_shares(title: str, shares: Sequence[Share], row_pixels: int, alt: str) -> None:
-    wide = (82, 112) if row_pixels == WORD_PIXELS else (95, 105)
+    wide = (80, 102)
     columns = {
         "name": st.column_config.TextColumn(title, width=wide[0]),
         "selected": st.column_config.TextColumn("Selected", width=wide[1]),
