@@ -143,7 +143,7 @@ class MemoryMap:
         return next((domain for domain in self.domains if domain.number == number), None)
 
     def members(self, number: int) -> tuple[str, ...]:
-        """Return the ids of a domain's records. Of those without any for `UNCLUSTERED`."""
+        """Return the ids of a domain's records, or for `UNCLUSTERED` of those in none."""
         return tuple(self.ids[row] for row in np.flatnonzero(self.labels == number))
 
 
@@ -298,7 +298,7 @@ class _Places:
 
 
 def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept: _Rows) -> _Places:
-    """Return amid their neighbours among the kept rows of a map, whose vectors are `old`."""
+    """Return newcomers placed amid their neighbours among the kept rows of a map, whose vectors are `old`."""
     labels, strengths = labels_nearby(newcomers, old, memory_map.labels[kept], memory_map.strengths[kept])
     coordinates = place(newcomers, old, memory_map.coordinates[kept])
     return _Places(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)

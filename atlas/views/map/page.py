@@ -88,7 +88,7 @@ class Marks:
     """The ids nearest to it in meaning."""
 
     focus: tuple[DomainRow | None, int] = (None, 0)
-    """A domain to be shown as large as it can be, and the how manieth such wish it is."""
+    """A domain to be shown as large as it can be, and the number of times that somebody has wished so."""
 
     start: Mapping[str, Any] | None = None
     """How the person left the map when last here."""
@@ -173,10 +173,7 @@ def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float
 
 
 def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hits:
-    """Return what the scope's question finds among what passes its filters.
-
-    Return what is buried too, for a person sees it.
-    """
+    """Return what the scope's question finds among what passes its filters. What is buried is found, too."""
     if not scope.is_search:
         return Hits()
     if scope.by == BEST_MATCH:

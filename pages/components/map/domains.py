@@ -12,7 +12,6 @@ from atlas.views.map.domains import (
     DomainRow,
     domain_sentence,
     domains_caption,
-    is_sketch,
     no_domains_sentence,
     sizes_offered,
     typical_lines,
@@ -52,7 +51,7 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
         else:
             _draw_domain(memory, sheet, domain)
         draw_suggesting(memory, sheet)
-    if not is_sketch(sheet.map):
+    if not sheet.map.is_sketch:
         _draw_size(sheet)
 
 
