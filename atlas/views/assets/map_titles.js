@@ -1,5 +1,5 @@
-// Titles of single experiences, once one has zoomed in so far that few are on the stage. They cover no other text, and are
-// asked for only when the view has come to rest: a few of them, those amid the stage first.
+// Titles of single experiences, once one has zoomed in so far that few are on the stage. They cover neither text nor points,
+// and are asked for only when the view has come to rest: a few of them, those amid the stage first.
 
 const TITLES_MOST = 24
 const TITLES_FROM = 1.6 // how much the map must be magnified
@@ -8,7 +8,6 @@ const TITLE_CHARACTERS = 34 // of a line
 const TITLE_LINES = 2
 const TITLE_ROOM = [110, 30] // pixels about a point in which no other one has a title
 const TITLE_HEIGHT = 13
-const TITLES_COVER = 1 // points that a title may lie over
 const REST_MILLISECONDS = 220
 
 /** A text in lines. What does not fit ends in an ellipsis. */
@@ -85,16 +84,13 @@ function mapTitles(map) {
     }
   }
 
-  /** Where a title stands: on the side of its point that it had, else where it covers the fewest points. Undefined for nowhere. */
+  /** Where a title covers neither text nor points, on the side of its point that it had if it can. Undefined for nowhere. */
   function spotOf(i, lines, taken, places) {
-    const isCovered = (box) => ([x, y]) => x > box[0] && x < box[2] && y > box[1] && y < box[3]
-    const ranked = spotsOf(i, lines)
-      .filter(({ box }) => map.labels.isFree(box, taken))
-      .map((spot) => ({ spot, n: places.filter(isCovered(spot.box)).length - (spot.side === sides.get(i) ? TITLES_COVER : 0) }))
-      .filter(({ n }) => n <= TITLES_COVER)
-      .sort((one, other) => one.n - other.n)
-    if (ranked.length) sides.set(i, ranked[0].spot.side)
-    return ranked[0]?.spot
+    const isBare = ([left, top, right, bottom]) => !places.some(([x, y]) => x > left && x < right && y > top && y < bottom)
+    const free = spotsOf(i, lines).filter(({ box }) => map.labels.isFree(box, taken) && isBare(box))
+    const found = free.find(({ side }) => side === sides.get(i)) ?? free[0]
+    if (found) sides.set(i, found.side)
+    return found
   }
 
   /** Right of its point, left of it, over it and under it. */
