@@ -25,7 +25,7 @@ from pages.components.shared.snapshot import page_map, page_memory, store_state
 
 def draw(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw the map, and beside it what was found, what is selected and the domains, or the experience that is open."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.title("Map", anchor=False, width="content")
         by = st.segmented_control(
             "Colour by", COLOURED_BY, default=DOMAIN, required=True, key="map_colour_by", persist_state="session"

@@ -130,5 +130,14 @@ def test_leaving_the_map_leaves_nothing_of_it_behind(stage: Page, theme: str):
     assert not look(stage)["isPlaying"]
 
 
+def test_on_a_phone_the_opened_experience_comes_into_view(stage: Page):
+    stage.set_viewport_size({"width": 390, "height": 844})
+    settle(stage)
+    stage.locator(".stage").press("Enter")
+    stage.locator(".stage").press("Enter")
+    expect(stage.get_by_role("button", name="Close", exact=True)).to_be_in_viewport()
+    assert stage.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def is_overlapping(one: list[float], other: list[float]) -> bool:
     return one[0] < other[2] and one[2] > other[0] and one[1] < other[3] and one[3] > other[1]

@@ -13,8 +13,9 @@ const mounted = new WeakMap() // of each element its map, the last call, and wha
 
 // The map takes what the window has below the place where its column begins.
 const MARGIN = 16, LEAST = 420
+const hostOf = (parent) => parent.host ?? parent.getRootNode().host ?? parent
 function holdHeight(parent, signal) {
-  const host = parent.host ?? parent.getRootNode().host ?? parent
+  const host = hostOf(parent)
   const main = host.closest('[data-testid=stMain]'), column = host.closest('[data-testid=stColumn]')
   if (!main || !column) return
   const row = column.parentElement // held on to: a page that is left takes the column out of it before it takes the map away
@@ -32,6 +33,13 @@ function holdHeight(parent, signal) {
   hold()
 }
 
+// On a narrow window the panel stands below the map, where nobody would see that it has changed.
+function showPanel(parent) {
+  const column = hostOf(parent).closest('[data-testid=stColumn]'), panel = column?.nextElementSibling
+  const isBelow = panel && panel.getBoundingClientRect().top >= column.getBoundingClientRect().bottom
+  if (isBelow) panel.scrollIntoView({ behavior: isCalm() ? 'auto' : 'smooth' })
+}
+
 // Full screen is the whole page without its bars, so that dialogs and the panel beside the map are still there.
 const page = document.documentElement
 function full() {
@@ -45,7 +53,7 @@ function mount(parent, points, setTriggerValue, desk) {
   const ask = (name) => (value) => desk.layers.talk?.send(name, value)
   const map = mountMap(parent, { points }, {
     onSelect: (value) => setTriggerValue('selected', value),
-    onOpen: (value) => setTriggerValue('opened', value),
+    onOpen: (value) => (setTriggerValue('opened', value), showPanel(parent)),
     onHover: ask('hovered'),
     onTitles: ask('wanted'),
     onView: ask('viewed'),

@@ -24,8 +24,8 @@ function linesOfTitle(text) {
 }
 
 function mapTitles(map) {
-  const texts = new Map() // lines by the point's number
-  let wanted = [], crowd = [], sides = new Map(), seen = '', resting = 0, shown = []
+  const texts = new Map(), sides = new Map() // the lines of each title, and the side of its point on which it stood, by the point
+  let wanted = [], crowd = [], seen = '', resting = 0, shown = []
 
   /** The points on the stage, and where. None where there are too many to tell apart. */
   function onStage() {
@@ -52,7 +52,6 @@ function mapTitles(map) {
     }
     wanted = taken.map(({ i }) => i)
     crowd = crowd.map(({ i }) => i)
-    sides = new Map()
     const unknown = wanted.filter((i) => !texts.has(i))
     if (unknown.length) map.callbacks.onTitles?.({ points: map.points.key, wanted })
     map.dirty()
@@ -114,6 +113,7 @@ function mapTitles(map) {
 
   function forget() {
     texts.clear()
+    sides.clear()
     wanted = []
     crowd = []
   }
