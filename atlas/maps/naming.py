@@ -41,11 +41,11 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What was read of a domain."""
+    """The texts that were read of a domain."""
 
     texts: Sequence[str]
     words: Sequence[set[str]]
-    """Those of each text that may name its subject."""
+    """Words of each text that may name its subject."""
 
 
 def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, Telling]:

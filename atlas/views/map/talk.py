@@ -1,4 +1,4 @@
-"""What the map asks while a person looks at it: what is under the mouse, and the titles that it has room for."""
+"""Answers to the map while a person looks at it: what lies under the mouse, and the titles that there is room for."""
 
 from __future__ import annotations
 
