@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -17,6 +18,9 @@ TERMS_KEPT = 6
 WORDS_IN_NAME = 3
 READ_PER_DOMAIN = 2_000
 """Members whose words are counted, spread over the domain."""
+
+READ_FOR_PHRASES = 500
+"""Of those, the members in which phrases are looked for."""
 
 MOSTLY = 0.6
 """Share of a word's capitalised uses beside another capitalised word from which it is taken for a person's name."""
@@ -39,15 +43,6 @@ class Telling:
     """The same for a name: a phrase stands for each word that mostly stands in that phrase."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """The texts that were read of a domain."""
-
-    texts: Sequence[str]
-    words: Sequence[set[str]]
-    """Words of each text that may name its subject."""
-
-
 def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, Telling]:
     """Return the most telling words of each domain.
 
@@ -59,24 +54,25 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, Telling]:
         c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
     """
     read = _read(texts, labels)
-    singular = _singulars(Counter(word for of in read.values() for one in of.words for word in one))
+    singular = _singulars(Counter(word for of in read.values() for one in of for word in one.words))
     counts = {
-        number: Counter(word for one in of.words for word in {singular.get(word, word) for word in one})
+        number: Counter(word for one in of for word in {singular.get(word, word) for word in one.words})
         for number, of in read.items()
     }
-    sizes = {number: len(of.texts) for number, of in read.items()}
+    sizes = {number: len(of) for number, of in read.items()}
     weights = {number: _weights(number, counts, sizes) for number in read if number != UNCLUSTERED}
     owners = _owners(weights)
     return {number: _telling(_terms(number, of, owners), read[number], singular) for number, of in weights.items()}
 
 
-def _telling(terms: tuple[str, ...], read: _Read, singular: Mapping[str, str]) -> Telling:
-    known = set[str]().union(*read.words)
+def _telling(terms: tuple[str, ...], read: Sequence[Prose], singular: Mapping[str, str]) -> Telling:
+    sample = read[:: -(-len(read) // READ_FOR_PHRASES)]
+    known = set[str]().union(*(one.words for one in sample))
 
     def plain(word: str) -> str | None:
         return singular.get(word.lower(), word.lower()) if word.lower() in known else None
 
-    return Telling(terms=terms, parts=phrased(terms, map(prose, read.texts), plain))
+    return Telling(terms=terms, parts=phrased(terms, [one.text for one in sample], plain))
 
 
 def domain_name(number: int, parts: Sequence[str]) -> str:
@@ -116,18 +112,23 @@ _CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
 _PLAIN = re.compile(r"\b[a-z]+\b")
 
 
-def prose(text: str) -> str:
-    """Return a text without the code that stands in it. The text itself where it is nothing but code."""
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A text without the code that stands in it. The text itself where it is nothing but code."""
+
+    text: str
+    words: set[str]
+    """Words that may name its subject."""
+
+
+def prose(text: str) -> Prose:
+    """Return what a text says outside of code."""
     left = _CODE.sub(" ", text)
-    return left if words(left) else text
+    found = words(left)
+    return Prose(left, found) if found else Prose(text, words(text))
 
 
-def prose_words(text: str) -> set[str]:
-    """Return the words of a text that may name its subject, without those of the code that stands in it."""
-    return words(_CODE.sub(" ", text)) or words(text)
-
-
-def _people(texts: Iterable[str]) -> set[str]:
+def _people(texts: Iterable[str], read: Iterable[Prose]) -> set[str]:
     """Return the words that are names of people, as far as their spelling tells.
 
     These are the parts of a user's code, such as `anya_garcia_5901`, and words that mostly stand beside another that
@@ -140,17 +141,19 @@ def _people(texts: Iterable[str]) -> set[str]:
         pairs = [pair for pair in _TWO_NAMES.findall(text) if pair[0].lower() not in STOP_WORDS]  # not "The Postgres"
         paired.update(part.lower() for pair in pairs for part in pair)
         capital.update(word.lower() for word in _CAPITAL.findall(text))
-        plain.update(_PLAIN.findall(prose(text)))
+    for one in read:
+        plain.update(_PLAIN.findall(one.text))
     mostly_paired = {word for word, n in paired.items() if n > MOSTLY * capital[word]}
     return (coded | mostly_paired) - plain
 
 
-def _read(texts: Sequence[str], labels: Labels) -> dict[int, _Read]:
-    """Return what tells of each domain: at most `READ_PER_DOMAIN` texts, and their words without names of people."""
+def _read(texts: Sequence[str], labels: Labels) -> dict[int, list[Prose]]:
+    """Return what tells of each domain: at most `READ_PER_DOMAIN` texts, whose words hold no names of people."""
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     kept = {number: [texts[row] for row in of[:: -(-len(of) // READ_PER_DOMAIN)]] for number, of in rows.items()}
-    people = _people(text for of in kept.values() for text in of)
-    return {number: _Read(of, [prose_words(text) - people for text in of]) for number, of in kept.items()}
+    read = {number: [prose(text) for text in of] for number, of in kept.items()}
+    people = _people(chain.from_iterable(kept.values()), chain.from_iterable(read.values()))
+    return {number: [Prose(one.text, one.words - people) for one in of] for number, of in read.items()}
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:

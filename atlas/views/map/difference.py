@@ -10,7 +10,7 @@ from statistics import median_low
 from typing import Any
 
 from atlas.core.statistics import SuccessRate, wilson_interval
-from atlas.maps.naming import prose_words
+from atlas.maps.naming import prose
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.wording import NOT_SAID, counted, percent
 
@@ -117,7 +117,7 @@ def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[
 
 
 def _words(inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
-    counts = [Counter(word for text in texts for word in prose_words(text)) for texts in (inside, outside)]
+    counts = [Counter(word for text in texts for word in prose(text).words) for texts in (inside, outside)]
     scores = log_odds(*counts)
     telling = sorted((word for word in scores if scores[word] > SURE_FROM), key=lambda word: (-scores[word], word))
     return tuple(

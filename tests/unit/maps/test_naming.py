@@ -33,9 +33,9 @@ def test_names_and_codes_of_people_name_no_domain():
 
 def test_code_amid_a_task_names_no_domain():
     task = "Find the largest number. def big_num(nums: List[int]) -> int"
-    assert prose(task).split() == ["Find", "the", "largest", "number."]
-    assert prose("run `git_log()` at https://example.com/x_y now").split() == ["run", "at", "now"]
-    assert prose("def only(code: int)") == "def only(code: int)"
+    assert prose(task).text.split() == ["Find", "the", "largest", "number."]
+    assert prose("run `git_log()` at https://example.com/x_y now").text.split() == ["run", "at", "now"]
+    assert prose("def only(code: int)").text == "def only(code: int)"
 
 
 def test_forms_of_one_word_stand_once():
