@@ -17,16 +17,15 @@ from pages.components.map.beside import draw_difference, draw_hits
 from pages.components.map.domains import OPEN_DOMAIN, draw_domains
 from pages.components.map.interaction import draw_map
 from pages.components.map.refit import draw_refit
-from pages.components.shared.commands import import_command
+from pages.components.overview.empty import draw_empty, draw_refused
 from pages.components.shared.live import refreshing
 from pages.components.shared.memory_map import live_columns
-from pages.components.shared.messages import show_empty
 from pages.components.shared.snapshot import page_map, page_memory, store_state
 
 
 def draw(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw the map, and beside it what was found, what is selected and the domains, or the experience that is open."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.title("Map", anchor=False, width="content")
         by = st.segmented_control(
             "Colour by", COLOURED_BY, default=DOMAIN, required=True, key="map_colour_by", persist_state="session"
@@ -50,7 +49,7 @@ def draw_nothing(memory: MemorySystem) -> None:
     """Draw why there is no map, and what to do."""
     n = memory.experience.count()
     if not n:
-        show_empty(import_command(memory))
+        draw_empty(memory)
         return
     said = f"A map needs at least {FEWEST} experiences; this store has {counted(n, 'experience')}."
     st.info(said, icon=":material/scatter_plot:")
@@ -84,6 +83,7 @@ def _colours(state: StoreState, fingerprint: str, by: str, *, _memory: MemorySys
 memory = page_memory()
 if opened_id() is None and st.session_state.get(OPEN_DOMAIN) is None:  # else a person may be typing beside the map
     refreshing(memory)
+draw_refused()
 sheet = drawn(memory)
 if sheet is not None:
     draw(memory, sheet)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from atlas.maps.projection import Coordinates
+from atlas.core.types import Vectors
+from atlas.maps.knn import nearest_neighbours
+from atlas.maps.projection import N_NEIGHBOURS, Coordinates, placing_weights
 
 UNCLUSTERED = -1
 """The label of records that belong to no domain."""
@@ -128,6 +130,21 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
     kept = {news[r]: olds[c] for r, c in zip(rows, columns, strict=True) if overlap[r, c] >= SAME_FROM}
     free = max(olds, default=-1) + 1
     return kept | {number: free + place for place, number in enumerate(n for n in news if n not in kept)}
+
+
+def labels_nearby(newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths) -> tuple[Labels, Strengths]:
+    """Return the label that most of each newcomer's neighbours have, by weight, and how firmly they have it."""
+    nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, among=old)
+    weights = placing_weights(nearest)
+    found = np.full(len(newcomers), UNCLUSTERED, np.int32)
+    firmness, best = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
+    for number in np.unique(labels):
+        has = weights * (labels[nearest.indices] == number)
+        share = has.sum(axis=1)
+        more = share > best
+        found[more], best[more] = number, share[more]
+        firmness[more] = (has * strengths[nearest.indices]).sum(axis=1)[more]
+    return found, np.clip(firmness, 0, 1)
 
 
 def _numbers(labels: Labels) -> list[int]:

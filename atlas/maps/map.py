@@ -11,7 +11,15 @@ import numpy.typing as npt
 
 from atlas.core.types import Vectors
 from atlas.maps.domains import UNCLUSTERED as UNCLUSTERED
-from atlas.maps.domains import Labels, Strengths, default_min_size, find_domains, match_domains, renumbered
+from atlas.maps.domains import (
+    Labels,
+    Strengths,
+    default_min_size,
+    find_domains,
+    labels_nearby,
+    match_domains,
+    renumbered,
+)
 from atlas.maps.knn import nearest_neighbours
 from atlas.maps.naming import name_domains, unique_names
 from atlas.maps.projection import (
@@ -21,7 +29,6 @@ from atlas.maps.projection import (
     fit,
     pca,
     place,
-    placing_weights,
     trustworthiness,
 )
 from atlas.maps.projection import Coordinates as Coordinates
@@ -136,7 +143,7 @@ class MemoryMap:
         return next((domain for domain in self.domains if domain.number == number), None)
 
     def members(self, number: int) -> tuple[str, ...]:
-        """Return the ids of a domain's records. Of those without any for `UNCLUSTERED`."""
+        """Return the ids of a domain's records, or for `UNCLUSTERED` of those in none."""
         return tuple(self.ids[row] for row in np.flatnonzero(self.labels == number))
 
 
@@ -291,8 +298,8 @@ class _Places:
 
 
 def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept: _Rows) -> _Places:
-    """Return amid their neighbours among the kept rows of a map, whose vectors are `old`."""
-    labels, strengths = _labels_nearby(newcomers, old, memory_map.labels[kept], memory_map.strengths[kept])
+    """Return newcomers placed amid their neighbours among the kept rows of a map, whose vectors are `old`."""
+    labels, strengths = labels_nearby(newcomers, old, memory_map.labels[kept], memory_map.strengths[kept])
     coordinates = place(newcomers, old, memory_map.coordinates[kept])
     return _Places(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
 
@@ -305,11 +312,10 @@ def _grouped(fitted: MemoryMap, embedded: Embedded, min_size: int, previous: Mem
     labels, kept = clusters.labels, dict[int, Domain]()
     if previous is not None:
         labels, kept = _as_before(fitted.ids, labels, previous)
-    terms = name_domains([embedded.texts[row] for row in order], labels)
-    names = unique_names(
-        {number: of for number, of in terms.items() if number not in kept}, {domain.name for domain in kept.values()}
-    )
-    found = {number: kept.get(number) or _unmeasured(number, names[number], of) for number, of in terms.items()}
+    telling = name_domains([embedded.texts[row] for row in order], labels)
+    new = {number: of.parts for number, of in telling.items() if number not in kept}
+    names = unique_names(new, {domain.name for domain in kept.values()})
+    found = {n: kept.get(n) or _unmeasured(n, names[n], of.terms) for n, of in telling.items()}
     grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
     return replace(grouped, domains=_largest_first(_domains(grouped, embedded.vectors, np.array(order), found)))
 
@@ -338,23 +344,6 @@ def _shared(ids: Sequence[str], others: Sequence[str]) -> tuple[_Rows, _Rows]:
         pairs = [(row, rows[record_id]) for row, record_id in enumerate(ids) if record_id in rows]
     both = np.array(pairs, np.int64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
-
-
-def _labels_nearby(
-    newcomers: npt.NDArray[np.float32], old: npt.NDArray[np.float32], labels: Labels, strengths: Strengths
-) -> tuple[Labels, Strengths]:
-    """Return the label that most of each newcomer's neighbours have, by weight, and how firmly they have it."""
-    nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, among=old)
-    weights = placing_weights(nearest)
-    found = np.full(len(newcomers), UNCLUSTERED, np.int32)
-    firmness, best = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
-    for number in np.unique(labels):
-        has = weights * (labels[nearest.indices] == number)
-        share = has.sum(axis=1)
-        more = share > best
-        found[more], best[more] = number, share[more]
-        firmness[more] = (has * strengths[nearest.indices]).sum(axis=1)[more]
-    return found, np.clip(firmness, 0, 1)
 
 
 def _unmeasured(number: int, name: str, terms: tuple[str, ...]) -> Domain:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from atlas.core.words import words
+from atlas.core.words import STOP_WORDS, words
 from atlas.maps.domains import UNCLUSTERED, Labels
+from atlas.maps.phrases import phrased
 
 TERMS_KEPT = 6
-TERMS_IN_NAME = 3
+WORDS_IN_NAME = 3
 READ_PER_DOMAIN = 2_000
 """Members whose words are counted, spread over the domain."""
+
+READ_FOR_PHRASES = 500
+"""Of those, the members in which phrases are looked for."""
 
 MOSTLY = 0.6
 """Share of a word's capitalised uses beside another capitalised word from which it is taken for a person's name."""
@@ -26,8 +32,19 @@ SHARED_BY = 0.08
 """Share of a domain's members that must have a word before it may name the domain."""
 
 
-def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, tuple[str, ...]]:
-    """Return the most telling words of each domain, best first. Its name is made of the first three.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """The words that tell most of a domain."""
+
+    terms: tuple[str, ...]
+    """Best first."""
+
+    parts: tuple[str, ...]
+    """The same for a name: a phrase stands for each word that mostly stands in that phrase."""
+
+
+def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, Telling]:
+    """Return the most telling words of each domain.
 
     Args:
         texts: One for each record.
@@ -36,28 +53,47 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, tuple[str, .
     Source:
         c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
     """
-    counts, sizes = _counts(texts, labels)
-    numbers = [number for number in sizes if number != UNCLUSTERED]
-    weights = {number: _weights(number, counts, sizes) for number in numbers}
-    taken = _owners(weights)
-    return {number: _terms(number, weights[number], taken) for number in numbers}
+    read = _read(texts, labels)
+    singular = _singulars(Counter(word for of in read.values() for one in of for word in one.words))
+    counts = {
+        number: Counter(word for one in of for word in {singular.get(word, word) for word in one.words})
+        for number, of in read.items()
+    }
+    sizes = {number: len(of) for number, of in read.items()}
+    weights = {number: _weights(number, counts, sizes) for number in read if number != UNCLUSTERED}
+    owners = _owners(weights)
+    return {number: _telling(_terms(number, of, owners), read[number], singular) for number, of in weights.items()}
 
 
-def domain_name(number: int, terms: Sequence[str]) -> str:
-    """Return `refund · flight · certificate`."""
-    return " · ".join(terms[:TERMS_IN_NAME]) or f"Domain {number + 1}"
+def _telling(terms: tuple[str, ...], read: Sequence[Prose], singular: Mapping[str, str]) -> Telling:
+    sample = read[:: -(-len(read) // READ_FOR_PHRASES)]
+    known = set[str]().union(*(one.words for one in sample))
+
+    def plain(word: str) -> str | None:
+        return singular.get(word.lower(), word.lower()) if word.lower() in known else None
+
+    return Telling(terms=terms, parts=phrased(terms, [one.text for one in sample], plain))
 
 
-def unique_names(terms: Mapping[int, Sequence[str]], taken: Iterable[str] = ()) -> dict[int, str]:
+def domain_name(number: int, parts: Sequence[str]) -> str:
+    """Return `refund · flight · certificate`, or `surface area · cube`: parts that hold three words or more."""
+    name: list[str] = []
+    for part in parts:
+        if len(" ".join(name).split()) < WORDS_IN_NAME:
+            name.append(part)
+    return " · ".join(name) or f"Domain {number + 1}"
+
+
+def unique_names(parts: Mapping[int, Sequence[str]], taken: Iterable[str] = ()) -> dict[int, str]:
     """Return a name for each domain that no other one has. Those whose words are the same are numbered.
 
     Args:
-        terms: The telling words of each domain, in the order in which the domains choose.
+        parts: The parts of each domain's name, best first, in the order in which the domains choose.
         taken: Names that other domains have already.
     """
     names: dict[int, str] = {}
     held = set(taken)
-    for number, of in terms.items():
+    for number, of in parts.items():
         plain = domain_name(number, of)
         numbered = (f"{plain} ({count})" for count in range(2, len(held) + 3))
         names[number] = next(name for name in (plain, *numbered) if name not in held)
@@ -71,18 +107,28 @@ _CODE = re.compile(
 """Code amid prose: fenced and quoted code, addresses, what follows a signature, names with underscores, and calls."""
 
 _CODED_PERSON = re.compile(r"\b([a-z]+)_([a-z]+)_\d+\b")
-_TWO_NAMES = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
+_TWO_NAMES = re.compile(r"\b(?=([A-Z][a-z]+) ([A-Z][a-z]+)\b)")
 _CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
 _PLAIN = re.compile(r"\b[a-z]+\b")
 
 
-def prose(text: str) -> str:
-    """Return a text without the code that stands in it. The text itself where it is nothing but code."""
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A text without the code that stands in it. The text itself where it is nothing but code."""
+
+    text: str
+    words: set[str]
+    """Words that may name its subject."""
+
+
+def prose(text: str) -> Prose:
+    """Return what a text says outside of code."""
     left = _CODE.sub(" ", text)
-    return left if words(left) else text
+    found = words(left)
+    return Prose(left, found) if found else Prose(text, words(text))
 
 
-def _people(texts: Iterable[str]) -> set[str]:
+def _people(texts: Iterable[str], read: Iterable[Prose]) -> set[str]:
     """Return the words that are names of people, as far as their spelling tells.
 
     These are the parts of a user's code, such as `anya_garcia_5901`, and words that mostly stand beside another that
@@ -92,25 +138,22 @@ def _people(texts: Iterable[str]) -> set[str]:
     paired, capital = Counter[str](), Counter[str]()
     for text in texts:
         coded.update(part for pair in _CODED_PERSON.findall(text) for part in pair)
-        paired.update(part.lower() for pair in _TWO_NAMES.findall(text) for part in pair)
+        pairs = [pair for pair in _TWO_NAMES.findall(text) if pair[0].lower() not in STOP_WORDS]  # not "The Postgres"
+        paired.update(part.lower() for pair in pairs for part in pair)
         capital.update(word.lower() for word in _CAPITAL.findall(text))
-        plain.update(_PLAIN.findall(prose(text)))
+    for one in read:
+        plain.update(_PLAIN.findall(one.text))
     mostly_paired = {word for word, n in paired.items() if n > MOSTLY * capital[word]}
     return (coded | mostly_paired) - plain
 
 
-def _counts(texts: Sequence[str], labels: Labels) -> tuple[dict[int, Counter[str]], dict[int, int]]:
-    """Return how many members of each domain have each word, and how many members were read."""
+def _read(texts: Sequence[str], labels: Labels) -> dict[int, list[Prose]]:
+    """Return what tells of each domain: at most `READ_PER_DOMAIN` texts, whose words hold no names of people."""
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
-    read = {number: of[:: -(-len(of) // READ_PER_DOMAIN)] for number, of in rows.items()}
-    people = _people(texts[row] for of in read.values() for row in of)
-    found = {number: [words(prose(texts[row])) - people for row in of] for number, of in read.items()}
-    singular = _singulars(Counter(word for sets in found.values() for one in sets for word in one))
-    counts = {
-        number: Counter(word for one in sets for word in {singular.get(word, word) for word in one})
-        for number, sets in found.items()
-    }
-    return counts, {number: len(of) for number, of in read.items()}
+    kept = {number: [texts[row] for row in of[:: -(-len(of) // READ_PER_DOMAIN)]] for number, of in rows.items()}
+    read = {number: [prose(text) for text in of] for number, of in kept.items()}
+    people = _people(chain.from_iterable(kept.values()), chain.from_iterable(read.values()))
+    return {number: [Prose(one.text, one.words - people) for one in of] for number, of in read.items()}
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:
@@ -150,7 +193,7 @@ def _terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int])
     ordered = sorted(weights, key=lambda word: (-weights[word], word))
     own = [word for word in ordered if owners[word] == number]
     shared = [word for word in ordered if owners[word] != number]
-    ordered = own + shared if len(own) < TERMS_IN_NAME else own
+    ordered = own + shared if len(own) < WORDS_IN_NAME else own
     kept: list[str] = []
     for word in ordered:
         if len(kept) < TERMS_KEPT and not any(_are_alike(word, other) for other in kept):

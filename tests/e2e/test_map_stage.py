@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.browser.map import draw, look, open_map
+from tests.support.browser.map import draw, look, open_map, ready
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve
-from tests.support.records import START, kinds
+from tests.support.records import KINDS, START, kinds
 from tests.support.stores import make_store
 
 
@@ -91,3 +92,52 @@ def test_a_selection_is_told_apart_from_the_rest(stage: Page):
     stage.locator(".stage").press("d")
     assert look(stage)["isContoured"]
     shoot(stage, "map-difference")
+
+
+def test_titles_appear_as_one_zooms_and_cover_no_other_text(stage: Page):
+    assert look(stage)["titles"] == []
+    for _ in range(6):
+        stage.locator(".stage").press("+")
+    stage.wait_for_function("() => atlasMap.look().titles.length > 1")
+    shown = look(stage)
+    for title in shown["titles"]:
+        assert any(title["text"].startswith(task[:20]) for task in KINDS)
+        left, top, right, bottom = title["box"]
+        assert left >= 0 <= top
+        assert right <= shown["width"]
+        assert bottom <= shown["height"]
+    boxes = [title["box"] for title in shown["titles"]]
+    assert [pair for pair in combinations(boxes, 2) if is_overlapping(*pair)] == []
+    shoot(stage, "map-titles", themes=True)
+    stage.locator(".stage").press("0")
+    stage.wait_for_function("() => atlasMap.look().titles.length === 0")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_leaving_the_map_leaves_nothing_of_it_behind(stage: Page, theme: str):
+    stage.emulate_media(color_scheme=theme)
+    settle(stage)
+    stage.locator(".stage").press("Enter")
+    stage.get_by_role("button", name="Play how the memory grew").click()
+    stage.wait_for_function("() => atlasMap.look().isPlaying && atlasMap.look().days[1] > 0")
+    stage.get_by_role("link", name="Experiences").click()
+    expect(stage.get_by_role("heading", name="Experiences")).to_be_visible()
+    stage.wait_for_function("() => atlasMap === undefined && atlasMapDesk.take === undefined")
+    stage.set_viewport_size({"width": 1200, "height": 700})
+    settle(stage)
+    stage.get_by_role("link", name="Map").click()
+    ready(stage)
+    assert not look(stage)["isPlaying"]
+
+
+def test_on_a_phone_the_opened_experience_comes_into_view(stage: Page):
+    stage.set_viewport_size({"width": 390, "height": 844})
+    settle(stage)
+    stage.locator(".stage").press("Enter")
+    stage.locator(".stage").press("Enter")
+    expect(stage.get_by_role("button", name="Close", exact=True)).to_be_in_viewport()
+    assert stage.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def is_overlapping(one: list[float], other: list[float]) -> bool:
+    return one[0] < other[2] and one[2] > other[0] and one[1] < other[3] and one[3] > other[1]

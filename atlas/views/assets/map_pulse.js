@@ -1,18 +1,16 @@
 // The live pulse: rings around what an agent retrieved or stored just now, and lines that say so.
 //
-//   const pulse = livePulse(ticker, redraw)
+//   const pulse = livePulse(map, ticker)
 //   pulse.take({ points, turn, retrieved: [point …], stored: [point …], lines: [text …] })   each turn is shown once
-//   pulse.draw(ring)    ring(point, share, isStored) draws one of them, share of its time having passed
-//   pulse.stop()
+//   pulse.draw()
 
 const PULSE_MILLISECONDS = 2600
 const TOLD_MILLISECONDS = 15000
 const RINGS = 3
 let shownTurn = '' // outlives the map, so that coming back to the page pulses nothing again
 
-function livePulse(ticker, redraw) {
+function livePulse(map, ticker) {
   let beats = [], begun = 0, hiding = 0
-  const isCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches
   const passed = () => (performance.now() - begun) / PULSE_MILLISECONDS
 
   function take({ points, turn, retrieved, stored, lines }) {
@@ -24,18 +22,21 @@ function livePulse(ticker, redraw) {
     ticker.replaceChildren(...lines.map((text) => Object.assign(document.createElement('div'), { textContent: text })))
     ticker.hidden = !lines.length
     clearTimeout(hiding)
-    hiding = setTimeout(() => (ticker.hidden = true), TOLD_MILLISECONDS)
-    redraw()
+    hiding = map.later(() => (ticker.hidden = true), TOLD_MILLISECONDS)
+    map.dirty()
   }
 
-  function draw(ring) {
+  function draw() {
     if (!beats.length) return
     const share = passed()
     if (share >= 1) beats = []
-    for (const [point, isStored] of beats) ring(point, isCalm() ? 0.4 : (share * RINGS) % 1, isStored)
-    redraw()
+    for (const [point, isStored] of beats) if (point < map.points.n) drawBeat(point, isCalm() ? 0.4 : (share * RINGS) % 1, isStored)
+    map.dirty()
   }
 
+  const drawBeat = (point, share, isStored) =>
+    map.overlay.ring(point, map.camera.pointSize() / 2 + 4 + 22 * share, isStored ? map.theme.text : map.theme.accent, 3.2 - 2.4 * share)
+
   ticker.hidden = true
-  return { take, draw, n: () => beats.length, stop: () => clearTimeout(hiding) }
+  return { take, draw, n: () => beats.length }
 }

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import Any
 
-from atlas.core.statistics import Z_95, SuccessRate, wilson_interval
-from atlas.core.words import words
+from atlas.core.statistics import SuccessRate, wilson_interval
 from atlas.maps.naming import prose
 from atlas.views.shared.rates import rate_line
-from atlas.views.shared.wording import percent
+from atlas.views.shared.wording import NOT_SAID, counted, percent
 
 WORDS_SHOWN = 8
 SOURCES_SHOWN = 5
@@ -23,6 +22,8 @@ READ = 3_000
 PRIOR = 0.1
 """Weight of the prior: how many selected tasks it is worth for each task of the store."""
 
+SURE_FROM = 3.0
+"""Standard errors from which a word counts as more frequent. Hundreds are compared, so by chance some reach two."""
 
 TasksOf = Callable[[Sequence[str]], Mapping[str, str]]
 
@@ -35,7 +36,7 @@ class Share:
     """Untrusted text."""
 
     selected: str
-    """`62 % (58–66 %, n = 9)`."""
+    """`62 % (58–66 %)`."""
 
     rest: str
 
@@ -49,6 +50,16 @@ class Difference:
 
     facts: tuple[Share, ...]
     """Success rate, sources and agents, and the middle day."""
+
+    n_selected: int
+    n_rest: int
+
+    @property
+    def caption(self) -> str:
+        """`36 selected experiences against the other 272.`, and of how many tasks the words are."""
+        is_sampled = max(self.n_selected, self.n_rest) > READ
+        sampled = f" Words are those of {READ:,} tasks of a side at most." if is_sampled else ""
+        return f"{counted(self.n_selected, 'selected experience')} against the other {self.n_rest:,}.{sampled}"
 
 
 def difference_of(
@@ -76,8 +87,10 @@ def difference_of(
             Share(name="Succeeded", selected=rates[0], rest=rates[1]),
             *_values("Source", columns["source"], inside, outside),
             *_values("Agent", columns["agent_id"], inside, outside),
-            Share(name="Half are from before", selected=days[0], rest=days[1]),
+            Share(name="Median day", selected=days[0], rest=days[1]),
         ),
+        n_selected=len(inside),
+        n_rest=len(outside),
     )
 
 
@@ -104,9 +117,9 @@ def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[
 
 
 def _words(inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
-    counts = [Counter(word for text in texts for word in words(prose(text))) for texts in (inside, outside)]
+    counts = [Counter(word for text in texts for word in prose(text).words) for texts in (inside, outside)]
     scores = log_odds(*counts)
-    telling = sorted((word for word in scores if scores[word] > Z_95), key=lambda word: (-scores[word], word))
+    telling = sorted((word for word in scores if scores[word] > SURE_FROM), key=lambda word: (-scores[word], word))
     return tuple(
         Share(name=word, selected=_share(counts[0][word], len(inside)), rest=_share(counts[1][word], len(outside)))
         for word in telling[:WORDS_SHOWN]
@@ -114,15 +127,13 @@ def _words(inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
 
 
 def _values(title: str, column: Mapping[str, Any], inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
-    """Return the values whose shares differ: either lies outside the other's interval."""
-    held = [Counter(str(column.get(one) or "not said") for one in ids) for ids in (inside, outside)]
+    """Return the values whose shares surely differ, the most frequent first: their intervals do not overlap."""
+    held = [Counter(str(column.get(one) or NOT_SAID) for one in ids) for ids in (inside, outside)]
     sizes = (len(inside), len(outside))
     found = []
     for name, _ in (held[0] + held[1]).most_common():
-        one, other = held[0][name] / sizes[0], held[1][name] / sizes[1]
-        near, far = (wilson_interval(of[name], n) for of, n in zip(held, sizes, strict=True))
-        is_apart = near.high < other or near.low > other or far.high < one or far.low > one
-        if one != other and is_apart:
+        one, other = (wilson_interval(of[name], n) for of, n in zip(held, sizes, strict=True))
+        if one.low > other.high or other.low > one.high:
             shares = [_share(of[name], n) for of, n in zip(held, sizes, strict=True)]
             found.append(Share(name=f"{title}: {name}", selected=shares[0], rest=shares[1]))
     return tuple(found[:SOURCES_SHOWN])
@@ -130,7 +141,7 @@ def _values(title: str, column: Mapping[str, Any], inside: Sequence[str], outsid
 
 def _share(n: int, of: int) -> str:
     found = wilson_interval(n, of)
-    return f"{percent(n / of)} ({found.low * 100:.0f}–{percent(found.high)}, n = {of:,})"
+    return f"{percent(n / of)} ({found.low * 100:.0f}–{percent(found.high)})"
 
 
 def _middle_day(created_at: Mapping[str, Any], ids: Iterable[str]) -> str:

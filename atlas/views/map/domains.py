@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.statistics import SuccessRate
-from atlas.maps.map import UNCLUSTERED, Domain, MemoryMap
+from atlas.maps.map import Domain, MemoryMap
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
 from atlas.views.shared.rates import interval_text, rate_text
@@ -76,21 +76,14 @@ def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow,
 
 def domains_caption(memory_map: MemoryMap) -> str:
     """Return `12 domains · 4 % unclustered`. Nothing is said of a sketch, in which none were looked for."""
-    if is_sketch(memory_map):
+    if memory_map.is_sketch:
         return "not found yet"
-    n = len(memory_map.ids)
-    noise = float((memory_map.labels == UNCLUSTERED).mean()) if n else 0.0
-    return f"{counted(len(memory_map.domains), 'domain')} · {percent(noise)} unclustered"
-
-
-def is_sketch(memory_map: MemoryMap) -> bool:
-    """Say whether this is only what is shown until the map is made."""
-    return memory_map.recipe.engine == "pca" and not memory_map.domains
+    return f"{counted(len(memory_map.domains), 'domain')} · {percent(memory_map.share_unclustered)} unclustered"
 
 
 def no_domains_sentence(memory_map: MemoryMap) -> str:
     """Return why no domain is listed."""
-    if is_sketch(memory_map):
+    if memory_map.is_sketch:
         return "This is a first sketch. Domains are found as soon as the map is made, in the background."
     return "No domains stand out. A memory shows some when it has a few dozen experiences of several kinds."
 

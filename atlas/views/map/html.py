@@ -15,7 +15,7 @@ from atlas.views.map.packets import renderer_script, stylesheet
 from atlas.views.map.page import quality_text
 from atlas.views.map.sheet import colours_of, sheet_of
 from atlas.views.shared.browser import asset
-from atlas.views.shared.wording import OUTCOMES, counted
+from atlas.views.shared.wording import OUTCOMES
 
 TITLE_CHARACTERS = 160
 MANY = 20_000
@@ -41,9 +41,8 @@ def map_page(memory: MemorySystem, memory_map: MemoryMap, titles: Mapping[str, s
         "domains": domains,
         "labels": memory_map.labels.tolist(),
     }
-    n = counted(len(memory_map.ids), "experience")
     parts = {
-        "%CAPTION%": html.escape(f"{n} · {domains_caption(memory_map)}"),
+        "%CAPTION%": html.escape(domains_caption(memory_map)),
         "%QUALITY%": html.escape(quality_text(memory_map)),
         "%STYLE%": stylesheet(),
         "%SCRIPT%": renderer_script(),

@@ -17,6 +17,28 @@ from atlas.views.shared.browser import asset
 Bits = npt.NDArray[np.bool_]
 """Shape (n,): one truth for each point of the map."""
 
+RENDERER = (
+    "map_shared",
+    "map_colours",
+    "map_points",
+    "map_density",
+    "map_camera",
+    "map_overlay",
+    "map_labels",
+    "map_titles",
+    "map_marks",
+    "map_pulse",
+    "map_selection",
+    "map_pointer",
+    "map_keys",
+    "map_tools",
+    "map_legend",
+    "map_days",
+    "map_replay",
+    "map",
+)
+"""Scripts of the renderer, one part each. They share one scope."""
+
 _KINDS = {np.dtype(np.float32): "f4", np.dtype(np.uint16): "u2", np.dtype(np.uint8): "u1"}
 
 
@@ -54,7 +76,7 @@ def mask_text(bits: Bits) -> str:
 
 
 def mask_bits(text: str, n: int) -> Bits:
-    """Return the bits of a mask. Return what a browser sends is trusted for nothing, so any text gives n bits."""
+    """Return the bits of a mask. What a browser sends is trusted for nothing, so any text gives n bits."""
     try:
         held = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
     except ValueError:
@@ -67,7 +89,7 @@ def mask_bits(text: str, n: int) -> Bits:
 
 def renderer_script() -> str:
     """Return the renderer, which defines `mountMap` and `unpack`."""
-    return asset("map_points.js") + asset("map_density.js") + asset("map_pulse.js") + asset("map.js")
+    return "".join(asset(f"{part}.js") for part in RENDERER)
 
 
 def component_script() -> str:

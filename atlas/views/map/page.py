@@ -28,7 +28,7 @@ from atlas.views.map.packets import mask_text, pack
 from atlas.views.map.points import Points
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import BEST_MATCH, Scope
-from atlas.views.shared.wording import OUTCOMES, counted, percent, signed
+from atlas.views.shared.wording import counted, percent
 
 HITS = 50
 """Hits of a search that the map marks."""
@@ -88,7 +88,7 @@ class Marks:
     """The ids nearest to it in meaning."""
 
     focus: tuple[DomainRow | None, int] = (None, 0)
-    """A domain to be shown as large as it can be, and the how manieth such wish it is."""
+    """A domain to be shown as large as it can be, and the number of times that somebody has wished so."""
 
     start: Mapping[str, Any] | None = None
     """How the person left the map when last here."""
@@ -173,10 +173,7 @@ def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float
 
 
 def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hits:
-    """Return what the scope's question finds among what passes its filters.
-
-    Return what is buried too, for a person sees it.
-    """
+    """Return what the scope's question finds among what passes its filters. What is buried is found, too."""
     if not scope.is_search:
         return Hits()
     if scope.by == BEST_MATCH:
@@ -208,22 +205,6 @@ def selected_after(before: Sequence[str], drawn: Sequence[str], mode: str) -> li
         taken = set(drawn)
         return [one for one in before if one not in taken]
     return list(drawn)
-
-
-def hover_packet(memory: MemorySystem, memory_map: MemoryMap | None, points: Points | None, point: object) -> bytes:
-    """Return what is known at a glance of the point under the mouse.
-
-    Untrusted text, which the renderer shows as text.
-    """
-    hovered = points.id_of(point) if points else None
-    experience = memory.experience.titles([hovered]) if hovered else {}
-    if not points or not hovered or hovered not in experience or memory_map is None:
-        return pack({"points": "", "point": None, "lines": []})
-    place = points.places[hovered]
-    label = int(memory_map.labels[place])
-    domain = next((domain.name for domain in memory_map.domains if domain.number == label), "in no domain")
-    lines = [experience[hovered][:240], signed(OUTCOMES[points.outcomes[place]]), domain]
-    return pack({"points": points.key, "point": place, "lines": lines})
 
 
 QUALITY_HELP = (

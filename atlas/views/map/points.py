@@ -84,7 +84,7 @@ def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -
 
 
 def _days(created_at: Sequence[Any]) -> tuple[date, npt.NDArray[np.uint16]]:
-    """Return the first day, and each record's day counted from it. Return what has no date counts as of the first."""
+    """Return the first day, and each record's day counted from it. What has no date counts as of the first."""
     texts = [str(text or "")[:10] for text in created_at]
     known = {text: _ordinal(text) for text in set(texts)}
     held = [ordinal for ordinal in known.values() if ordinal]

@@ -27,14 +27,13 @@ HITS = {
     "outcome": st.column_config.TextColumn("", width=30),
     "task": st.column_config.TextColumn("Task"),
 }
-SHARES = {
-    "selected": st.column_config.TextColumn("Selected", width=110),
-    "rest": st.column_config.TextColumn("The rest", width=110),
-}
+FACT_PIXELS, WORD_PIXELS = 66, 28
+"""Heights of rows. From 65 pixels on, Streamlit breaks the text of cells: the names of sources are long."""
+
 DIFFERENCE_HELP = (
     "Words are those of the tasks. They are listed by log-odds with an informative prior, if they are more frequent in "
-    "the selection by more than 1.96 standard errors. Sources and agents are listed if their share in one part lies "
-    "outside the interval of the other. Intervals are 95 % (Wilson)."
+    "the selection by more than three standard errors, so that chance lists hardly any. Sources and agents are listed "
+    "if the intervals of their shares do not overlap. Intervals are 95 % (Wilson)."
 )
 
 
@@ -70,16 +69,23 @@ def draw_difference(memory: MemorySystem, sheet: Sheet) -> None:
     if found is None:
         return
     st.markdown("**What is different about this selection**", help=DIFFERENCE_HELP)
-    _draw_shares("", found.facts)
+    st.caption(found.caption)
+    _draw_shares("", found.facts, FACT_PIXELS, "Outcome, sources and age of the selection and of the rest")
     if found.words:
-        _draw_shares("Word of the task", found.words)
+        _draw_shares("Word", found.words, WORD_PIXELS, "Words that are more frequent in the selected tasks")
     else:
         st.caption("No word of the tasks is surely more frequent here.")
 
 
-def _draw_shares(title: str, shares: Sequence[Share]) -> None:
-    name = {"name": st.column_config.TextColumn(title, width=120)}
-    st.dataframe([asdict(share) for share in shares], column_config=name | SHARES, hide_index=True, row_height=28)
+def _draw_shares(title: str, shares: Sequence[Share], row_pixels: int, alt: str) -> None:
+    wide = (80, 102)
+    columns = {
+        "name": st.column_config.TextColumn(title, width=wide[0]),
+        "selected": st.column_config.TextColumn("Selected", width=wide[1]),
+        "rest": st.column_config.TextColumn("The rest", width=wide[1]),
+    }
+    lines = [asdict(share) for share in shares]
+    st.dataframe(lines, column_config=columns, hide_index=True, row_height=row_pixels, height="content", alt=alt)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -38,12 +38,13 @@ def draw_layer(name: str, packet: bytes) -> None:
     _layers[name](key=name, data=packet)
 
 
-def draw_talk(packet: bytes, *, on_hover: Act, on_view: Act) -> None:
+def draw_talk(packet: bytes, *, on_hover: Act, on_titles: Act, on_view: Act) -> None:
     """Draw what the map asks and tells all the time. For a fragment, so that only that runs again."""
     _layers[TALK](
         key=TALK,
         data=packet,
         on_hovered_change=_telling(TALK, "hovered", on_hover),
+        on_wanted_change=_telling(TALK, "wanted", on_titles),
         on_viewed_change=_telling(TALK, "viewed", on_view),
     )
 

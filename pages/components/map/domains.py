@@ -12,7 +12,6 @@ from atlas.views.map.domains import (
     DomainRow,
     domain_sentence,
     domains_caption,
-    is_sketch,
     no_domains_sentence,
     sizes_offered,
     typical_lines,
@@ -28,11 +27,13 @@ from pages.components.shared.undo_toast import announce_problem
 OPEN_DOMAIN = "map_domain"
 """Where the number of the domain is kept that is looked at."""
 
-TABLE_PIXELS = 320
+HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 66, 436
+"""Rows are so high that a name has the lines it needs: Streamlit breaks the text of cells from 65 pixels on."""
+
 COLUMNS = {
-    "name": st.column_config.TextColumn("Domain", width=140),
-    "n": st.column_config.NumberColumn("n", format="localized", width=40),
-    "succeeded": st.column_config.TextColumn("Succeeded", width=115, help="With the 95 % interval (Wilson)"),
+    "name": st.column_config.TextColumn("Domain", width=105),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=85, help="With the 95 % interval (Wilson)"),
+    "n": st.column_config.NumberColumn("n", format="localized", width=45),
 }
 TYPICAL = {"outcome": st.column_config.TextColumn("", width=30), "task": st.column_config.TextColumn("Typical of it")}
 
@@ -50,7 +51,7 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
         else:
             _draw_domain(memory, sheet, domain)
         draw_suggesting(memory, sheet)
-    if not is_sketch(sheet.map):
+    if not sheet.map.is_sketch:
         _draw_size(sheet)
 
 
@@ -64,8 +65,10 @@ def _draw_table(sheet: Sheet) -> None:
     st.dataframe(
         [row.as_line() for row in sheet.domains],
         column_config=COLUMNS,
+        column_order=list(COLUMNS),
         hide_index=True,
-        height=min(TABLE_PIXELS, 35 * (len(sheet.domains) + 1) + 3),
+        row_height=ROW_PIXELS,
+        height=min(TABLE_PIXELS, HEADER_PIXELS + ROW_PIXELS * len(sheet.domains) + 3),
         key=key,
         on_select=look,
         selection_mode="single-cell",

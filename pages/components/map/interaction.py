@@ -10,10 +10,11 @@ from typing import Any
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem
-from atlas.views.map.page import Hits, Marks, hits_of, hover_packet, marks_packet, neighbours_of, selected_after
+from atlas.views.map.page import Hits, Marks, hits_of, marks_packet, neighbours_of, selected_after
 from atlas.views.map.points import Points
 from atlas.views.map.pulse import pulse_after, pulse_packet
 from atlas.views.map.sheet import Colours, Sheet
+from atlas.views.map.talk import talk_packet
 from atlas.views.shared.state import StoreState
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.record_table import open_experience, opened_id
@@ -25,7 +26,7 @@ from pages.components.shared.snapshot import store_state
 
 RENDERER, PLOTLY = "map_renderer", "plotly"
 _SHEET, _DRAWN, _HOVERED, _VIEW, _FOCUS = "map_sheet", "map_drawn", "map_hovered", "map_view", "map_focus"
-_PULSE = "map_pulse_state"
+_PULSE, _WANTED = "map_pulse_state", "map_wanted"
 
 _log = logging.getLogger("atlas.dashboard")
 
@@ -72,10 +73,10 @@ def focus_on(number: int) -> None:
 @st.fragment
 def _draw_talk(memory: MemorySystem) -> None:
     sheet: Sheet = st.session_state[_SHEET]
-    packet = hover_packet(memory, sheet.map, sheet.points, st.session_state.get(_HOVERED))
     draw_talk(
-        packet,
+        talk_packet(memory, sheet, st.session_state.get(_HOVERED), st.session_state.get(_WANTED)),
         on_hover=lambda told: st.session_state.update({_HOVERED: told.get("point")}),
+        on_titles=lambda told: st.session_state.update({_WANTED: told.get("wanted")}),
         on_view=lambda told: st.session_state.update({_VIEW: told}),
     )
 

@@ -71,7 +71,7 @@ def test_without_earlier_domains_numbers_begin_at_nought():
 
 def test_names_are_of_words_that_siblings_do_not_share():
     texts = ["please cancel the flight and refund it"] * 6 + ["please book a flight for two passengers"] * 6
-    named = name_domains(texts, np.repeat(np.array([0, 1], np.int32), 6))
+    named = {n: of.terms for n, of in name_domains(texts, np.repeat(np.array([0, 1], np.int32), 6)).items()}
     assert set(named[0][:2]) == {"cancel", "refund"}
     assert set(named[1][:2]) == {"book", "passengers"}
     assert "flight" not in named[0][:2] + named[1][:2]
@@ -88,11 +88,11 @@ def test_parts_of_identifiers_are_words():
 
 def test_a_plural_counts_as_its_singular():
     texts = ["compare flights"] * 3 + ["compare flight"] * 3 + ["grids puzzle"] * 6
-    named = name_domains(texts, np.repeat(np.array([0, 1], np.int32), 6))
+    named = {n: of.terms for n, of in name_domains(texts, np.repeat(np.array([0, 1], np.int32), 6)).items()}
     assert "flight" in named[0]
     assert "flights" not in named[0]
 
 
 def test_a_domain_without_words_has_its_number():
-    assert domain_name(2, name_domains(["12", "34"], np.array([2, 2], np.int32))[2]) == "Domain 3"
+    assert domain_name(2, name_domains(["12", "34"], np.array([2, 2], np.int32))[2].parts) == "Domain 3"
     assert domain_name(0, ("refund", "flight", "certificate", "seat")) == "refund · flight · certificate"

@@ -28,7 +28,6 @@ from atlas.views.map.page import (
     colouring_of,
     colours_packet,
     hits_of,
-    hover_packet,
     marks_packet,
     neighbours_of,
     quality_text,
@@ -37,6 +36,7 @@ from atlas.views.map.page import (
 )
 from atlas.views.map.points import points_of
 from atlas.views.map.sheet import Sheet, colours_of, map_fingerprint, sheet_of
+from atlas.views.map.talk import TITLES, talk_packet
 from atlas.views.shared.scope import WORDS, Scope
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store
@@ -352,17 +352,27 @@ def test_a_store_is_coloured_by_everything_on_offer(memory, sheet, by):
 
 
 def test_a_hover_tells_title_outcome_and_domain(memory, sheet):
-    layer = unpacked(hover_packet(memory, sheet.map, sheet.points, N - 1))
-    assert layer == {
+    assert talk(memory, sheet, N - 1, None) == {
         "points": sheet.points.key,
         "point": N - 1,
         "lines": ["Peel <b>the</b> turnip", "✗ failed", "in no domain"],
+        "titles": [],
     }
 
 
-@pytest.mark.parametrize("point", [None, 99, "0"])
+@pytest.mark.parametrize("point", [None, 99, -1, "0", [0]])
 def test_a_hover_over_nothing_tells_nothing(memory, sheet, point):
-    assert unpacked(hover_packet(memory, sheet.map, sheet.points, point))["lines"] == []
+    told = talk(memory, sheet, point, None)
+    assert (told["point"], told["lines"]) == (None, [])
+
+
+def test_titles_are_told_of_the_points_that_are_asked_for(memory, sheet):
+    told = talk(memory, sheet, None, [N - 1, 99, "0", None, [0], 1])
+    assert [point for point, _ in told["titles"]] == [N - 1, 1]
+    assert told["titles"][0] == [N - 1, "Peel <b>the</b> turnip"]
+    assert len(talk(memory, sheet, None, [0] * 500)["titles"]) == TITLES
+    for nonsense in (None, 7, "0", {"0": 1}):
+        assert talk(memory, sheet, None, nonsense)["titles"] == []
 
 
 def test_words_are_found_among_what_is_in_scope(memory):
@@ -411,3 +421,8 @@ def test_the_scripts_need_nothing_from_elsewhere():
         assert "innerHTML" not in script
         assert "http" not in script.replace("http://www.w3.org/2000/svg", "")
     assert "export" not in renderer_script()
+
+
+def talk(memory, sheet, hovered, wanted):
+    """What the renderer is told of what it asked."""
+    return unpacked(talk_packet(memory, sheet, hovered, wanted))

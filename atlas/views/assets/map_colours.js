@@ -1,0 +1,41 @@
+// The colours of the map: those of the page's theme, and those of the entries of the legend. A colour is three parts in [0, 1].
+
+const BLUE_TO_GREY = ['#2f6fb0', '#c8662b', '#2e8b74', '#8a63a8', '#a8892a', '#5b7083', '#b5527a', '#5a8f3c']
+
+const mix = (one, other, share) => one.map((part, i) => part + (other[i] - part) * share)
+const css = (rgb, alpha = 1) => `rgba(${rgb.map((part) => Math.round(part * 255)).join(',')},${alpha})`
+
+/** A colour as any stylesheet may write it, read by a canvas. */
+function readColour(pen, text) {
+  pen.fillStyle = '#888'
+  pen.fillStyle = text.trim()
+  const found = pen.fillStyle
+  if (found[0] === '#') return [1, 3, 5].map((at) => parseInt(found.slice(at, at + 2), 16) / 255)
+  return found.match(/[\d.]+/g).slice(0, 3).map((part) => part / 255)
+}
+
+function readTheme(root, pen) {
+  const style = getComputedStyle(root), read = (text) => readColour(pen, text)
+  const text = read(style.color), ground = read(style.backgroundColor), accent = read(style.outlineColor)
+  const isDark = ground[0] + ground[1] + ground[2] < 1.5
+  const listed = style.getPropertyValue('--st-chart-categorical-colors').match(/#[0-9a-f]{6}/gi)
+  const base = (listed ?? BLUE_TO_GREY).map(read).map((one) => (isDark ? mix(one, [1, 1, 1], 0.28) : one))
+  return { text, ground, accent, isDark, base, grey: mix(text, ground, 0.55), font: style.fontFamily }
+}
+
+// The first round takes the theme's colours as they are; later rounds are darker, then paler, so that none comes twice.
+function entryColour(theme, entry) {
+  if (entry.shade !== undefined) return mix(mix(theme.ground, theme.accent, 0.3), theme.isDark ? [1, 0.93, 0.6] : theme.text, entry.shade ** 1.3)
+  if (entry.colour < 0) return theme.grey
+  const n = theme.base.length, round = Math.floor(entry.colour / n) % 3
+  const base = theme.base[entry.colour % n]
+  return round === 0 ? base : round === 1 ? mix(base, theme.text, 0.42) : mix(base, theme.ground, 0.42)
+}
+
+/** The colours of all entries as the renderer takes them. What is hidden has no alpha. */
+function paletteOf({ points, colours, hidden, theme }) {
+  const found = new Float32Array(256)
+  const alpha = points.n > 20000 ? 0.7 : 0.88
+  colours.entries.forEach((entry, i) => found.set([...entryColour(theme, entry), hidden.has(i) ? 0 : alpha], i * 4))
+  return found
+}

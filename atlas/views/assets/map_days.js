@@ -1,0 +1,111 @@
+// The days below the map: how many experiences each brought, how well it went by then, and which of them are shown.
+
+const TALL = 44 // pixels of the bars over time
+const BARS = 120
+const OPEN_END = 65535
+
+function mapDays(map, brush) {
+  let rates = null, tell = () => {}, grow = () => {} // the last two write into what was drawn last
+  const last = () => map.points.n_days - 1
+  const until = () => Math.min(map.days[1], last())
+
+  // The same days, counted from another first day; an end that is open stays open.
+  function same([from, to], before, now) {
+    const moved = before && now ? Math.round((Date.parse(before) - Date.parse(now)) / 86400000) : 0
+    const along = (day) => Math.min(Math.max(day + moved, 0), OPEN_END - 1)
+    return [from === 0 ? from : along(from), to === OPEN_END ? to : along(to)]
+  }
+
+  function dayText(day) {
+    const date = new Date(`${map.points.first_day}T00:00:00Z`)
+    date.setUTCDate(date.getUTCDate() + Number(day))
+    return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+  }
+
+  function draw() {
+    brush.hidden = last() < 1
+    if (brush.hidden) return
+    const bars = make('canvas', 'bars', null), words = make('span', 'words', null), rate = make('span', 'rate', null)
+    bars.setAttribute('role', 'img')
+    bars.setAttribute('aria-label', 'Experiences over time, and the success rate so far')
+    rates = ratesSoFar()
+    const ends = makeEnds()
+    const track = make('div', 'track', null), told = make('div', 'told', null)
+    track.append(bars, ...ends)
+    told.append(words, rate)
+    brush.replaceChildren(map.replay.button(), track, told)
+    tell = () => {
+      words.textContent = `${dayText(ends[0].value)} – ${dayText(ends[1].value)}`
+      ends.forEach((slider) => slider.setAttribute('aria-valuetext', dayText(slider.value)))
+      drawBars(bars)
+      rate.textContent = rateText(map.days[0], until())
+    }
+    grow = (day) => ((ends[0].value = 0), (ends[1].value = day), tell())
+    tell()
+  }
+
+  function makeEnds() {
+    const ends = ['From', 'Until'].map((name, end) => {
+      const slider = make('input', '', null), value = Math.min(map.days[end], last())
+      return Object.assign(slider, { type: 'range', min: 0, max: last(), step: 1, value, ariaLabel: `${name} which day` })
+    })
+    ends.forEach((slider, end) => map.on(slider, 'input', () => choose(ends, end)))
+    return ends
+  }
+
+  function choose(ends, end) {
+    map.replay.stop()
+    const slider = ends[end], other = Number(ends[1 - end].value)
+    slider.value = end ? Math.max(slider.value, other) : Math.min(slider.value, other)
+    map.days = [Number(ends[0].value), Number(ends[1].value) === last() ? OPEN_END : Number(ends[1].value)]
+    tell()
+    map.changed()
+  }
+
+  /** For each day, how many outcomes are known by then and how many of them succeeded. */
+  function ratesSoFar() {
+    const { n, n_days, day, outcome } = map.points
+    const known = new Uint32Array(n_days), succeeded = new Uint32Array(n_days)
+    for (let i = 0; i < n; i++) {
+      if (outcome[i] > 1) continue
+      known[day[i]]++
+      succeeded[day[i]] += outcome[i] === 0 ? 1 : 0
+    }
+    for (let at = 1; at < n_days; at++) (known[at] += known[at - 1]), (succeeded[at] += succeeded[at - 1])
+    return { known, succeeded }
+  }
+
+  function rateText(from, to) {
+    const between = (sums) => sums[to] - (from ? sums[from - 1] : 0)
+    const n = between(rates.known)
+    return n ? percentOf(between(rates.succeeded), n) : 'no outcome known'
+  }
+
+  function drawBars(bars) {
+    const all = last() + 1, n = Math.min(all, BARS), counts = new Float64Array(n), { days, points } = map
+    for (let i = 0; i < points.n; i++) counts[Math.floor((points.day[i] * n) / all)]++
+    const most = Math.max(...counts), pencil = bars.getContext('2d')
+    bars.width = n * 4
+    bars.height = TALL
+    counts.forEach((count, i) => {
+      const day = (i / n) * all
+      pencil.fillStyle = css(map.theme.accent, day >= days[0] - 1 && day <= days[1] ? 0.55 : 0.15)
+      const tall = count ? Math.max(1.5, (count / most) * (TALL - 12)) : 0
+      pencil.fillRect(i * 4, TALL - tall, 3, tall)
+    })
+    drawRates(pencil, bars.width, all)
+  }
+
+  function drawRates(pencil, wide, all) {
+    pencil.beginPath()
+    pencil.strokeStyle = css(map.theme.text, 0.85)
+    pencil.lineWidth = 1.8
+    for (let day = 0; day <= until(); day++) {
+      if (!rates.known[day]) continue
+      pencil.lineTo(((day + 0.5) / all) * wide, 2 + (1 - rates.succeeded[day] / rates.known[day]) * (TALL - 4))
+    }
+    pencil.stroke()
+  }
+
+  return { draw, same, last, grow: (day) => grow(day) }
+}

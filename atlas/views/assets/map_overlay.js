@@ -1,0 +1,79 @@
+// What is drawn over the points on a canvas of its own: text, rings, outlines and lines of equal density.
+
+function mapOverlay(map, canvas) {
+  const pen = canvas.getContext('2d')
+
+  function wipe() {
+    pen.setTransform(map.ratio, 0, 0, map.ratio, 0, 0)
+    pen.clearRect(0, 0, map.width, map.height)
+  }
+
+  const measure = (text, size, weight) => ((pen.font = `${weight} ${size}px ${map.theme.font}`), pen.measureText(text).width)
+
+  function write(text, px, py, size, weight, rgb, alpha = 1, align = 'center') {
+    pen.font = `${weight} ${size}px ${map.theme.font}`
+    pen.textAlign = align
+    pen.textBaseline = 'middle'
+    pen.lineJoin = 'round'
+    pen.lineWidth = 4
+    pen.strokeStyle = css(map.theme.ground, 0.85 * alpha)
+    pen.strokeText(text, px, py)
+    pen.fillStyle = css(rgb, alpha)
+    pen.fillText(text, px, py)
+  }
+
+  function line(ends, width, rgb, alpha = 1) {
+    pen.beginPath()
+    for (const [from, to] of ends) pen.moveTo(...from), pen.lineTo(...to)
+    pen.lineWidth = width
+    pen.strokeStyle = css(rgb, alpha)
+    pen.stroke()
+  }
+
+  /** A ring around a point, and where that is. */
+  function ring(i, radius, rgb, width) {
+    const [px, py] = map.camera.where(i)
+    pen.beginPath()
+    pen.arc(px, py, radius, 0, 7)
+    pen.lineWidth = width + 2
+    pen.strokeStyle = css(map.theme.ground, 0.9)
+    pen.stroke()
+    pen.lineWidth = width
+    pen.strokeStyle = css(rgb)
+    pen.stroke()
+    return [px, py]
+  }
+
+  function drawOutline() {
+    const outline = map.drag?.outline ?? map.lasso?.map(([x, y]) => map.camera.toScreen(x, y))
+    if (!outline?.length) return
+    pen.beginPath()
+    outline.forEach(([px, py], i) => (i ? pen.lineTo(px, py) : pen.moveTo(px, py)))
+    pen.closePath()
+    pen.fillStyle = css(map.theme.accent, map.drag?.outline ? 0.12 : 0.05)
+    pen.fill()
+    pen.lineWidth = 1.5
+    pen.setLineDash([5, 4])
+    pen.strokeStyle = css(map.theme.accent)
+    pen.stroke()
+    pen.setLineDash([])
+  }
+
+  let contours = null
+  // Worked out again where other points are to be seen; while one pans and zooms the same lines are only moved.
+  function drawContours() {
+    const of = [map.points.key, map.marks.shown, [...map.hidden].join(), map.days.join()].join(' ')
+    if (contours?.of !== of) contours = { of, levels: densityLines(map.points.xy, map.isVisible) }
+    pen.save()
+    pen.translate(...map.camera.toScreen(0, 0))
+    pen.scale(map.view.scale, -map.view.scale)
+    pen.lineWidth = 1.2 / map.view.scale
+    contours.levels.forEach((lines, level) => {
+      pen.strokeStyle = css(map.theme.text, 0.16 + 0.12 * level)
+      pen.stroke(lines)
+    })
+    pen.restore()
+  }
+
+  return { pen, wipe, measure, write, line, ring, drawOutline, drawContours }
+}

@@ -1,0 +1,41 @@
+"""Answers to the map while a person looks at it: what lies under the mouse, and the titles that there is room for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atlas.memory.system import MemorySystem
+from atlas.views.map.packets import pack
+from atlas.views.map.sheet import Sheet
+from atlas.views.shared.wording import OUTCOMES, signed
+
+TITLES = 24
+"""Points whose titles are shown at once. The renderer asks for no more."""
+
+TITLE_CHARACTERS = 240
+
+
+def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: object) -> bytes:
+    """Return what is known at a glance of the point under the mouse, and the titles of those that show theirs.
+
+    Untrusted text, which the renderer shows as text.
+
+    Args:
+        memory: Only read.
+        sheet: What the browser draws.
+        hovered: What the browser says is under the mouse: the number of a point, if all is well.
+        wanted: What it says are the points whose titles it has room for: at most `TITLES` are given.
+    """
+    points = sheet.points
+    under = points.id_of(hovered)
+    asked = [points.id_of(point) for point in wanted[:TITLES]] if isinstance(wanted, list) else []
+    shown = list(filter(None, asked))
+    titles = memory.experience.titles([*shown, *filter(None, [under])])
+    told: dict[str, Any] = {"point": None, "lines": []}
+    if under is not None and under in titles:
+        place = points.places[under]
+        domain = sheet.map.domain(int(sheet.map.labels[place]))
+        lines = [titles[under][:TITLE_CHARACTERS], signed(OUTCOMES[points.outcomes[place]])]
+        told = {"point": place, "lines": [*lines, domain.name if domain else "in no domain"]}
+    named = [[points.places[one], titles[one][:TITLE_CHARACTERS]] for one in shown if one in titles]
+    return pack({"points": points.key, **told, "titles": named})
