@@ -17,6 +17,7 @@ from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, Vector, Vectors
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
+from atlas.memory.base.foreign_queries import calibration_queries
 from atlas.memory.experience.memory import COLLECTION
 from atlas.protocols.infra import Where
 from benchmarks.measuring import DIMENSION, WORDS, Figure, clustered_vectors, filled_chroma, interleaved_seconds
@@ -63,6 +64,7 @@ class GivenVectors:
 
 def figures(sizes: tuple[int, ...] = SIZES) -> Iterator[Figure]:
     queries = made_queries(N_WARM + N_QUERIES)
+    embedder = GivenVectors([*queries, *_foreign()])
     yield from _embedding(queries[:N_QUERIES])
     for n_records in sizes:
         with tempfile.TemporaryDirectory() as scratch:
@@ -70,7 +72,7 @@ def figures(sizes: tuple[int, ...] = SIZES) -> Iterator[Figure]:
             fill(Path(scratch) / "atlas", vectors)
             chroma = filled_chroma(Path(scratch) / "chroma", vectors)
             settings = atlas.Settings(store=Path(scratch) / "atlas")
-            with atlas.open_memory(settings.store, embedder=GivenVectors(queries), settings=settings) as memory:
+            with atlas.open_memory(settings.store, embedder=embedder, settings=settings) as memory:
                 yield from _compared(memory, chroma, queries, n_records)
 
 
@@ -78,6 +80,12 @@ def made_queries(n: int) -> list[Query]:
     """Return questions on the topics of the texts."""
     texts = Texts(N_TOPICS, seed=2).on(np.random.default_rng(2).integers(0, N_TOPICS, n), QUERY_WORDS)
     return [Query(text, vector) for text, vector in zip(texts, clustered_vectors(n, seed=2), strict=True)]
+
+
+def _foreign() -> list[Query]:
+    """Return the queries that a store's level is measured with, on made-up topics."""
+    texts = calibration_queries()
+    return [Query(text, vector) for text, vector in zip(texts, clustered_vectors(len(texts), seed=4), strict=True)]
 
 
 def fill(directory: Path, vectors: Vectors) -> None:

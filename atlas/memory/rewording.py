@@ -14,24 +14,19 @@ from atlas.storage.history import Image, Reword
 
 def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
     """Return what takes the beginnings of purged records out of the texts of others, and embeds these again."""
-    tellings: dict[str, Telling] = {}
-    if journal is not None:
-        tellings[journal.collection_name] = entries.TELLING
-    if talks is not None:
-        tellings[talks.collection_name] = conversations.TELLING
-    memory = journal or talks
-    if memory is None:
+    logs = [(journal, entries.TELLING), (talks, conversations.TELLING)]
+    held = {memory.collection_name: (memory.embedder, telling) for memory, telling in logs if memory is not None}
+    if not held:
         return None
-    embedder = memory.embedder
 
     def reword(
-        collection: str, purged: Sequence[Image], held: Iterable[tuple[str, str]]
+        collection: str, purged: Sequence[Image], others: Iterable[tuple[str, str]]
     ) -> Mapping[str, tuple[str, Vectors]]:
-        telling = tellings.get(collection)
-        if telling is None:
+        if collection not in held:
             return {}
+        embedder, telling = held[collection]
         gone = {title_of(_said(telling, image["content"])) for image in purged if "content" in image}
-        texts = {document: _without(document, _said(telling, content), gone) for document, content in held}
+        texts = {document: _without(document, _said(telling, content), gone) for document, content in others}
         changed = {before: after for before, after in texts.items() if after != before}
         vectors = encode_documents(embedder, list(changed.values()))
         return {before: (changed[before], made) for before, made in zip(changed, vectors, strict=True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,16 +14,15 @@ import numpy.typing as npt
 from atlas.core.errors import NotFound
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
-from atlas.core.settings import Settings
 from atlas.core.types import Vector, Vectors
 from atlas.protocols.infra import Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage import hybrid_search as searching
 from atlas.storage.collection import Collection
-from atlas.storage.engine import LedgerEngine
+from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.hybrid_search import Searched
-from atlas.storage.marks.book import MarksBook
 from atlas.storage.marks.codec import check_marks
+from atlas.storage.plain.vector_store import LedgerVectorStore
 from atlas.storage.records import (
     DERIVED,
     Context,
@@ -37,25 +36,7 @@ from atlas.storage.records import (
     as_row,
     as_vector,
 )
-from atlas.storage.retrievals import RetrievalLog
-from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors import similarities
-from atlas.storage.vectors.vector_search import Nearest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectionParts:
-    """The parts that all views of one collection share."""
-
-    name: str
-    ledger: LedgerEngine
-    marks: MarksBook
-    nearest: Nearest
-    retrievals: RetrievalLog
-    settings: Settings
-    model: str
-    dimension: int
-    directory: Path
 
 
 class LedgerCollection(Collection):

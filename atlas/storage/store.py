@@ -19,18 +19,19 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.protocols.infra import Clock
 from atlas.storage import erasing
+from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.damage import damaged
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import LEDGER as LEDGER
-from atlas.storage.ledger_collection import CollectionParts, LedgerCollection
+from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.marks.judgements import JudgementBook
+from atlas.storage.plain.vector_store import LedgerVectorStore
 from atlas.storage.profiles import ProfileBook
 from atlas.storage.records import mismatch
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import SqliteLedger
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
-from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors.chroma import ChromaIndex
 from atlas.storage.vectors.vector_search import Nearest
 

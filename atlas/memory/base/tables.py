@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ INTERNAL = ("content", "content_hash", "search_text")
 
 RENAMED = {"domain": "field"}
 """Metadata whose name a column has that stands for something else: the kind of task is no domain of the map."""
+
+_FORMULA = re.compile(r"(?![+-]?\d+(?:\.\d+)?\Z)[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")
+"""The beginning of a text that a spreadsheet takes for a formula, but for those that are plain numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,25 @@ def frame_of(columns: Mapping[str, Iterable[Any]]) -> Any:
     if "created_at" in frame:
         frame["created_at"] = pd.to_datetime(frame["created_at"], format="ISO8601", utc=True, errors="coerce")
     return frame
+
+
+def for_spreadsheets(frame: Any) -> Any:
+    """Return a table in which no text is a formula: an apostrophe stands before those that would be one.
+
+    Its texts are those of agents and of what they read, and a spreadsheet that opens a CSV runs a formula in a cell,
+    even one in quotes. The names of columns are such texts too.
+
+    Source:
+        OWASP, CSV Injection.
+    """
+    safe = frame.copy()
+    for name in frame.select_dtypes(["object", "string"]):
+        safe[name] = frame[name].map(_plain)
+    return safe.rename(columns=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def _of_one_kind(values: list[Any]) -> list[Any]:

@@ -23,12 +23,13 @@ from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import Entry, columns, first_vectors, retried, unknown
 from atlas.memory.experience import extraction
 from atlas.memory.experience.export import to_exported, usable_vectors
-from atlas.memory.experience.merging import MergePlan, merge_of, plan_merge
+from atlas.memory.experience.merging import MergePlan, plan_merge
 from atlas.memory.experience.outcomes import OutcomePlan, apply_outcomes, plan_outcomes
 from atlas.memory.experience.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.experience.refinement import ExplainingStrategy, PassthroughRefineStrategy
-from atlas.memory.experience.refinement.plan import Judging, RefinePlan, alike_sets
-from atlas.memory.experience.subjects import merge_subjects, prune_subjects
+from atlas.memory.experience.refinement.plan import RefinePlan
+from atlas.memory.experience.refining import apply_refine, plan_refine
+from atlas.memory.experience.subjects import merge_subjects, merges_of, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
 from atlas.storage.collection import Collection
@@ -262,10 +263,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         if not plan.groups:
             return []
-        rows = {row["id"]: row for row in self._store.get([group.kept_id for group in plan.groups])}
-        merges = [merge_of(group, rows.get(group.kept_id)) for group in plan.groups]
         scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
-        scoped.merge(merges, plan.moment)
+        scoped.merge(merges_of(self._store, plan.groups), plan.moment)
         return [group.merged for group in plan.groups]
 
     aapply_merge = twin(apply_merge)
@@ -288,25 +287,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             ids: In the order in which they are read now, such as newest first; what is not there is left out.
             on_progress: Told after each set how many experiences are judged, and of how many.
         """
-        with self._store.reading():
-            moment, n_total = self._store.moment(), self._store.count()
-            subjects = merge_subjects(self._store, list(dict.fromkeys(ids)))
-            there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
-            vectors = first_vectors(there, self._store, self.embedder.dimension)
-        judged = Judging(strategy, subjects)
-        with operation():
-            for given in alike_sets(there, vectors, strategy.set_size):
-                judged.judge(given)
-                if on_progress:
-                    on_progress(len(judged.decisions), len(there))
-        return RefinePlan(
-            decisions=tuple(judged.decisions),
-            made_by=strategy.name,
-            moment=moment,
-            n_total=n_total,
-            n_in_scope=len(there),
-            failures=tuple(judged.failures),
-        )
+        return plan_refine(self._store, ids, strategy, self.embedder.dimension, on_progress)
 
     aplan_refine = twin(plan_refine)
 
@@ -324,17 +305,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             PlanOutdated: One of the experiences that it touches, or its marks, has changed since; nothing was done.
         """
-        if not plan.going:
-            return 0
-        self.check_refine(plan)
-        groups = plan.groups
-        subjects = merge_subjects(self._store, [record_id for group in groups for record_id in group])
-        merging = plan_merge(groups, subjects, n_total=plan.n_total, moment=plan.moment, keep_first=True)
-        rows = {row["id"]: row for row in self._store.get([group.kept_id for group in merging.groups])}
-        merges = [merge_of(group, rows.get(group.kept_id)) for group in merging.groups]
-        scoped = self._store if self.operation_id else self._store.within("refine", plan.reason)
-        scoped.merge(merges, plan.moment, [decision.id for decision in plan.dropped])
-        return len(plan.going)
+        return apply_refine(self._store if self.operation_id else self._store.within("refine", plan.reason), plan)
 
     aapply_refine = twin(apply_refine)
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from atlas.core.codec import decode_experience
 from atlas.core.operations import NO_USAGE, Usage
-from atlas.memory.experience.merging import MergeSubject
+from atlas.memory.experience.merging import MergeGroup, MergeSubject, merge_of
 from atlas.memory.experience.pruning import PruneSubject
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded, decoded_content
+from atlas.storage.records import Merge
 
 COLUMNS = ("title", "success", "created_at", "stored_at")
 
@@ -39,6 +40,12 @@ def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubj
         )
         for row in store.get(list(ids))
     }
+
+
+def merges_of(store: Collection, groups: Sequence[MergeGroup]) -> list[Merge]:
+    """Return groups as the store takes them, or raise `PlanOutdated` where a kept record is not there any more."""
+    rows = {row["id"]: row for row in store.get([group.kept_id for group in groups])}
+    return [merge_of(group, rows.get(group.kept_id)) for group in groups]
 
 
 def _of_all(store: Collection) -> dict[str, tuple[Any, ...]]:

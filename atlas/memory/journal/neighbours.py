@@ -142,7 +142,7 @@ def renewed(
 ) -> list[Entry]:
     """Return the records whose texts change once some are deleted and some changed, as a store keeps them.
 
-    Those of the same groups are looked through once, by their times alone; only the few after each are read.
+    Those of the same groups are looked through once, by their times alone. Only the few after each are read.
 
     Args:
         gone: The ids of records that go.

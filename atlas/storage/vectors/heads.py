@@ -6,7 +6,7 @@ reaches the k-th best product known. Only rows whose closer bound reaches it too
 found is exact.
 
 Source:
-    The rotation is the dominant subspace of Halko, Martinsson & Tropp, SIAM Review 2011; the bound is that of
+    The rotation is the dominant subspace of Halko, Martinsson & Tropp, SIAM Review 2011. The bound is that of
     PCA trees and of Teflioudi & Gemulla's LEMP, TODS 2016.
 """
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from atlas.jobs.map import places_on
 from atlas.maps.map import MemoryMap
+from atlas.memory.base.tables import for_spreadsheets
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.kinds import Kind
 
@@ -31,7 +32,7 @@ def table_of(
 
 
 def _csv(frame: Any) -> bytes:
-    return bytes(frame.to_csv(index=False).encode("utf-8", "replace"))
+    return bytes(for_spreadsheets(frame).to_csv(index=False).encode("utf-8", "replace"))
 
 
 def _parquet(frame: Any) -> bytes:

@@ -17,14 +17,15 @@ READ = {"CSV": pd.read_csv, "Parquet": pd.read_parquet}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_file_holds_the_rows_as_they_are(tmp_path, form):
+def test_a_file_holds_the_rows_and_a_csv_no_formula(tmp_path, form):
     hostile = '=cmd|" /c calc"!A1, a\nsecond line "quoted" \u202e'
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
         ids = memory.experience.store_many([attempt("mend a tent", False), attempt(hostile)])
         content = table_of(memory, EXPERIENCE, ids[::-1], form)
     frame = READ[form](io.BytesIO(content))
     assert frame["id"].tolist() == ids[::-1]
-    assert frame["text"].tolist() == [hostile, "mend a tent"]
+    kept = f"'{hostile}" if form == "CSV" else hostile  # a spreadsheet runs a formula that it finds in a CSV
+    assert frame["text"].tolist() == [kept, "mend a tent"]
     assert frame["outcome"].tolist() == ["succeeded", "failed"]
 
 

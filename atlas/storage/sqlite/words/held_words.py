@@ -1,7 +1,7 @@
 """Who holds which words, and how long texts are, as this process has read it, for as long as that is still so.
 
 Each search asks first what was written since, by whatever process. A word is read again once a record that has changed
-held it, or holds it now; of other words, memory knows the same as the file.
+held it, or holds it now. Of other words, memory knows the same as the file.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from atlas.memory.base.calibration import (
     LOWEST_LEVEL,
     NEAR_BEST,
     SMALL,
+    SMALL_LEVEL,
+    TELLING,
     USUAL,
     VERSION,
     Calibration,
@@ -222,13 +224,28 @@ def test_a_threshold_that_is_named_holds_for_each_hit():
     assert Cut(best=0.5, each=0.5).least(0.1) == 0.5
 
 
-def test_a_small_store_hides_nothing_that_shares_a_telling_word(memory):
+def test_a_small_store_shows_whatever_holds_a_good_part_of_what_the_words_tell(memory):
+    memory.experience.store_many(attempts(SMALL - 1))
+    found = memory.experience.retrieve("somebody asks about a voucher", 3)
+    assert found.hits
+    assert all("voucher" in hit.item.task.description and hit.words >= TELLING for hit in found.hits)
+    assert not memory.experience.retrieve("and what is there to be done about it", 3).hits
+
+
+def test_a_small_store_hides_what_shares_one_word_by_chance(memory):
     memory.experience.store_many(attempts(SMALL - 1))
     long = "the quarterly numbers of the branch in the north do not add up, and somebody asks about a voucher"
     found = memory.experience.retrieve(long, 3)
-    assert found.hits
-    assert all("voucher" in hit.item.task.description for hit in found.hits)
-    assert not memory.experience.retrieve("and what is there to be done about it", 3).hits
+    assert found.hits == []
+    assert found.n_hidden == 3
+    assert [0.0 < hit.words < TELLING for hit in memory.experience.retrieve(long, 3, threshold=0.0).hits] == [True] * 3
+
+
+def test_a_small_store_has_a_level_of_its_own_that_strictness_multiplies():
+    measured = Measured(scale=Calibration(), n_records=SMALL - 1)
+    assert measured.level(RankingWeights()) == SMALL_LEVEL
+    assert measured.cut(RankingWeights(strictness=2.0)).best == 2 * SMALL_LEVEL
+    assert Measured(scale=Calibration(), n_records=SMALL).level(RankingWeights()) == HIGHEST_LEVEL
 
 
 def test_a_store_of_one_text_many_times_over_is_not_asked(memory):

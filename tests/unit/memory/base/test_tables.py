@@ -14,7 +14,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.map import MapFile, kept_places, places_on
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
-from atlas.memory.base.tables import FIRST, Place, columns_of
+from atlas.memory.base.tables import FIRST, Place, columns_of, for_spreadsheets, frame_of
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
 from tests.support.memories import attempt
@@ -82,6 +82,25 @@ def test_a_column_has_values_of_one_kind():
     assert columns["tool"] == ["x, y", None]
     assert columns["score"] == [None, 1]
     assert "content_hash" not in columns
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1"])
+def test_no_text_of_a_table_for_spreadsheets_is_a_formula(text):
+    frame = frame_of(
+        columns_of([{"id": "a", "document": text, "metadata": {text: "x", "self": text, "score": -1.5}}], {}, {}, {})
+    )
+    safe = for_spreadsheets(frame)
+    assert safe.loc[0, "text"] == f"'{text}"
+    assert safe.loc[0, "self"] == f"'{text}"
+    assert f"'{text}" in safe
+    assert safe.loc[0, "score"] == -1.5
+    assert frame.loc[0, "text"] == text
+
+
+@pytest.mark.parametrize("text", ["-3.5", "+12", "a = b", "'=1", "", "x\n=1"])
+def test_a_table_for_spreadsheets_has_all_other_texts_as_they_are(text):
+    frame = frame_of(columns_of([{"id": "a", "document": text, "metadata": {}}], {}, {}, {}))
+    assert for_spreadsheets(frame).loc[0, "text"] == text
 
 
 def test_without_pandas_it_says_what_to_install(memory, monkeypatch):

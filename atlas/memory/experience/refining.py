@@ -1,0 +1,64 @@
+"""Refining a memory: what a strategy makes of its records as a plan, and that plan carried out as one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from atlas.llm.budget import operation
+from atlas.memory.base.records import first_vectors
+from atlas.memory.experience.merging import plan_merge
+from atlas.memory.experience.refinement import ExplainingStrategy
+from atlas.memory.experience.refinement.plan import Judging, RefinePlan, alike_sets
+from atlas.memory.experience.subjects import merge_subjects, merges_of
+from atlas.protocols.infra import Progress
+from atlas.storage.collection import Collection
+
+
+def plan_refine(
+    store: Collection,
+    ids: Sequence[str],
+    strategy: ExplainingStrategy,
+    dimension: int,
+    on_progress: Progress | None = None,
+) -> RefinePlan:
+    """Return what a strategy would make of some experiences. Those that are not there are left out.
+
+    Args:
+        dimension: Of the store's vectors.
+        on_progress: Told after each set how many experiences are judged, and of how many.
+    """
+    with store.reading():
+        moment, n_total = store.moment(), store.count()
+        subjects = merge_subjects(store, list(dict.fromkeys(ids)))
+        there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
+        vectors = first_vectors(there, store, dimension)
+    judged = Judging(strategy, subjects)
+    with operation():
+        for given in alike_sets(there, vectors, strategy.set_size):
+            judged.judge(given)
+            if on_progress:
+                on_progress(len(judged.decisions), len(there))
+    return RefinePlan(
+        decisions=tuple(judged.decisions),
+        made_by=strategy.name,
+        moment=moment,
+        n_total=n_total,
+        n_in_scope=len(there),
+        failures=tuple(judged.failures),
+    )
+
+
+def apply_refine(store: Collection, plan: RefinePlan) -> int:
+    """Merge and drop exactly what a plan says. Return how many experiences went.
+
+    Raises:
+        PlanOutdated: One of the experiences that it touches, or its marks, has changed since; nothing was done.
+    """
+    if not plan.going:
+        return 0
+    store.check_unchanged(plan.touched, plan.moment)
+    groups = plan.groups
+    subjects = merge_subjects(store, [record_id for group in groups for record_id in group])
+    merging = plan_merge(groups, subjects, n_total=plan.n_total, moment=plan.moment, keep_first=True)
+    store.merge(merges_of(store, merging.groups), plan.moment, [decision.id for decision in plan.dropped])
+    return len(plan.going)

@@ -1,0 +1,27 @@
+"""The parts of a store that work together for one of its collections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas.core.settings import Settings
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.marks.book import MarksBook
+from atlas.storage.retrievals import RetrievalLog
+from atlas.storage.vectors.vector_search import Nearest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionParts:
+    """The parts that all views of one collection share."""
+
+    name: str
+    ledger: LedgerEngine
+    marks: MarksBook
+    nearest: Nearest
+    retrievals: RetrievalLog
+    settings: Settings
+    model: str
+    dimension: int
+    directory: Path
