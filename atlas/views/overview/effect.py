@@ -58,7 +58,7 @@ class EffectView:
     """The answer, in a few words. Empty where there are too few tasks."""
 
     grounds: str
-    """What the answer rests on, in two sentences. Empty like the verdict."""
+    """Evidence for the answer, in two sentences. Empty like the verdict."""
 
     n_tasks: int
     advice: str

@@ -136,7 +136,9 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
 
 def draw_domains(found: Health) -> None:
     """Draw the domains that go worst. A click shows one on the map."""
-    st.caption("What is surely bad comes first: by the upper end of the interval. Click a row to see its attempts on the map.")
+    st.caption(
+        "What is surely bad comes first: by the upper end of the interval. Click a row to see its attempts on the map."
+    )
     shown = found.domains[:DOMAINS_SHOWN]
     numbers = tuple(row.number for row in shown)
     key = f"overview_domains_{hash(numbers)}_{st.session_state.get(OPENED, 0)}"
