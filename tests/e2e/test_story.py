@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve, run_atlas
-from tests.support.browser.tables import click_row
+from tests.support.browser.tables import HEADER_PIXELS, ROW_PIXELS, click_row
 from tests.support.repository import REPOSITORY
 from tests.support.stores import opened_store
 
@@ -37,29 +36,30 @@ def test_a_crash_leads_to_its_fix_and_to_the_experience_that_came_of_it(page: Pa
     expect(page.get_by_test_id("stGraphVizChart").locator("svg")).to_contain_text("fixed by")
     settle(page)
     shoot(page, "story-crash")
-    click_row(page, "Fixed the index: segments of 5,000 parts", table=1)
-    link = page.get_by_role("link", name="Became this experience")
+    fixes = page.get_by_role("tabpanel", name="Links").get_by_test_id("stDataFrame")
+    expect(fixes.locator("tbody tr").first).to_contain_text("Fixed the index: segments of 5,000 parts")
+    fixes.click(position={"x": 200, "y": HEADER_PIXELS + ROW_PIXELS / 2})
     expect(page.get_by_text("Fixed the index: segments of 5,000 parts").first).to_be_visible()
-    link.click()
+    page.get_by_role("link", name="Became this experience").click()
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
-    expect(page.get_by_text("Get the parts index rebuilt in its window of fifteen minutes.").last).to_be_visible()
+    expect(page.get_by_test_id("stText").get_by_text("Get the parts index rebuilt in its window").first).to_be_visible()
 
 
 def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_that(
     page: Page, serve: Serve, told: Path
 ):
     page.goto(f"{serve(told)}/strategies")
-    click_row(page, "Run a failed job up to three times")
-    expect(page.get_by_text("Succeeded in 1 of 7 tries")).to_be_visible()
+    click_row(page, "Hold back an input that has shrunk")
+    expect(page.get_by_text("Succeeded in 4 of 5 tries")).to_be_visible()
     page.get_by_role("tab", name="Does it work").click()
     expect(page.get_by_text("Newest first; click one to open what is remembered of it.")).to_be_visible()
     expect(page.get_by_text("With it and without it")).to_be_visible()
     settle(page)
     shoot(page, "story-strategy")
     page.get_by_role("tab", name="What to do").click()
-    page.get_by_role("link", name=re.compile("Open$")).click()
+    page.get_by_role("link", name="Open", exact=True).click()
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
-    expect(page.get_by_text("The courier's HTTP API answers 503").last).to_be_visible()
+    expect(page.get_by_test_id("stText").get_by_text("Price sheet again.").first).to_be_visible()
 
 
 def test_a_strategy_that_hurts_is_retired_and_brought_back(page: Page, serve: Serve, told: Path):
