@@ -80,7 +80,7 @@ def _of_what(report: ImportReport) -> str:
         "concept": report.added_concepts,
         "journal line": report.added_entries,
         "strategy": report.added_strategies,
-        "turn of a conversation": report.added_turns,
+        "conversation turn": report.added_turns,
     }
     return in_words([counted(n, noun) for noun, n in named.items() if n])
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from operator import itemgetter
 
 Z_95 = 1.959964
@@ -58,6 +59,7 @@ class SuccessRate:
         return wilson_interval(self.n_succeeded, self.n_known) if self.n_known else None
 
 
+@lru_cache(maxsize=4_096)  # of thousands of tasks, most were tried the same few times
 def wilson_interval(n_succeeded: int, n: int) -> Interval:
     """Return the 95 % interval of a share. It is honest for few attempts, and never outside [0, 1].
 

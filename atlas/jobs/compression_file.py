@@ -9,7 +9,8 @@ from typing import Any
 from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.types import CodeConcept
 from atlas.jobs.artefact import ArtefactFile
-from atlas.learning.strategies import Learned, Rewriting
+from atlas.learning.rewritings import Rewriting
+from atlas.learning.strategies import Learned
 from atlas.learning.terms.programs import Program
 
 

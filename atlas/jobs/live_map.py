@@ -6,6 +6,7 @@ import logging
 import threading
 from pathlib import Path
 
+from atlas.core.errors import AtlasError
 from atlas.jobs.live import LiveResult
 from atlas.jobs.map import FitMap, MapFile
 from atlas.jobs.worker import Worker
@@ -130,7 +131,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 self._follow(min_domain_size)
                 self.n_followed += 1
             except Exception as error:  # noqa: BLE001 - the thread's top: the map stays, and the next run tries again
-                _log.warning("the map cannot follow the store: %s", error)
+                _log.warning("the map cannot follow the store: %s", error, exc_info=not isinstance(error, AtlasError))
 
         with self._lock:
             if self._follower is None or not self._follower.is_alive():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
+from atlas.core.errors import AtlasError
 from atlas.memory.system import MemorySystem
 
 _log = logging.getLogger("atlas.dashboard")
@@ -59,7 +60,8 @@ class Warming:
             for memory in (held.experience, held.strategies, held.concepts, held.journal):
                 memory.level()
         except Exception as error:  # noqa: BLE001 - a question meets it once more, and its page says what is wrong
-            _log.warning("the first question will wait for what could not be made ready: %s", error)
+            is_fault = not isinstance(error, AtlasError)
+            _log.warning("the first question will wait for what could not be made ready: %s", error, exc_info=is_fault)
         with self._changed:
             self._is_done = True
             self._changed.notify_all()

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import traceback
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import IO, Any, Literal
@@ -203,6 +204,7 @@ def _do(line: str, protocol: IO[str]) -> None:
     except AtlasError as error:
         say(state="failed", message=str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the person gets a sentence, and the child goes on
+        traceback.print_exception(error)  # to the log of the dashboard's server: it is a fault of ours
         say(state="failed", message=f"It failed with {type(error).__name__}: {' '.join(str(error).split())}")
     else:
         say(state="done", message="")

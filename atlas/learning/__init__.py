@@ -29,13 +29,8 @@ from atlas.learning.compression import Abstraction, Compression, Library, Rewrit
 from atlas.learning.extraction import Extraction, programs_of
 from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.learning.reuse import HeldOut, Reuse, held_out
-from atlas.learning.strategies import (
-    Learned,
-    LLMCompressionStrategy,
-    Proposal,
-    Rewriting,
-    StitchCompressionStrategy,
-)
+from atlas.learning.rewritings import Rewriting
+from atlas.learning.strategies import Learned, LLMCompressionStrategy, Proposal, StitchCompressionStrategy
 
 __all__ = [
     "Abstraction",

@@ -13,19 +13,27 @@ from functools import partial
 from atlas.core.errors import Cancelled, InvalidInput
 from atlas.core.types import CodeConcept, Experience, Trajectory
 from atlas.infra.bridge import call, in_thread
-from atlas.learning.compression import Abstraction, Compression, Rewritten, compress
+from atlas.learning.compression import Abstraction, Compression, compress
+from atlas.learning.examples import RECORDED, examples_of
 from atlas.learning.extraction import programs_of
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.learning.naming.documenter import HeuristicDocumenter
 from atlas.learning.rewrite.normal_forms import shape
 from atlas.learning.rewrite.rename import renamed
+from atlas.learning.rewritings import (
+    Rewriting,
+    calling_by_name,
+    function_name,
+    identifiers_in,
+    recordings,
+    rewritten_programs,
+)
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.model_engine import ModelEngine
-from atlas.learning.terms.names import function_of, identifiers, unused
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.names import unused
 from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.protocols.strategies import ConceptDocumenter
@@ -54,22 +62,6 @@ class Learned:
 
     is_known: bool
     """True if the library has it already."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rewriting:
-    """A program before and after it was rewritten."""
-
-    program: Program
-    before: str
-    """Program without docstrings, annotations and comments."""
-
-    after: str
-    concepts: tuple[str, ...]
-    """Ids of the concepts that it needs."""
-
-    does_the_same: bool | None
-    """Result of its proof, None where it has no tests, or none that run what was put in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +155,15 @@ class ProvenCompression:
                 cancelled=cancelled,
             )
             concepts, known = await self._named(compression, programs, library, cancelled)
-            rewritings = await asyncio.to_thread(_rewritings, compression, programs, concepts, verifier, verifying)
+            shown = await asyncio.to_thread(rewritten_programs, compression, programs, concepts, verifier, verifying)
+            new = [concept for placeholder, concept in concepts.items() if placeholder not in known]
+            find = {concept.id: concept for concept in (*library, *concepts.values())}.get
+            run_again = partial(examples_of, find=find, is_cancelled=cancelled)
+            examples = await asyncio.to_thread(run_again, new, recordings(compression, shown, concepts), sandbox)
+            concepts |= {placeholder: _with_examples(one, examples) for placeholder, one in concepts.items()}
         return Proposal(
-            learned=tuple(_learned(one, concepts, known, rewritings) for one in compression.abstractions),
-            rewritings=tuple(rewritings),
+            learned=tuple(_learned(one, concepts, known, shown) for one in compression.abstractions),
+            rewritings=tuple(shown),
             compression=compression,
             dropped=extraction.dropped,
         )
@@ -181,7 +178,7 @@ class ProvenCompression:
         """Return concepts by placeholder, and the placeholders of those that the library has."""
         taken = {concept.name for concept in library} | set(dir(builtins))
         for rewritten in compression.rewritten.values():
-            taken |= _identifiers(rewritten.before)
+            taken |= identifiers_in(rewritten.before)
         documenter = self.documenter or HeuristicDocumenter(taken)
         held = {shape(concept.code): concept for concept in library if concept.language == "python"}
         concepts: dict[str, CodeConcept] = {}
@@ -243,11 +240,6 @@ def _verifying(progress: StageProgress | None) -> Progress | None:
     return None if progress is None else lambda done, total: progress("verifying", done / total)
 
 
-def _function_name(concept: CodeConcept) -> str:
-    """Return the name of the function in its code. A library may hold it under another name."""
-    return function_of(concept.code, concept.name).name
-
-
 def _calling(code: str, names: Mapping[str, str]) -> str:
     """Return the code with other names for functions: renamed, or by an alias where a name means something else."""
     try:
@@ -258,7 +250,7 @@ def _calling(code: str, names: Mapping[str, str]) -> str:
 
 def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
     """Return what was found, under its placeholder, calling the others by their names."""
-    names = {placeholder: _function_name(concepts[placeholder]) for placeholder in abstraction.calls}
+    names = {placeholder: function_name(concepts[placeholder]) for placeholder in abstraction.calls}
     return CodeConcept(
         name=abstraction.name,
         description=abstraction.name,
@@ -279,7 +271,7 @@ def _examples(
     """Return tasks, and the programs that solved them with this function."""
     direct = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
     shown = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
-    return [(programs[name].description, _renamed(compression.rewritten[name], concepts)[0]) for name in shown]
+    return [(programs[name].description, calling_by_name(compression.rewritten[name], concepts)[0]) for name in shown]
 
 
 def _with_free_name(concept: CodeConcept, taken: set[str]) -> CodeConcept:
@@ -290,64 +282,16 @@ def _with_free_name(concept: CodeConcept, taken: set[str]) -> CodeConcept:
     return replace(
         concept,
         name=free,
-        code=renamed(concept.code, {_function_name(concept): free}),
-        signature=concept.signature.replace(f"{_function_name(concept)}(", f"{free}(", 1),
+        code=renamed(concept.code, {function_name(concept): free}),
+        signature=concept.signature.replace(f"{function_name(concept)}(", f"{free}(", 1),
     )
 
 
-def _renamed(rewritten: Rewritten, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
-    """Return a rewritten program that calls concepts by their names, as far as it does not use those itself.
-
-    Returns:
-        Its source, and the names under which it calls each concept, by placeholder.
-    """
-    own = _identifiers(rewritten.after)
-    names = {one: _function_name(concepts[one]) for one in rewritten.functions if one in concepts}
-    names = {placeholder: name for placeholder, name in names.items() if name not in own}
-    with suppress(InvalidInput):  # it looks names up as texts
-        return renamed(rewritten.after, names), names
-    return rewritten.after, {}
-
-
-def _rewritings(
-    compression: Compression,
-    programs: Mapping[str, Program],
-    concepts: Mapping[str, CodeConcept],
-    verifier: Verifier,
-    on_progress: Progress | None,
-) -> list[Rewriting]:
-    """Return every rewritten program with its concepts as they are proposed, run once more."""
-    shown = {name: _renamed(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
-    sources = {
-        name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in shown.items()
-    }
-    proving = {name for one in compression.abstractions for name in one.proofs}
-    pairs = [(programs[name], source) for name, source in sources.items()]
-    verdicts = verifier.verdicts(pairs, on_progress=on_progress)
-    return [
-        Rewriting(
-            program=programs[name],
-            before=rewritten.before,
-            after=shown[name][0],
-            concepts=tuple(concepts[placeholder].id for placeholder in rewritten.functions),
-            does_the_same=verdicts[name].is_proven if name in proving else None,
-        )
-        for name, rewritten in compression.rewritten.items()
-    ]
-
-
-def _standalone(after: str, rewritten: Rewritten, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
-    """Return the program after the code of the concepts that it needs, under the names that it calls them by."""
-    called_by = {_function_name(concepts[one]): names.get(one, one) for one in rewritten.functions}
-    code = []
-    for one in rewritten.functions:
-        own = _function_name(concepts[one])
-        try:
-            code.append(renamed(concepts[one].code, called_by))
-        except InvalidInput:
-            alias = f"{called_by[own]} = {own}\n" if called_by[own] != own else ""
-            code.append(f"{concepts[one].code}\n{alias}")
-    return "\n\n\n".join([*code, after])
+def _with_examples(concept: CodeConcept, examples: Mapping[str, tuple[tuple[str, str], ...]]) -> CodeConcept:
+    found = examples.get(concept.id, ())
+    if not found:
+        return concept
+    return replace(concept, examples=found, metadata={**concept.metadata, RECORDED: len(found)})
 
 
 def _learned(
@@ -364,8 +308,3 @@ def _learned(
         n_checked=len(proofs),
         is_known=abstraction.name in known,
     )
-
-
-def _identifiers(source: str) -> set[str]:
-    tree = parsed(source)
-    return identifiers(tree) if tree is not None else set()

@@ -103,13 +103,13 @@ def _write_files(root: Path, texts: Mapping[str, str]) -> None:
 def _run(call: str, expected: str, namespace: dict[str, Any]) -> ExampleResult:
     try:
         actual = repr(eval(call, namespace))
-        passed = actual == _plain(expected)
+        passed = actual == plain(expected)
     except Exception as error:  # noqa: BLE001 - one example: whatever it raises is its result
         actual, passed = f"{type(error).__name__}: {error}", False
     return ExampleResult(call=call, expected=expected, actual=actual, passed=passed)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return the text as `repr` writes what it stands for, or as it is where it is no literal."""
     try:
         return repr(ast.literal_eval(text))

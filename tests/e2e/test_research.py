@@ -51,6 +51,7 @@ def test_a_long_attempt_leads_to_the_step_that_went_wrong(page: Page, serve: Ser
     page.get_by_role("button", name="Next error").click()
     expect(page.get_by_text("ValueError: no rows <b>here</b>")).to_be_visible()
     expect(page.get_by_text("act 86", exact=True)).to_be_visible()
+    expect(page.get_by_text("ValueError: no rows <b>here</b>")).to_be_in_viewport()
     settle(page)
     shoot(page, "experience-steps", themes=True)
     box = page.get_by_label("Find in steps")

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, texts, undo_button
+from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, said, selecting, texts, undo_button
 from tests.support.records import attempt, concept
 from tests.support.stores import make_library, make_store, opened_store
 
@@ -92,6 +92,23 @@ def test_grids_are_pictures_and_what_is_none_is_code(dashboard: Dashboard, tmp_p
     app = dashboard(tmp_path, "concepts", id=opened)
     assert len(of_type(app, "image")) == 2
     assert {"step('x')", "7"} <= {element.value for element in app.code}
+
+
+def test_the_examples_of_a_learned_concept_are_run_in_a_sandbox_when_it_is_asked_for(
+    dashboard: Dashboard, tmp_path, memory
+):
+    code = "def half(number):\n    return number / 2\n"
+    examples = (("half(3)", "1.5"), ("half(4)", "2"), ("half('a')", "''"))
+    half = concept(name="half", code=code, examples=examples, source="learned", metadata={"calls_recorded": 3})
+    opened = memory.concepts.add(half)
+    app = dashboard(tmp_path, "concepts", id=opened)
+    assert "Calls of real programs, run again when it was found" in said(app)
+    app.button(key=f"concept_run_{opened}").click().run()
+    assert "1 of 3 examples gave what they should" in said(app)
+    shown = [element.value for element in app.code]
+    assert "2.0" in shown, "what the second one gave"
+    assert any(value.startswith("TypeError") for value in shown), "what the third one raised"
+    assert_no_problem(app)
 
 
 def test_an_edit_is_kept_and_undone_and_an_earlier_version_restored(dashboard: Dashboard, tmp_path, memory):

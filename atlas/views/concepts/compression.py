@@ -12,12 +12,14 @@ from atlas.jobs.compression import LiveCompression as LiveCompression
 from atlas.jobs.compression import add_found, read_attempts, succeeded, successful_ids
 from atlas.jobs.compression_file import FoundCompression as FoundCompression
 from atlas.learning.extraction import programs_of
+from atlas.learning.rewritings import Rewriting
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
-from atlas.learning.strategies import Learned, Rewriting
+from atlas.learning.strategies import Learned
 from atlas.llm.anthropic import is_configured
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
+from atlas.views.concepts.concept import examples_text
 from atlas.views.shared.plans import PlanView
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment_of
@@ -76,6 +78,9 @@ class FoundFunction:
     code: Text
     callees: tuple[str, ...]
     """Names of the others that it calls."""
+
+    examples: Text | None
+    """Calls that its programs make of it, each run again by itself, as a Python session has them."""
 
     programs: tuple[BeforeAfter, ...]
 
@@ -253,6 +258,7 @@ def found_function(memory: MemorySystem, found: FoundCompression, concept_id: st
         description=Text(concept.description),
         code=Text(concept.code, "python"),
         callees=tuple(names[called] for called in concept.calls if called in names),
+        examples=Text(examples_text(concept.examples), "python") if concept.examples else None,
         programs=tuple(_before_after(one, one.program.id in there) for one in rewritings),
     )
 

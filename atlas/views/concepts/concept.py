@@ -10,6 +10,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.types import CodeConcept
+from atlas.learning.examples import RECORDED
 from atlas.memory.concepts.memory import EDITABLE
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
@@ -29,7 +30,7 @@ EXAMPLES_SHOWN = 20
 NAMED_BY = {"heuristic": "rules, from its code and uses"}
 """Our words for what named a learned function, where that is no language model."""
 
-SAID_ELSEWHERE = ("documented_by", "original_name", "n_tasks")
+SAID_ELSEWHERE = ("documented_by", "original_name", "n_tasks", RECORDED)
 """Metadata that stands among the facts of a concept."""
 
 
@@ -105,8 +106,11 @@ class ConceptDetail:
     """Further facts that its source gives on it. Names and values are untrusted texts."""
 
     is_primitive: bool
-    is_proven: bool
-    """True if the examples were run when it was composed, and it was not edited since."""
+    can_run: bool
+    """True if its examples can be run: those of a primitive in this process, those of other Python in a sandbox."""
+
+    proof: str
+    """When the examples were run, in our own words. Empty where they were not, or it was edited since."""
 
     examples: tuple[Example, ...]
     n_more_examples: int
@@ -138,7 +142,8 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         facts=_facts(concept, usage),
         background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SAID_ELSEWHERE})),
         is_primitive=concept.source == "primitive",
-        is_proven="composed_by" in concept.metadata and bool(concept.examples) and not versions,
+        can_run=concept.language == "python" and bool(concept.examples),
+        proof=_proof(concept) if concept.examples and not versions else "",
         examples=tuple(example_view(concept, *example) for example in concept.examples[:EXAMPLES_SHOWN]),
         n_more_examples=max(0, len(concept.examples) - EXAMPLES_SHOWN),
         lineage=lineage_of(memory, concept, memory.concepts.uses(concept_id)),
@@ -191,6 +196,12 @@ def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
         "Added": moment(concept.created_at) if concept.created_at else "",
     }
     return tuple(Fact(name, value) for name, value in named.items() if value)
+
+
+def _proof(concept: CodeConcept) -> str:
+    if RECORDED in concept.metadata:
+        return "Calls of real programs, run again when it was found"
+    return "Run when it was composed, with these results" if "composed_by" in concept.metadata else ""
 
 
 def example_view(concept: CodeConcept, call: str, result: str) -> Example:

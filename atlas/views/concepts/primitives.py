@@ -1,31 +1,15 @@
-"""Libraries of primitives that are installed here: loading one, and running the examples of what it brought."""
+"""Libraries of primitives that are installed here: what one would bring, loading it, and bringing it up to date."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas.core.errors import NotFound
 from atlas.memory.system import MemorySystem
-from atlas.primitives.discovery import discover, known_primitives
-from atlas.primitives.examples import run_examples
+from atlas.primitives.discovery import discover
 from atlas.protocols.strategies import PrimitiveLoader
-from atlas.views.concepts.grids import Grid, grid_in
 from atlas.views.shared.done import Done
-from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RanExample:
-    """The outcome of one example."""
-
-    has_passed: bool
-    actual: Text
-    """The result of the call, or the error that it raised."""
-
-    made: Grid | None
-    """The same, where it is a grid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,26 +105,3 @@ def _loader(name: str) -> PrimitiveLoader:
             "install the package that brings it"
         )
     return loaders[name]
-
-
-def ran_examples(memory: MemorySystem, concept_id: str) -> tuple[RanExample, ...]:
-    """Return the outcomes of a primitive's examples, in their order.
-
-    Raises:
-        NotFound: It is not in the library any more.
-        InvalidInput: It is not what is installed here: nothing else is run.
-    """
-    concept = memory.concepts.get(concept_id)
-    if concept is None:
-        raise NotFound("this concept is not in the library any more")
-    results = run_examples(concept, known_primitives(discover()))
-    return tuple(
-        RanExample(has_passed=one.passed, actual=Text(one.actual, "python"), made=grid_in(one.actual))
-        for one in results
-    )
-
-
-def verdict(ran: Sequence[RanExample]) -> str:
-    """Return `3 of 3 examples gave what they should`."""
-    n = sum(one.has_passed for one in ran)
-    return f"{n:,} of {counted(len(ran), 'example')} gave what they should"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atlas.core.statistics import SuccessRate
-from atlas.maps.hygiene import rates_by_group, worst_first
+from atlas.maps.hygiene import worst_first
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.rates import interval_text
+from atlas.views.shared.wording import OUTCOMES
 
 TRIED_AGAIN = 2
 """Attempts with a known outcome from which a task is listed."""
@@ -20,7 +21,7 @@ class WeakTask:
     """A task that went badly."""
 
     experience_id: str
-    """One of its experiences, from which the others can be reached."""
+    """One of its experiences that failed, from which the others can be reached."""
 
     name: str
     """Untrusted text."""
@@ -37,13 +38,14 @@ class WeakTask:
 
 def weak_tasks(memory: MemorySystem) -> tuple[WeakTask, ...]:
     """Return the tasks that were tried more than once and went worst, the worst first."""
-    tasks = memory.experience.column("task_id")
-    rates = rates_by_group(tasks, memory.experience.column("outcome"))
-    again = {task: rate for task, rate in rates.items() if rate.n_known >= TRIED_AGAIN}
-    worst = [task for task in worst_first(again) if again[task].n_failed][:SHOWN]
-    one_of = {task: experience_id for experience_id, task in tasks.items() if task in worst}
+    counts = {outcome: memory.experience.values("task_id", {"outcome": outcome}) for outcome in OUTCOMES}
+    tallies = {task: {outcome: counts[outcome].get(task, 0) for outcome in OUTCOMES} for task in counts["failed"]}
+    rates = {task: SuccessRate.of(tally) for task, tally in tallies.items()}
+    worst = worst_first({task: rate for task, rate in rates.items() if rate.n_known >= TRIED_AGAIN})[:SHOWN]
+    of_worst = memory.experience.column("task_id", {"task_id": {"$in": list(worst)}, "outcome": "failed"})
+    one_of = {task: experience_id for experience_id, task in of_worst.items()}
     titles = memory.experience.titles(list(one_of.values()))
-    return tuple(_weak(one_of[task], titles.get(one_of[task], task), again[task]) for task in worst)
+    return tuple(_weak(one_of[task], titles.get(one_of[task], task), rates[task]) for task in worst)
 
 
 def _weak(experience_id: str, name: str, rate: SuccessRate) -> WeakTask:

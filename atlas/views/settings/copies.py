@@ -60,10 +60,10 @@ class Export:
     def lines(self, track: Track = iter) -> Iterator[str]:
         """Yield the lines, each with its end."""
         memory = self._memory
-        rows = memory.experience.browse(order_by="", descending=False)
-        for start in track(range(0, len(rows), EXPORT_BATCH)):
-            ids = [row["id"] for row in rows[start : start + EXPORT_BATCH]]
-            yield from self._encoded("experience", memory.experience.export(ids, with_vectors=self._with_vectors))
+        ids = memory.experience.ids()
+        for start in track(range(0, len(ids), EXPORT_BATCH)):
+            batch = ids[start : start + EXPORT_BATCH]
+            yield from self._encoded("experience", memory.experience.export(batch, with_vectors=self._with_vectors))
         yield from self._encoded("strategy", memory.strategies.export(memory.strategies.ids()))
         kept = [source for source in SOURCES if source not in self._without]
         concepts = memory.concepts.ids({"source": {"$in": kept}})

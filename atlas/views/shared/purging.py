@@ -25,7 +25,7 @@ COPIES_ELSEWHERE = (
     "gives it the same id."
 )
 
-NOUNS = {CONVERSATIONS: "turn of a conversation", REFUSED_COLLECTION: "refused entry"}
+NOUNS = {CONVERSATIONS: "conversation turn", REFUSED_COLLECTION: "refused entry"}
 """Of collections that are no kind with a page."""
 
 

@@ -15,7 +15,7 @@ from atlas.memory.base.success_rates import Trend, lower_bound, trend
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.interval_bars import interval_bar
+from atlas.views.charts.interval_bars import HEIGHT, TALL, interval_bar
 from atlas.views.lists.listing import (
     NEWEST,
     Listing,
@@ -185,7 +185,7 @@ def strategy_rows(memory: MemorySystem, found: Sequence[tuple[Strategy, float | 
             measured_on=measured_text(rates[one.id], without[one.id]),
             rate=100 * rates[one.id].n_succeeded / rates[one.id].n if rates[one.id].n else None,
             n=rates[one.id].n,
-            bar=rate_bar(rates[one.id], without[one.id]),
+            bar=rate_bar(rates[one.id], without[one.id], height=TALL),
             trend=trend_text(trend([use.success for use in uses[one.id]])),
             without=without_text(without[one.id]) if rates[one.id].n else "",
             n_sources=len(one.sources),
@@ -271,13 +271,13 @@ def _shares_without(memory: MemorySystem, ids: Sequence[str]) -> dict[str, float
     return {one: rate.interval.low for one, rate in found.items() if rate.interval is not None}
 
 
-def rate_bar(rate: StrategyRate, without: SuccessRate) -> str:
+def rate_bar(rate: StrategyRate, without: SuccessRate, *, height: int = HEIGHT) -> str:
     """Return a picture of the rate of the tries, or in grey of the attempts behind it. Empty if neither is known."""
     if rate.n:
-        return interval_bar(rate.interval, rate.n_succeeded / rate.n)
+        return interval_bar(rate.interval, rate.n_succeeded / rate.n, height=height)
     if without.interval is None or without.share is None:
         return ""
-    return interval_bar(without.interval, without.share, is_tried=False)
+    return interval_bar(without.interval, without.share, is_tried=False, height=height)
 
 
 def _search_caption(memory: MemorySystem, query: StrategyQuery, n_found: int) -> str:

@@ -158,6 +158,9 @@ def _draw_function(function: FoundFunction, row: FoundRow) -> None:
         if function.callees:
             st.caption("It calls")
             st.text(", ".join(function.callees))
+        if function.examples is not None:
+            st.caption("Calls of it that these programs make, each run again by itself")
+            draw_code(function.examples, key=f"compress_examples_{row.id}")
         n = len(function.programs)
         number = st.pagination(n, key=f"compress_program_{row.id}") if n > 1 else 1
         if n:

@@ -1,4 +1,4 @@
-"""Examples of a concept: calls with their results, grids in colour, and a button that runs those of a primitive."""
+"""Examples of a concept: calls with their results, grids in colour, and a button that runs them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.concepts.concept import ConceptDetail, Example
-from atlas.views.concepts.primitives import RanExample, ran_examples, verdict
+from atlas.views.concepts.examples import RanExample, ran_examples, verdict
 from pages.components.concepts.grids import draw_arrow, draw_grid
 from pages.components.shared.texts import draw_code
 from pages.components.shared.undo_toast import announcing_problems
+
+IN_SANDBOX = "In a sandbox without network access, with a limit on time and memory."
 
 _RAN = "examples_ran"
 
@@ -29,11 +31,12 @@ def draw_example(example: Example, *, key: str) -> None:
 
 
 def draw_run(memory: MemorySystem, detail: ConceptDetail) -> tuple[RanExample, ...]:
-    """Draw the button that runs a primitive's examples, and return their results if they were run."""
-    if not detail.is_primitive or not detail.examples:
+    """Draw the button that runs a concept's examples, and return their results if they were run."""
+    if not detail.can_run:
         return ()
+    where = "In this process: only what is installed here is run." if detail.is_primitive else IN_SANDBOX
     st.button("Run its examples", key=f"concept_run_{detail.id}", icon=":material/play_arrow:", on_click=_run,
-              args=(memory, detail), help="In this process: only what is installed here is run.")  # fmt: skip
+              args=(memory, detail), help=where)  # fmt: skip
     of, ran = st.session_state.get(_RAN, (None, ()))
     if of != (detail.id, detail.editable):
         return ()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from uuid import uuid4
 
 import streamlit as st
 
@@ -15,9 +17,12 @@ from atlas.views.experience.steps import (
     step_lines,
     step_view,
 )
+from atlas.views.shared.browser import asset
 from pages.components.experience.parts import draw_part
 
-_OPENED, _AT = "experience_steps_opened", "experience_step_at"
+_OPENED, _AT, _JUMP = "experience_steps_opened", "experience_step_at", "experience_step_jump"
+
+_scroll = st.components.v2.component("step_scroll", js=asset("steps.js"), isolate_styles=False)
 
 
 def draw_steps(detail: ExperienceDetail) -> None:
@@ -32,6 +37,7 @@ def draw_steps(detail: ExperienceDetail) -> None:
     with st.container(gap="xsmall"):
         for line in shown:
             _draw_step(detail, line)
+    _scroll_to_jump(detail, shown)
 
 
 def _draw_bar(detail: ExperienceDetail, every: Sequence[StepLine], errors: list[int]) -> Sequence[StepLine]:
@@ -76,7 +82,7 @@ def _draw_pages(detail: ExperienceDetail, lines: Sequence[StepLine]) -> Sequence
 
 def _draw_step(detail: ExperienceDetail, line: StepLine) -> None:
     is_open = line.number in _opened(detail)
-    with st.container(border=is_open, gap="xsmall", key=f"experience_step_{detail.id}_{line.number}"):
+    with st.container(border=is_open, gap="xsmall", key=_step_key(detail.id, line.number)):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
                 f"Step {line.number:,}", key=f"experience_step_open_{detail.id}_{line.number}", type="tertiary",
@@ -125,8 +131,21 @@ def _go_to(detail: ExperienceDetail, number: int) -> None:
     st.session_state[f"experience_steps_find_{detail.id}"] = ""
     st.session_state[f"experience_steps_errors_{detail.id}"] = False
     st.session_state[_AT] = (detail.id, number)
+    st.session_state[_JUMP] = uuid4().hex
     st.session_state[_pages_key(detail.id)] = (number - 1) // STEPS_SHOWN + 1
     _open_these(detail.id, [number])
+
+
+def _scroll_to_jump(detail: ExperienceDetail, shown: Sequence[StepLine]) -> None:
+    """Bring the step that was last jumped to into view, once, if it is on this page."""
+    of, number = st.session_state.get(_AT, ("", 0))
+    if of == detail.id and any(line.number == number for line in shown):
+        drawn_as = re.sub(r"[^a-zA-Z0-9_-]", "-", _step_key(detail.id, number))  # as Streamlit makes a class of a key
+        _scroll(data={"step": f"st-key-{drawn_as}", "jump": st.session_state[_JUMP]}, key="experience_step_scroll")
+
+
+def _step_key(experience_id: str, number: int) -> str:
+    return f"experience_step_{experience_id}_{number}"
 
 
 def _pages_key(experience_id: str) -> str:

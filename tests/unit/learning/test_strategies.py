@@ -12,6 +12,7 @@ import pytest
 
 from atlas.core.errors import Cancelled
 from atlas.core.types import CodeConcept, Trajectory
+from atlas.learning.examples import ran
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
@@ -40,6 +41,45 @@ def test_what_programs_have_in_common_becomes_a_concept_proven_by_their_tests(fo
     assert not learned.is_known
     made = found.compression
     assert made.tokens_after + made.tokens_library == made.tokens_before - learned.saving
+
+
+def test_a_concept_has_calls_of_its_programs_as_examples_and_they_run(found: Proposal):
+    concept = found.learned[0].concept
+    calls = dict(concept.examples)
+    assert calls[f"{concept.name}(9)"] == "range(2, 4)", "one of the tests asks about 9"
+    assert concept.metadata["calls_recorded"] == len(calls) == 4
+    assert all(one.passed for one in ran(concept))
+
+
+def test_an_example_that_gives_something_else_is_told(found: Proposal):
+    concept = found.learned[0].concept
+    calls = ((f"{concept.name}(9)", "range(2, 5)"), (f"{concept.name}('9')", "range(2, 4)"))
+    other, raising = ran(replace(concept, examples=calls))
+    assert (other.passed, other.actual) == (False, "range(2, 4)")
+    assert not raising.passed
+    assert raising.actual.startswith("TypeError")
+
+
+NOISY = """import random
+def told_{n}(x):
+    print("noise " * 5_000)
+    return [int(x * {n} + 1) % 7 + len(str(x)) * random.randint(5, 5), {n}]
+"""
+CHANGING = "import random\ndef told_{n}(x):\n    return [random.random() + x, len(str(x)) * 3 + 1, {n}]\n"
+
+
+def test_a_program_that_prints_much_tells_its_calls_nevertheless():
+    given = [attempt(n, source=NOISY.format(n=n), tests=f"assert told_{n}(3)[1] == {n}") for n in range(4)]
+    (learned,) = propose(given).learned
+    assert learned.concept.examples
+    assert all(one.passed for one in ran(learned.concept))
+
+
+def test_a_call_that_gives_something_else_each_time_is_no_example():
+    given = [attempt(n, source=CHANGING.format(n=n), tests=f"assert told_{n}(3)[2] == {n}") for n in range(4)]
+    (learned,) = propose(given).learned
+    assert learned.concept.examples == ()
+    assert "calls_recorded" not in learned.concept.metadata
 
 
 def test_the_rewritten_programs_call_the_concept_by_its_name_and_do_the_same(found: Proposal):

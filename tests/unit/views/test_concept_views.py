@@ -97,10 +97,10 @@ def test_a_learned_one_is_told_in_a_sentence_and_its_source_without_json(memory)
 def test_examples_that_were_run_say_so_until_the_concept_is_edited(memory):
     example = {"examples": (("crop(1)", "1"),)}
     composed = memory.concepts.add(concept(**example, metadata={"composed_by": "types"}))
-    assert concept_detail(memory, composed).is_proven
-    assert not concept_detail(memory, memory.concepts.add(replace(calling("other", "crop"), **example))).is_proven
+    assert concept_detail(memory, composed).proof
+    assert not concept_detail(memory, memory.concepts.add(replace(calling("other", "crop"), **example))).proof
     memory.concepts.edit(composed, description="another")
-    assert not concept_detail(memory, composed).is_proven
+    assert not concept_detail(memory, composed).proof
 
 
 def test_an_earlier_version_is_restored_whole(memory):

@@ -216,6 +216,9 @@ def test_a_bar_is_where_the_interval_is():
     svg = base64.b64decode(interval_bar(Interval(0.25, 0.75), 0.5).partition(",")[2]).decode()
     assert '<rect x="32.5" y="8" width="55.0"' in svg
     assert '<line x1="60.0" x2="60.0" y1="4"' in svg
+    tall = base64.b64decode(interval_bar(Interval(0.25, 0.75), 0.5, height=72).partition(",")[2]).decode()
+    assert 'height="72" viewBox="0 -22 120 72"' in tall, "the bar is as wide, in the middle"
+    assert '<rect x="32.5" y="8" width="55.0"' in tall
 
 
 @pytest.mark.parametrize(

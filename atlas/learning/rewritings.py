@@ -1,0 +1,125 @@
+"""Programs rewritten to call concepts by their names, as they are shown, proven and run for examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept
+from atlas.learning.compression import Compression, Rewritten
+from atlas.learning.examples import Recording
+from atlas.learning.rewrite.rename import renamed
+from atlas.learning.sandbox.verification import Verifier
+from atlas.learning.terms.names import function_of, identifiers
+from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.programs import Program
+from atlas.protocols.infra import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewriting:
+    """A program before and after it was rewritten."""
+
+    program: Program
+    before: str
+    """Program without docstrings, annotations and comments."""
+
+    after: str
+    concepts: tuple[str, ...]
+    """Ids of the concepts that it needs."""
+
+    does_the_same: bool | None
+    """Result of its proof, None where it has no tests, or none that run what was put in."""
+
+
+def rewritten_programs(
+    compression: Compression,
+    programs: Mapping[str, Program],
+    concepts: Mapping[str, CodeConcept],
+    verifier: Verifier,
+    on_progress: Progress | None,
+) -> list[Rewriting]:
+    """Return every rewritten program with its concepts as they are proposed, run once more."""
+    shown = {name: calling_by_name(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
+    sources = {
+        name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in shown.items()
+    }
+    proving = {name for one in compression.abstractions for name in one.proofs}
+    pairs = [(programs[name], source) for name, source in sources.items()]
+    verdicts = verifier.verdicts(pairs, on_progress=on_progress)
+    return [
+        Rewriting(
+            program=programs[name],
+            before=rewritten.before,
+            after=shown[name][0],
+            concepts=tuple(concepts[placeholder].id for placeholder in rewritten.functions),
+            does_the_same=verdicts[name].is_proven if name in proving else None,
+        )
+        for name, rewritten in compression.rewritten.items()
+    ]
+
+
+def recordings(
+    compression: Compression, rewritings: Sequence[Rewriting], concepts: Mapping[str, CodeConcept]
+) -> list[Recording]:
+    """Return the programs that did the same with the concepts, whose tests show how those are called."""
+    made = []
+    for one in rewritings:
+        rewritten = compression.rewritten[one.program.id]
+        after, names = calling_by_name(rewritten, concepts)
+        if one.does_the_same and one.program.tests:
+            made.append(
+                Recording(
+                    functions=_functions(rewritten, concepts, names),
+                    program=after,
+                    tests=one.program.tests,
+                    called_by={concepts[name].id: names.get(name, name) for name in rewritten.functions},
+                )
+            )
+    return made
+
+
+def calling_by_name(rewritten: Rewritten, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
+    """Return a rewritten program that calls concepts by their names, as far as it does not use those itself.
+
+    Returns:
+        Its source, and the names under which it calls each concept, by placeholder.
+    """
+    own = identifiers_in(rewritten.after)
+    names = {one: function_name(concepts[one]) for one in rewritten.functions if one in concepts}
+    names = {placeholder: name for placeholder, name in names.items() if name not in own}
+    with suppress(InvalidInput):  # it looks names up as texts
+        return renamed(rewritten.after, names), names
+    return rewritten.after, {}
+
+
+def _standalone(after: str, rewritten: Rewritten, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
+    """Return the program after the code of the concepts that it needs, under the names that it calls them by."""
+    return f"{_functions(rewritten, concepts, names)}\n\n\n{after}"
+
+
+def _functions(rewritten: Rewritten, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
+    """Return the code of the concepts that a program needs, under the names that it calls them by."""
+    called_by = {function_name(concepts[one]): names.get(one, one) for one in rewritten.functions}
+    code = []
+    for one in rewritten.functions:
+        own = function_name(concepts[one])
+        try:
+            code.append(renamed(concepts[one].code, called_by))
+        except InvalidInput:
+            alias = f"{called_by[own]} = {own}\n" if called_by[own] != own else ""
+            code.append(f"{concepts[one].code}\n{alias}")
+    return "\n\n\n".join(code)
+
+
+def function_name(concept: CodeConcept) -> str:
+    """Return the name of the function in its code. A library may hold it under another name."""
+    return function_of(concept.code, concept.name).name
+
+
+def identifiers_in(source: str) -> set[str]:
+    """Return the names that a program uses, none where it does not parse."""
+    tree = parsed(source)
+    return identifiers(tree) if tree is not None else set()

@@ -1,0 +1,53 @@
+"""Running the examples of a concept, and what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atlas.core.errors import NotFound
+from atlas.learning.examples import ran
+from atlas.memory.system import MemorySystem
+from atlas.primitives.discovery import discover, known_primitives
+from atlas.primitives.examples import run_examples
+from atlas.views.concepts.grids import Grid, grid_in
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanExample:
+    """The outcome of one example."""
+
+    has_passed: bool
+    actual: Text
+    """The result of the call, or the error that it raised."""
+
+    made: Grid | None
+    """The same, where it is a grid."""
+
+
+def ran_examples(memory: MemorySystem, concept_id: str) -> tuple[RanExample, ...]:
+    """Run a concept's examples, in their order: a primitive's in this process, others in a sandbox.
+
+    Raises:
+        NotFound: It is not in the library any more.
+        InvalidInput: It is a primitive, but not as it is installed here.
+    """
+    concept = memory.concepts.get(concept_id)
+    if concept is None:
+        raise NotFound("this concept is not in the library any more")
+    if concept.source == "primitive":
+        results = run_examples(concept, known_primitives(discover()))
+    else:
+        results = ran(concept, memory.concepts.get)
+    return tuple(
+        RanExample(has_passed=one.passed, actual=Text(one.actual, "python"), made=grid_in(one.actual))
+        for one in results
+    )
+
+
+def verdict(ran: Sequence[RanExample]) -> str:
+    """Return `3 of 3 examples gave what they should`."""
+    n = sum(one.has_passed for one in ran)
+    return f"{n:,} of {counted(len(ran), 'example')} gave what they should"
