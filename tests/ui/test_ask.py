@@ -74,7 +74,7 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
     app = dashboard(grids, "ask")
     assert cards(app) == []
     app.button(key="ask_nonsense").click().run()
-    nothing = "Nothing is relevant enough. The best hit would need a relevance of 0.21."
+    nothing = "Nothing is relevant enough. The best hit would need a relevance of 0.13."
     one, two = f"{nothing} 1 less relevant is hidden", f"{nothing} 2 less relevant are hidden"
     assert found(app) == [one, two, one, one]
     assert infos(app) == ["The block is empty: no memory is relevant to the task, so an agent is told nothing."]
