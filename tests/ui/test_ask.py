@@ -74,7 +74,7 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
     app = dashboard(grids, "ask")
     assert cards(app) == []
     app.button(key="ask_nonsense").click().run()
-    nothing = "Nothing is relevant enough. The best hit would need a relevance of 0.21."
+    nothing = "Nothing is relevant enough. The best hit would need a relevance of 0.13."
     one, two = f"{nothing} 1 less relevant is hidden", f"{nothing} 2 less relevant are hidden"
     assert found(app) == [one, two, one, one]
     assert infos(app) == ["The block is empty: no memory is relevant to the task, so an agent is told nothing."]
@@ -218,7 +218,7 @@ def test_a_task_is_answered_with_the_block_and_without_where_there_is_a_model(da
         assert lines(app)[:2] == ["I would turn each row.", "Use <b>rotate_grid</b>."]
         costs = [element.value for element in app.caption if "tokens read" in element.value]
         assert costs == ["1,234 tokens read, 20 written · no price is known for this model"] * 2
-        app.slider(key="ask_budget").set_value(300).run()  # another block, which was not tried
+        app.slider(key="ask_budget").set_value(100).run()  # another block, which was not tried
         assert not [element for element in app.caption if "tokens read" in element.value]
     assert_no_problem(app)
 
