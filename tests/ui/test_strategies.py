@@ -83,7 +83,7 @@ def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard:
     app = dashboard(tmp_path, "strategies", id=one)
     said = texts(app)
     assert {"refund flight 0", "look up 0", "It worked once.", "Refund a flight"} <= {*said}
-    assert "**Succeeded in 1 of 1 try; its rate is between 16 and 99 % with a probability of 95 %.**" in [
+    assert "**Succeeded in 1 of 1 try; its rate is between 16 and 100 % with a probability of 95 %.**" in [
         element.value for element in app.markdown
     ]
     assert any("Plain average" in frame.value.to_csv() for frame in app.dataframe)

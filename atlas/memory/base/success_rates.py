@@ -119,6 +119,8 @@ def credible_interval(
 ) -> Interval:
     """Return where the success rate lies with this probability, given so many successes in n tries, with equal tails.
 
+    Where all tries went alike, it reaches to 0 or to 1, as an interval without the rate that was seen would mislead.
+
     Args:
         n_succeeded: From 0 to n.
         level: In (0, 1).
@@ -126,6 +128,9 @@ def credible_interval(
 
     Raises:
         InvalidInput: An argument is out of its range.
+
+    Source:
+        Brown, Cai & DasGupta, Statistical Science 16, 2001, §4.1.2, for the ends.
     """
     if not 0 <= n_succeeded <= n:
         raise InvalidInput(f"successes should be from 0 to n, but are {n_succeeded} of {n}")
@@ -136,7 +141,9 @@ def credible_interval(
 
     alpha, beta = prior[0] + n_succeeded, prior[1] + n - n_succeeded
     tail = (1 - level) / 2
-    return Interval(float(betaincinv(alpha, beta, tail)), float(betaincinv(alpha, beta, 1 - tail)))
+    low = betaincinv(alpha, beta, tail) if n_succeeded or not n else 0.0
+    high = betaincinv(alpha, beta, 1 - tail) if n_succeeded < n or not n else 1.0
+    return Interval(float(low), float(high))
 
 
 def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)) -> float:

@@ -11,7 +11,7 @@ from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
-from atlas.memory.base.success_rates import Trend, lower_bound, trend
+from atlas.memory.base.success_rates import Trend, credible_interval, lower_bound, trend
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
@@ -27,7 +27,6 @@ from atlas.views.lists.listing import (
     marks_text,
     on_page,
 )
-from atlas.views.shared.rates import rate_line
 from atlas.views.shared.scope import known_tags
 from atlas.views.shared.wording import counted, found_caption, percent
 from atlas.views.strategies.titles import readable_title
@@ -203,10 +202,15 @@ def strategy_rows(memory: MemorySystem, found: Sequence[tuple[Strategy, float | 
 
 def tries_text(rate: StrategyRate) -> str:
     """Return `36 % (25–48 %, n = 64)`, or `no tries` before any."""
-    if not rate.n:
-        return NOT_TRIED
-    low, high = rate.interval.low * 100, percent(rate.interval.high)
-    return f"{percent(rate.n_succeeded / rate.n)} ({low:.0f}–{high}, n = {rate.n:,})"
+    return share_text(rate.n_succeeded, rate.n) or NOT_TRIED
+
+
+def share_text(n_succeeded: int, n: int) -> str:
+    """Return `36 % (25–48 %, n = 64)` with the interval that strategies are judged by. Empty without an attempt."""
+    if not n:
+        return ""
+    interval = credible_interval(n_succeeded, n)
+    return f"{percent(n_succeeded / n)} ({interval.low * 100:.0f}–{percent(interval.high)}, n = {n:,})"
 
 
 def succeeded_text(rate: StrategyRate, without: SuccessRate) -> str:
@@ -223,7 +227,7 @@ def measured_text(rate: StrategyRate, without: SuccessRate) -> str:
 
 def without_text(rate: SuccessRate) -> str:
     """Return `50 % (15–85 %, n = 4)`, or an empty text without an attempt of known outcome."""
-    return rate_line(rate) if rate.n_known else ""
+    return share_text(rate.n_succeeded, rate.n_known)
 
 
 def trend_text(found: Trend | None) -> str:
@@ -275,9 +279,10 @@ def rate_bar(rate: StrategyRate, without: SuccessRate, *, height: int = HEIGHT) 
     """Return a picture of the rate of the tries, or in grey of the attempts behind it. Empty if neither is known."""
     if rate.n:
         return interval_bar(rate.interval, rate.n_succeeded / rate.n, height=height)
-    if without.interval is None or without.share is None:
+    if without.share is None:
         return ""
-    return interval_bar(without.interval, without.share, is_tried=False, height=height)
+    interval = credible_interval(without.n_succeeded, without.n_known)
+    return interval_bar(interval, without.share, is_tried=False, height=height)
 
 
 def _search_caption(memory: MemorySystem, query: StrategyQuery, n_found: int) -> str:

@@ -8,7 +8,8 @@ from atlas.core.statistics import Interval
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
-from atlas.views.shared.wording import counted, percent
+from atlas.views.shared.wording import counted
+from atlas.views.strategies.list import share_text
 
 ENOUGH = 5
 """Tries from which a strategy is counted as tried enough."""
@@ -75,9 +76,8 @@ def strategy_overview(memory: MemorySystem) -> StrategyOverview:
 
 
 def _row(one: str, title: str, tries: tuple[int, int], interval: Interval, retired: str) -> RatedRow:
-    rate = tries[0] / tries[1]
-    said = f"{percent(rate)} ({interval.low * 100:.0f}–{percent(interval.high)}, n = {tries[1]:,})"
-    return RatedRow(id=one, title=title, succeeded=said, bar=interval_bar(interval, rate), retired=retired)
+    bar = interval_bar(interval, tries[0] / tries[1])
+    return RatedRow(id=one, title=title, succeeded=share_text(*tries), bar=bar, retired=retired)
 
 
 def _sentence(n: int, n_tried: int, n_enough: int, n_retired: int) -> str:

@@ -30,7 +30,7 @@ TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", ti
 OPERATION_COLUMNS = {
     "at": TIME("When (UTC)"),
     "what": st.column_config.TextColumn("What", width=70),
-    "counts": st.column_config.TextColumn("Records", width=180),
+    "counts": st.column_config.TextColumn("Records", width=260),
     "actor": st.column_config.TextColumn("Who", width=100),
     "reason": st.column_config.TextColumn("Why", width="large"),
     "state": st.column_config.TextColumn("State", width=80),

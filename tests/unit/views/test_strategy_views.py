@@ -148,7 +148,7 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
     assert [row.experience_id for row in detail.sources] == [experience_id, ""]
     memory.strategies.update_stats(one, True, task_id="a", trajectory_id=source.id)
     detail = strategy_detail(memory, one)
-    assert detail.headline == "Succeeded in 1 of 1 try; its rate is between 16 and 99 % with a probability of 95 %."
+    assert detail.headline == "Succeeded in 1 of 1 try; its rate is between 16 and 100 % with a probability of 95 %."
     assert {fact.name: fact.value for fact in detail.facts}["Written by"] == "template"
     [row] = attempt_rows(memory, detail.attempts)
     assert (row.experience_id, row.outcome) == (experience_id, "✓ succeeded")
@@ -294,7 +294,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_strategies(memory, StrategyQuery()).rows
-    assert (row.succeeded, row.n_sources) == ("67 % (21–94 %, n = 3)", 2)
+    assert (row.succeeded, row.n_sources) == ("67 % (19–93 %, n = 3)", 2)
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 

@@ -120,9 +120,9 @@ def test_an_unknown_outcome_changes_no_rate():
 
 @pytest.mark.parametrize(
     ("n_succeeded", "n", "low", "high"),
-    [(0, 0, 0.025, 0.975), (1, 1, 0.158114, 0.987421), (0, 1, 0.012579, 0.841886), (7, 10, 0.390257, 0.890744)],
+    [(0, 0, 0.025, 0.975), (1, 1, 0.158114, 1.0), (0, 1, 0.0, 0.841886), (7, 10, 0.390257, 0.890744)],
 )
-def test_intervals_are_the_quantiles_of_the_posterior(n_succeeded, n, low, high):
+def test_intervals_are_the_quantiles_of_the_posterior_and_hold_the_rate_that_was_seen(n_succeeded, n, low, high):
     interval = credible_interval(n_succeeded, n)
     assert (interval.low, interval.high) == (pytest.approx(low, abs=1e-5), pytest.approx(high, abs=1e-5))
     assert lower_bound(n_succeeded, n) == interval.low
