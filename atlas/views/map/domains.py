@@ -15,6 +15,9 @@ from atlas.views.map.points import Points
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent
 
+TASK_CHARACTERS = 80
+"""Beginning of a task that a row beside the map has room for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainRow:
@@ -65,7 +68,7 @@ class TypicalLine:
     """`✓`, `✗` or `?`."""
 
     task: str
-    """Untrusted text."""
+    """How the task begins. Untrusted text."""
 
 
 def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow, ...]:
@@ -98,7 +101,7 @@ def domain_sentence(row: DomainRow) -> str:
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
     """Return what is typical of a domain, as far as it is still there."""
     held = [one for one in row.typical if one in titles and one in points.places]
-    return tuple(TypicalLine(id=one, outcome=_sign(one, points), task=titles[one]) for one in held)
+    return tuple(TypicalLine(id=one, outcome=_sign(one, points), task=_beginning(titles[one])) for one in held)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,13 +116,13 @@ class RankLine:
     """`✓`, `✗` or `?`."""
 
     task: str
-    """Untrusted text."""
+    """How the task begins. Untrusted text."""
 
 
 def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> tuple[RankLine, ...]:
     """Return what a question found, as far as it is still there and on the map."""
     return tuple(
-        RankLine(id=one, rank=rank, outcome=_sign(one, points), task=titles[one])
+        RankLine(id=one, rank=rank, outcome=_sign(one, points), task=_beginning(titles[one]))
         for rank, one in enumerate(ids, 1)
         if one in titles and one in points.places
     )
@@ -151,6 +154,10 @@ def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain) -> DomainR
 
 def _sign(record_id: str, points: Points) -> str:
     return SIGNS[OUTCOMES[points.outcomes[points.places[record_id]]]]
+
+
+def _beginning(title: str) -> str:
+    return title if len(title) <= TASK_CHARACTERS else f"{title[: TASK_CHARACTERS - 1].rstrip()}…"
 
 
 def _most_hopeful(rate: SuccessRate) -> float:

@@ -16,19 +16,19 @@ from atlas.views.map.sheet import Sheet
 from atlas.views.shared.state import StoreState
 from pages.components.lists.record_table import open_clicked
 from pages.components.lists.selection import current_selection
+from pages.components.map.domains import HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS
 from pages.components.shared.memory_map import live_columns
 from pages.components.shared.narrowing import current_scope
 from pages.components.shared.scope import digest
 from pages.components.shared.snapshot import store_state
 
-HITS_PIXELS = 380
 HITS = {
     "rank": st.column_config.NumberColumn("", width=35),
     "outcome": st.column_config.TextColumn("", width=30),
-    "task": st.column_config.TextColumn("Task"),
+    "task": st.column_config.TextColumn("Task", width=215),
 }
-FACT_PIXELS, WORD_PIXELS = 66, 28
-"""Heights of rows. From 65 pixels on, Streamlit breaks the text of cells: the names of sources are long."""
+WORD_PIXELS = 28
+"""Height of a row that holds a single word."""
 
 DIFFERENCE_HELP = (
     "Words are those of the tasks. They are listed by log-odds with an informative prior, if they are more frequent in "
@@ -52,7 +52,8 @@ def draw_hits(memory: MemorySystem, sheet: Sheet, hits: Hits) -> None:
         column_config=HITS,
         column_order=("rank", "outcome", "task"),
         hide_index=True,
-        height=min(HITS_PIXELS, 35 * (len(lines) + 1) + 3),
+        row_height=ROW_PIXELS,
+        height=min(TABLE_PIXELS, HEADER_PIXELS + ROW_PIXELS * len(lines) + 3),
         key=key,
         on_select=partial(open_clicked, tuple(line.id for line in lines), key),
         selection_mode="single-cell",
@@ -70,7 +71,7 @@ def draw_difference(memory: MemorySystem, sheet: Sheet) -> None:
         return
     st.markdown("**What is different about this selection**", help=DIFFERENCE_HELP)
     st.caption(found.caption)
-    _draw_shares("", found.facts, FACT_PIXELS, "Outcome, sources and age of the selection and of the rest")
+    _draw_shares("", found.facts, ROW_PIXELS, "Outcome, sources and age of the selection and of the rest")
     if found.words:
         _draw_shares("Word", found.words, WORD_PIXELS, "Words that are more frequent in the selected tasks")
     else:

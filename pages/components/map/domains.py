@@ -28,14 +28,17 @@ OPEN_DOMAIN = "map_domain"
 """Where the number of the domain is kept that is looked at."""
 
 HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 66, 436
-"""Rows are so high that a name has the lines it needs: Streamlit breaks the text of cells from 65 pixels on."""
+"""Rows are so high that a text has the lines it needs: Streamlit breaks the text of cells from 65 pixels on."""
 
 COLUMNS = {
     "name": st.column_config.TextColumn("Domain", width=105),
     "succeeded": st.column_config.TextColumn("Succeeded", width=85, help="With the 95 % interval (Wilson)"),
     "n": st.column_config.NumberColumn("n", format="localized", width=45),
 }
-TYPICAL = {"outcome": st.column_config.TextColumn("", width=30), "task": st.column_config.TextColumn("Typical of it")}
+TYPICAL = {
+    "outcome": st.column_config.TextColumn("", width=30),
+    "task": st.column_config.TextColumn("Typical of it", width=210),
+}
 
 
 def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
@@ -97,6 +100,8 @@ def _draw_typical(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None
         column_config=TYPICAL,
         column_order=("outcome", "task"),
         hide_index=True,
+        row_height=ROW_PIXELS,
+        height="content",
         key=key,
         on_select=partial(open_clicked, tuple(line.id for line in lines), key),
         selection_mode="single-cell",

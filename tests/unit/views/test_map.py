@@ -17,6 +17,7 @@ from atlas.views.map.domains import (
     domain_sentence,
     domains_caption,
     no_domains_sentence,
+    rank_lines,
     sizes_offered,
     typical_lines,
 )
@@ -197,6 +198,12 @@ def test_what_is_typical_and_gone_is_left_out(points):
     row = domain_rows(make_map(), points.outcomes)[0]
     (line,) = typical_lines(row, points, {"id10": "Fix <b>it</b>"})
     assert (line.id, line.outcome, line.task) == ("id10", "✗", "Fix <b>it</b>")
+
+
+def test_what_was_found_keeps_its_rank_and_long_tasks_end_in_an_ellipsis(points):
+    first, last = rank_lines(["id10", "gone", "id3"], points, {"id10": "Fix it", "id3": "x" * 300})
+    assert (first.rank, first.id, first.task) == (1, "id10", "Fix it")
+    assert (last.rank, last.id, last.task) == (3, "id3", "x" * 79 + "…")
 
 
 def test_sizes_offered_hold_the_maps_own_and_end_where_no_two_domains_fit():
