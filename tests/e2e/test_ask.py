@@ -75,7 +75,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     box.first.fill("lamb tagine with apricots")
     box.first.press("Enter")
     expect(page.get_by_text("The block is empty: no memory is relevant to the task")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"The best hit would need a relevance of 0\.21"))).to_have_count(4)
+    expect(page.get_by_text(re.compile(r"The best hit would need a relevance of 0\.13"))).to_have_count(4)
     expect(cards).to_have_count(0)
     shoot(page, "ask-nonsense")
 
