@@ -130,9 +130,9 @@ def test_an_edited_primitive_is_not_run(dashboard: Dashboard, tmp_path):
     assert "It gave" not in said(app)
 
 
-def test_examples_of_what_is_no_primitive_cannot_be_run(dashboard: Dashboard, tmp_path):
-    ids = library(tmp_path)
-    app = dashboard(tmp_path, "concepts", id=ids["halve"])
+def test_examples_in_another_language_cannot_be_run(dashboard: Dashboard, tmp_path):
+    [one] = make_library(tmp_path, concept(name="halve", language="bash", examples=(("halve 4", "2"),)))
+    app = dashboard(tmp_path, "concepts", id=one)
     assert not [button for button in app.button if str(button.key).startswith("concept_run_")]
     assert_no_problem(app)
 

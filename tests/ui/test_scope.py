@@ -109,7 +109,7 @@ def test_a_domain_is_in_the_address_by_its_number_and_in_the_box_by_its_name(das
     make_store(tmp_path, attempts(60))
     app = dashboard(tmp_path, "experiences")
     box = app.multiselect(key="scope_domains")
-    shell = next(number for number, title in enumerate(box.options) if title.startswith("shell · "))
+    shell = next(number for number, title in enumerate(box.options) if title.startswith("shell"))
     box.select(shell).run()  # domains are numbered by their size, and so offered
     assert sentence(app) == "15 of 60 experiences in scope"
     assert {task.split(" the ")[1][:5] for task in tasks(app)} == {"shell"}
@@ -186,7 +186,7 @@ def test_what_is_narrowed_survives_a_store_that_is_empty_for_a_while(dashboard: 
 def test_a_domain_that_is_renamed_stays_chosen(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
     app = dashboard(tmp_path, "experiences", scope_domains="1")
-    (was,) = [title for title in app.multiselect(key="scope_domains").options if title.startswith("data · ")]
+    (was,) = [title for title in app.multiselect(key="scope_domains").options if title.startswith("data")]
     memory_map = MapFile(tmp_path / CACHE, COLLECTION).load()
     assert memory_map is not None
     DomainNames(tmp_path, COLLECTION).rename(memory_map, 1, "Reports of data")
@@ -244,8 +244,8 @@ def test_an_address_of_many_and_wild_values_is_harmless(dashboard: Dashboard, tm
 def test_every_row_says_its_domain(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
     table = dashboard(tmp_path, "experiences").dataframe[0].value
-    assert {domain.split(" · ")[0] for domain in table["domain"]} == {"shell", "web", "data", "puzzles"}
-    assert all(domain.split(" · ")[0] in task for domain, task in zip(table["domain"], table["task"], strict=True))
+    assert {domain.split()[0] for domain in table["domain"]} == {"shell", "web", "data", "puzzles"}
+    assert all(domain.split()[0] in task for domain, task in zip(table["domain"], table["task"], strict=True))
 
 
 def mark(store, marks: dict[str, atlas.Marks]) -> None:
