@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.ask.boxes import draw_ask, held_by
-from pages.components.shared.commands import import_command
-from pages.components.shared.messages import show_empty
+from pages.components.overview.empty import draw_empty, draw_refused_files
 from pages.components.shared.snapshot import page_memory
 
 memory = page_memory()
 st.title("Ask", anchor=False)
+draw_refused_files()
 if any(held_by(memory).values()):
     draw_ask(memory)
 else:
-    show_empty(import_command(memory))
+    draw_empty(memory, "Once something is stored, you can ask here what an agent would be told for a task.")

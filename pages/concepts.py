@@ -10,6 +10,7 @@ from atlas import MemorySystem
 from pages.components.concepts.list import ask, draw_empty, draw_list
 from pages.components.concepts.panel import concept_panel
 from pages.components.lists.listing import draw_beside
+from pages.components.overview.empty import draw_refused_files
 from pages.components.shared.snapshot import page_memory
 
 
@@ -20,6 +21,7 @@ def draw(memory: MemorySystem) -> None:
 
 memory = page_memory()
 st.title("Concepts", anchor=False)
+draw_refused_files()
 if memory.concepts.count():
     draw(memory)
 else:

@@ -21,8 +21,7 @@ from pages.components.curate.queues import (
 from pages.components.experience.panel import experience_panel
 from pages.components.experience.refinement import draw_refinement
 from pages.components.lists.record_table import opened_id
-from pages.components.shared.commands import import_command
-from pages.components.shared.messages import show_empty
+from pages.components.overview.empty import draw_empty, draw_refused_files
 from pages.components.shared.scope import current_where, draw_awaited, n_experiences
 from pages.components.shared.snapshot import page_memory
 
@@ -82,8 +81,9 @@ def draw_beside(memory: MemorySystem, opened: str) -> None:
 
 memory = page_memory()
 st.title("Curate", anchor=False)
+draw_refused_files()
 if not n_experiences(memory):
-    show_empty(import_command(memory))
+    draw_empty(memory, "Duplicates, failing domains and outdated experiences are listed here for cleaning up.")
 elif opened := opened_id():
     draw_beside(memory, opened)
 else:

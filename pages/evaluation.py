@@ -7,8 +7,8 @@ import streamlit as st
 from pages.components.ask.comparison import draw_comparison
 from pages.components.evaluation.judged import draw_judged
 from pages.components.evaluation.own import draw_own
-from pages.components.shared.commands import evaluate_command, import_command
-from pages.components.shared.messages import show_empty
+from pages.components.overview.empty import draw_empty, draw_refused_files
+from pages.components.shared.commands import evaluate_command
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
@@ -17,8 +17,9 @@ OWN, JUDGED, COMPARE = "This store", "Judged queries", "Compare profiles"
 
 memory = page_memory()
 st.title("Evaluation", anchor=False)
+draw_refused_files()
 if not n_experiences(memory):
-    show_empty(import_command(memory))
+    draw_empty(memory, "Here you can measure how well searches find related attempts.")
 else:
     shown = choose_part([OWN, JUDGED, COMPARE], key="evaluation_tab")
     if shown == COMPARE:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.experience.list import draw_experiences
-from pages.components.shared.commands import import_command
-from pages.components.shared.messages import show_empty
+from pages.components.overview.empty import draw_empty, draw_refused_files
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory
 
 memory = page_memory()
 st.title("Experiences", anchor=False)
+draw_refused_files()
 if n_experiences(memory):
     draw_experiences(memory)
 else:
-    show_empty(import_command(memory))
+    draw_empty(memory, "Every attempt of your agents is listed here, with its steps and its outcome.")

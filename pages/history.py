@@ -12,6 +12,7 @@ from atlas.views.history.operations import n_operation_pages, operation_page
 from pages.components.history.operation import OPENED, OPERATION_COLUMNS, operation_panel
 from pages.components.history.trash import draw_pages, draw_trash
 from pages.components.lists.record_table import clicked_row
+from pages.components.overview.empty import draw_empty, draw_refused_files
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.tabs import choose_part
@@ -24,9 +25,10 @@ def draw_operations(memory: MemorySystem) -> None:
     state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table, not other rows
     page = draw_pages(n_operation_pages(memory), key="history_page")
     view = operation_page(memory, page)
-    st.caption(f"{view.caption}. Click one to see what it changed." if view.rows else "Nothing was done here yet.")
     if not view.rows:
+        draw_empty(memory, "Every change is listed here, with an undo.", title="Nothing has changed in this store yet.")
         return
+    st.caption(f"{view.caption}. Click one to see what it changed.")
     ids = tuple(row.id for row in view.rows)
     key = f"history_operations_{page}_{state}_{st.query_params.get(OPENED, '')[:8]}"
     st.dataframe(
@@ -56,4 +58,5 @@ else:
         draw_trash(memory)
     else:
         refreshing(memory)
+        draw_refused_files()
         draw_operations(memory)

@@ -15,6 +15,7 @@ from pages.components.journal.list import draw_empty, draw_entries
 from pages.components.journal.panel import entry_panel
 from pages.components.journal.refused import draw_refused
 from pages.components.lists.listing import draw_beside
+from pages.components.overview.empty import draw_refused_files
 from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
 
@@ -40,4 +41,5 @@ def draw_list_and_panel(memory: MemorySystem) -> None:
 
 memory = page_memory()
 st.title("Journal", anchor=False)
+draw_refused_files()
 TABS.get(choose_part([ENTRIES, *TABS], key="journal_tab"), draw_list_and_panel)(memory)

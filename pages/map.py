@@ -17,7 +17,7 @@ from pages.components.map.beside import draw_difference, draw_hits
 from pages.components.map.domains import OPEN_DOMAIN, draw_domains
 from pages.components.map.interaction import draw_map
 from pages.components.map.refit import draw_refit
-from pages.components.overview.empty import draw_empty, draw_refused
+from pages.components.overview.empty import draw_empty, draw_refused_files
 from pages.components.shared.live import refreshing
 from pages.components.shared.memory_map import live_columns
 from pages.components.shared.snapshot import page_map, page_memory, store_state
@@ -83,7 +83,7 @@ def _colours(state: StoreState, fingerprint: str, by: str, *, _memory: MemorySys
 memory = page_memory()
 if opened_id() is None and st.session_state.get(OPEN_DOMAIN) is None:  # else a person may be typing beside the map
     refreshing(memory)
-draw_refused()
+draw_refused_files()
 sheet = drawn(memory)
 if sheet is not None:
     draw(memory, sheet)

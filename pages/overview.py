@@ -12,7 +12,7 @@ from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
 from pages.components.lists.editing import READ_ONLY
-from pages.components.overview.empty import draw_empty, draw_refused
+from pages.components.overview.empty import draw_empty, draw_refused_files
 from pages.components.overview.files import n_bytes
 from pages.components.overview.first_look import draw_answers, draw_steps, draw_title
 from pages.components.overview.parts import (
@@ -89,7 +89,7 @@ memory = page_memory()
 go_on()
 refreshing(memory)
 draw_title()
-draw_refused()
+draw_refused_files()
 view = counted_overview(store_state(memory), uses_seen(memory, STRATEGY), _memory=memory)
 if view.rate.n:
     draw_steps()

@@ -58,5 +58,5 @@ def test_compress_preview_add_and_take_back(page: Page, serve: Serve, store: Pat
     page.get_by_role("link", name="Concepts").click()
     expect(page.get_by_text(re.compile(rf"^{N_PLANTED} concepts\."))).to_be_visible()
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("There is no concept yet.")).to_be_visible()
+    expect(page.get_by_text("There are no concepts yet.")).to_be_visible()
     assert names(store) == []

@@ -17,7 +17,7 @@ TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\n"
 def test_an_empty_library_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, [attempt()])
     app = dashboard(tmp_path, "concepts")
-    assert [element.value for element in app.info] == ["There is no concept yet."]
+    assert [element.value for element in app.info] == ["There are no concepts yet."]
     assert any(element.value.endswith(f"--store {tmp_path} import PATH") for element in app.code)
     assert_no_problem(app)
 

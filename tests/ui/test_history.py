@@ -117,7 +117,7 @@ def test_nothing_can_be_taken_back_where_the_store_is_read_only(dashboard: Dashb
 def test_a_store_in_which_nothing_was_done_says_so(dashboard: Dashboard, tmp_path):
     make_store(tmp_path)
     app = dashboard(tmp_path, "history")
-    assert any(element.value == "Nothing was done here yet." for element in app.caption)
+    assert any(element.value == "Nothing has changed in this store yet." for element in app.info)
     assert not app.exception
 
 

@@ -24,7 +24,7 @@ SAID = "the parser fails on an empty list of numbers"
 def test_an_empty_journal_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, [attempt()])
     app = dashboard(tmp_path, "journal")
-    assert [element.value for element in app.info] == ["Nothing was noted yet."]
+    assert [element.value for element in app.info] == ["The journal is empty."]
     assert any(element.value.endswith(f"--store {tmp_path} import PATH") for element in app.code)
     assert_no_problem(app)
 

@@ -31,7 +31,7 @@ def test_an_empty_store_says_how_to_fill_it(dashboard: Dashboard, tmp_path, page
     make_store(store)
     app = dashboard(store, page)
     if page == "history":
-        assert "Nothing was done here yet." in [element.value for element in app.caption]
+        assert "Nothing has changed in this store yet." in [element.value for element in app.info]
     elif page == "settings":
         assert app.button(key="settings_doctor").label == "Check the store"
     else:

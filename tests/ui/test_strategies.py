@@ -31,7 +31,7 @@ def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard
     refund = "Refund the cancelled flight of a customer"
     memory.experience.store_many([attempt(refund, steps=CALLS), attempt(refund, steps=CALLS, success=False)])
     app = dashboard(tmp_path, "strategies")
-    assert [element.value for element in app.info] == ["There is no strategy yet."]
+    assert [element.value for element in app.info] == ["There are no strategies yet."]
     app.button(key="strategies_write").click().run()
     assert "**1 successful attempt would become 1 strategy.**" in [element.value for element in app.markdown]
     assert memory.strategies.count() == 0

@@ -28,7 +28,7 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.listing import Lister, draw_trash_link, find
 from pages.components.lists.listing import draw_list as draw_rows
-from pages.components.shared.commands import import_command
+from pages.components.overview.empty import draw_empty as draw_empty_store
 from pages.components.shared.scope import URL
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
@@ -81,12 +81,12 @@ def draw_list(memory: MemorySystem, query: ConceptQuery, is_beside: bool) -> Non
 
 def draw_empty(memory: MemorySystem) -> None:
     """Draw how to fill a library without concepts."""
-    st.info("There is no concept yet.", icon=":material/inbox:")
+    draw_empty_store(
+        memory, "Functions that your agents can reuse are listed here.", title="There are no concepts yet."
+    )
     if loader_names() and not memory.storage.read_only:
-        st.text("Begin with the primitives of a domain: functions that run, with examples.")
+        st.text("Or start with the primitives of a domain, which are tested functions:")
         draw_loaders(memory)
-    st.text("Import a skill library from a terminal; Voyager's JSON is recognised. Reload this page afterwards.")
-    st.code(import_command(memory), language=None, wrap_lines=True)
     draw_trash_link(memory, CONCEPT)
 
 

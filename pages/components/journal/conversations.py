@@ -7,6 +7,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.journal.conversations import MORE, TurnView, conversation_view, found_turns
 from pages.components.lists.listing import SEARCHING
+from pages.components.overview.empty import draw_empty
 from pages.components.shared.texts import draw_prose
 
 ALL = "All conversations"
@@ -16,8 +17,8 @@ def draw_conversations(memory: MemorySystem) -> None:
     """Draw one conversation, or what a question finds in them."""
     names = memory.conversations.names()
     if not names:
-        st.info("Nothing was said yet.", icon=":material/inbox:")
-        st.text("From Python: memory.conversations.add(user_text, response, conversation=…) keeps a turn.")
+        draw_empty(memory, "Conversations of people with agents stand here.", title="There are no conversations yet.")
+        st.caption("An agent keeps a turn with memory.conversations.add(user_text, response, conversation=…).")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox("Conversation", list(names), key="journal_conversation", width=300,

@@ -27,7 +27,7 @@ from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_se
 from pages.components.lists.hits import hit_card
 from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, draw_trash_link, find
 from pages.components.lists.record_table import opened_id
-from pages.components.shared.commands import import_command
+from pages.components.overview.empty import draw_empty as draw_empty_store
 from pages.components.shared.scope import URL
 from pages.components.shared.snapshot import store_state
 
@@ -95,10 +95,8 @@ def ask(memory: MemorySystem) -> JournalQuery:
 
 def draw_empty(memory: MemorySystem) -> None:
     """Draw how to fill a journal without entries."""
-    st.info("Nothing was noted yet.", icon=":material/inbox:")
-    st.text("Import Protea's memory from a terminal; PATH is its SQLite file, which is only read, even while it runs.")
-    st.code(import_command(memory), language=None, wrap_lines=True)
-    st.text("From Python: memory.journal.add(entry_type, content, generation=…). Reload this page afterwards.")
+    draw_empty_store(memory, "Notes that agents write about their work are listed here.", title="The journal is empty.")
+    st.caption("An agent writes an entry with memory.journal.add(entry_type, content, generation=…).")
     draw_trash_link(memory, JOURNAL)
     draw_write(memory)
 

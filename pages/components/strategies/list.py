@@ -24,12 +24,15 @@ from atlas.views.strategies.list import (
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.listing import Lister, draw_trash_link, find
 from pages.components.lists.listing import draw_list as draw_rows
+from pages.components.overview.empty import draw_empty as draw_empty_store
 from pages.components.shared.scope import URL
 from pages.components.shared.snapshot import store_state
 from pages.components.strategies.columns import BESIDE, FOUND, LISTED
 from pages.components.strategies.writing import draw_by_hand, draw_from_attempts
 
 BOX_PIXELS = 130
+
+NONE_YET = "There are no strategies yet."
 
 LISTER = Lister(
     kind=STRATEGY,
@@ -82,11 +85,13 @@ def draw_list(memory: MemorySystem, query: StrategyQuery, is_beside: bool) -> No
 
 def draw_empty(memory: MemorySystem) -> None:
     """Draw how to fill a bank without strategies."""
-    st.info("There is no strategy yet.", icon=":material/inbox:")
     if memory.experience.count({"outcome": "succeeded"}):
-        st.text("Strategies are written from successful attempts, and this store has some.")
+        st.info(NONE_YET, icon=":material/inbox:")
+        st.text("This store has successful attempts. Strategies can be written from them.")
     else:
-        st.text("Strategies are written from successful attempts: import some, or let an agent store its own.")
+        draw_empty_store(
+            memory, "Strategies are written from successful attempts, which you can import.", title=NONE_YET
+        )
     draw_writing(memory)
     draw_trash_link(memory, STRATEGY)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -49,7 +50,10 @@ def main() -> None:
         store = Path(directory) / "sample"
         run_atlas(store, "init", "--sample", str(REPOSITORY / "sample_data"))
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        with dashboard(store) as address:
+        installed = (
+            f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # commands are shown by their names
+        )
+        with dashboard(store, PATH=installed) as address:
             take_all(browser, address)
         browser.close()
 
