@@ -122,7 +122,7 @@ def test_a_visitor_clicks_a_task_of_the_store_sees_what_strictness_does_and_save
     download.value.save_as(saved)
     page.goto(saved.as_uri())
     expect(page.get_by_role("heading", name="What the memory says of a task")).to_be_visible()
-    expect(page.locator("pre").first).to_contain_text("## Journal: what was noted on the way")
+    expect(page.locator("pre").first).to_contain_text("## Experiences: what worked, what failed and why")
     expect(page.locator(".hit").first).to_be_visible()
     assert page.evaluate("window.hostile") is None
     page.screenshot(path=SHOTS / "ask-report.png")
