@@ -136,8 +136,8 @@ def test_an_empty_store_says_what_to_do(page: Page, serve: Serve, tmp_path):
     address = serve(tmp_path)
     for path in ("", "map", "experiences", "evaluation", "curate"):
         page.goto(f"{address}/{path}")
-        if not path:  # it offers the sample data and an import first
-            page.get_by_text("Import large files from a terminal").click()
+        expect(page.get_by_role("button", name="Load the sample data")).to_be_visible()
+        page.get_by_text("Import large files from a terminal").click()
         expect(page.get_by_text(f"atlas --store {tmp_path} import PATH")).to_be_visible()
         shoot(page, f"{path or 'overview'}-empty", themes=True)
 

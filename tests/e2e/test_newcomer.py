@@ -35,7 +35,7 @@ def test_the_sample_data_show_whether_memory_helps_and_lead_to_the_attempts(page
     settle(page)
     shoot(page, "newcomer-overview", themes=True)
     page.get_by_text("The 18 tasks, with and without memory").click()
-    click_row(page, "The city's feed answers with 12 stations tonight.", table=1, row_pixels=LOW_ROW_PIXELS)
+    click_row(page, "The city's feed answers with 12 stations tonight.", table=0, row_pixels=LOW_ROW_PIXELS)
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
     expect(page.get_by_text("12 of 129 cannot be right.")).to_be_visible()
     for attempt in ("✗ 2026-10-05", "✓ 2026-10-22", "✓ 2026-11-11"):
