@@ -12,8 +12,8 @@ from atlas.core.settings import Settings
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.importers.sample import is_new, load_sample
 from atlas.memory.open import open_storage, reembed_store
-from atlas.storage.backup import backup, restore
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.maintenance.doctor import examine
 from atlas.views.overview.effect import effect_sentence
 from atlas.views.settings.doctor import n_left, verdict
 from atlas.views.shared.wording import counted

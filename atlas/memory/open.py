@@ -30,7 +30,7 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystem, MemorySystemImpl
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, WholeEmbedder
 from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater
-from atlas.storage.reembed import reembed
+from atlas.storage.maintenance.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
 
 COLLECTIONS = (

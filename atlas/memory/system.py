@@ -46,7 +46,7 @@ from atlas.memory.query import Among, AnyMemory, ask, ask_all, gathered, joined,
 from atlas.memory.rewording import rewording
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
-from atlas.storage.purge import Purged, PurgePlan, apply_purge, plan_purge
+from atlas.storage.maintenance.purge import Purged, PurgePlan, apply_purge, plan_purge
 from atlas.storage.store import Store
 
 __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
@@ -396,7 +396,7 @@ class MemorySystemImpl(JudgedMemories):
         return self.storage.undo(operation_id, reason=reason)
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
-        """Return what forgetting records of any memory for good would do. See `atlas.storage.purge`."""
+        """Return what forgetting records of any memory for good would do. See `atlas.storage.maintenance.purge`."""
         return plan_purge(self.storage, ids, collection=collection)
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:

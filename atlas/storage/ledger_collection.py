@@ -22,7 +22,6 @@ from atlas.storage.collection import Collection
 from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.hybrid_search import Searched
 from atlas.storage.marks.codec import check_marks
-from atlas.storage.plain.vector_store import LedgerVectorStore
 from atlas.storage.records import (
     DERIVED,
     Context,
@@ -36,6 +35,7 @@ from atlas.storage.records import (
     as_row,
     as_vector,
 )
+from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors import similarities
 
 

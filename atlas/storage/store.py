@@ -26,12 +26,12 @@ from atlas.storage.erasing import LEDGER as LEDGER
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.marks.judgements import JudgementBook
-from atlas.storage.plain.vector_store import LedgerVectorStore
 from atlas.storage.profiles import ProfileBook
 from atlas.storage.records import mismatch
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import SqliteLedger
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
+from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors.chroma import ChromaIndex
 from atlas.storage.vectors.vector_search import Nearest
 

@@ -17,8 +17,8 @@ from atlas.core.settings import Settings
 from atlas.maps import labels as names
 from atlas.maps.labels import DomainNames
 from atlas.memory.experience.memory import ChromaExperienceMemory
-from atlas.storage import backup as backups
-from atlas.storage.backup import NAMES, backup, restore
+from atlas.storage.maintenance import backup as backups
+from atlas.storage.maintenance.backup import NAMES, backup, restore
 from atlas.storage.marks.tinydb import marks_file
 from atlas.storage.store import LABEL, LEDGER, EmbeddingModel, Store
 from atlas.testing import HashEmbedder

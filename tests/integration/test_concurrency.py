@@ -7,7 +7,7 @@ import json
 import pytest
 
 from atlas.core.operations import Marks
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.doctor import examine
 from tests.support.processes.conversation import hear, listen, start_together, tell
 from tests.support.processes.workers import attempt, opened
 from tests.support.storage.old_schemas import make_version_1, schema_version

@@ -11,8 +11,8 @@ import atlas
 from atlas.cli import main
 from atlas.core.errors import StoreDamaged
 from atlas.embedding.sentence_transformers import BUNDLED
-from atlas.storage.backup import backup
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.backup import backup
+from atlas.storage.maintenance.doctor import examine
 from atlas.testing import HashEmbedder
 
 SAID = r"the ledger .*is damaged \(.*Nothing was changed\. Copy the whole directory"

@@ -10,7 +10,7 @@ import pytest
 
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.store import EmbeddingModel, Store
 
 COLLECTION = "atlas_experiences"

@@ -15,8 +15,8 @@ from atlas.jobs.map import MapFile
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.system import MemorySystem
-from atlas.storage.backup import backup, restore
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.records import as_vector
 from atlas.storage.sqlite.marks import await_files, write_marks
 from tests.support.processes.conversation import hear, tell

@@ -14,9 +14,9 @@ import pytest
 import atlas
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.storage.backup import backup, restore
-from atlas.storage.doctor import examine
 from atlas.storage.erasing import in_use
+from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.sqlite.marks import await_files
 from atlas.testing import HashEmbedder
 from atlas.views.shared.purging import purge_view

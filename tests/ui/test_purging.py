@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.storage.backup import backup
+from atlas.storage.maintenance.backup import backup
 from tests.support.dashboard import Dashboard, assert_no_problem, said, texts, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from atlas.storage.backup import backup, restore
+from atlas.storage.maintenance.backup import backup, restore
 from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, domain_numbers
 from tests.support.records import attempt, attempts, kinds
 from tests.support.stores import make_store, opened_store

@@ -22,8 +22,8 @@ from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Collection
 from atlas.storage.plain.replacing import Row, replace_records
 from atlas.storage.plain.usage import COLUMNS, as_metadata, counted, statistics, usage_in
-from atlas.storage.plain.vector_store import LedgerVectorStore
 from atlas.storage.records import Context, Moment, Restored
+from atlas.storage.vector_store import LedgerVectorStore
 
 METHODS = ("add", "query", "delete", "get")
 """The methods of the specification."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from atlas.core.exchange import Exported, encode_line
 from atlas.memory.concepts.records import SOURCES as SOURCES
 from atlas.memory.system import MemorySystem
-from atlas.storage.backup import BackupContents, BackupReport, backup, look_into, read_backups, restore
+from atlas.storage.maintenance.backup import BackupContents, BackupReport, backup, look_into, read_backups, restore
 from atlas.views.overview.summary import size_text
 from atlas.views.settings.store import names_of_collections, record_counts
 from atlas.views.shared.wording import counted, in_words

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas.memory.system import MemorySystem
-from atlas.storage.doctor import Finding, examine
+from atlas.storage.maintenance.doctor import Finding, examine
 from atlas.views.shared.wording import counted
 
 MEANINGS = {

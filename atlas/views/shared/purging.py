@@ -10,7 +10,7 @@ from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as CONVERSATIONS
 from atlas.memory.system import MemorySystem
 from atlas.storage.history import Doomed, Quote
-from atlas.storage.purge import Purged, PurgePlan
+from atlas.storage.maintenance.purge import Purged, PurgePlan
 from atlas.views.shared.kinds import Kind, kind_of
 from atlas.views.shared.wording import counted, in_words, moment_of
 

@@ -9,7 +9,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.duplicates import DuplicatesFile, FindDuplicates, LiveDuplicates
 from atlas.jobs.worker import JobStatus
 from atlas.memory.experience.memory import COLLECTION
-from atlas.storage.backup import backup, restore
+from atlas.storage.maintenance.backup import backup, restore
 from atlas.testing import HashEmbedder
 from tests.support.records import attempt
 

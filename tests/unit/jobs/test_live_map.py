@@ -15,7 +15,7 @@ from atlas.jobs.map import MapFile
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
-from atlas.storage.backup import backup, restore
+from atlas.storage.maintenance.backup import backup, restore
 from atlas.testing import HashEmbedder
 from tests.support.records import attempts
 

@@ -7,7 +7,7 @@ import pytest
 import atlas
 from atlas.maps import columns
 from atlas.maps.columns import LiveColumns
-from atlas.storage.backup import backup, restore
+from atlas.storage.maintenance.backup import backup, restore
 from atlas.testing import HashEmbedder
 from tests.support.records import attempts
 

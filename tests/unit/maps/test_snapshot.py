@@ -69,7 +69,7 @@ def test_what_changed_is_read_again(memory):
 
 
 def test_after_a_restore_all_is_read_again(memory, tmp_path):
-    from atlas.storage.backup import backup, restore
+    from atlas.storage.maintenance.backup import backup, restore
 
     kept = memory.experience.store(attempt("a"))
     backup(memory.storage, tmp_path / "copy")

@@ -12,8 +12,8 @@ import pytest
 from atlas.core.errors import StoreDamaged, StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.storage.backup import backup, restore
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.store import Store
 from tests.support.storage.ledgers import THINGS
 

@@ -14,7 +14,7 @@ import pytest
 import atlas
 from atlas.core.errors import PlanOutdated
 from atlas.core.settings import RankingWeights, Settings
-from atlas.storage.backup import backup, restore
+from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.profiles import BUILT_IN, DEFAULT, LONGEST_NAME
 from atlas.testing import HashEmbedder
 from atlas.views.experience.finding import profile_problems

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.settings import Settings
-from atlas.storage.backup import backup
+from atlas.storage.maintenance.backup import backup
 from atlas.views.settings.copies import Export, preview_restore, restore_from
 from atlas.views.settings.doctor import examined
 from atlas.views.settings.embedding import why_not

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import atlas
-from atlas.storage.backup import backup, restore
+from atlas.storage.maintenance.backup import backup, restore
 from atlas.testing import HashEmbedder
 from atlas.views.shared.live import changes_since, drawn_now
 from atlas.views.shared.state import store_state

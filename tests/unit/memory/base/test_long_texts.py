@@ -12,9 +12,9 @@ from atlas.embedding.chunking import encode_documents
 from atlas.maps.snapshot import read_embedded, reread
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
-from atlas.storage.backup import backup, restore
-from atlas.storage.doctor import examine
-from atlas.storage.reembed import reembed
+from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.maintenance.doctor import examine
+from atlas.storage.maintenance.reembed import reembed
 from atlas.testing import HashEmbedder
 from tests.support.memories import attempt, memory_over, task
 

@@ -10,7 +10,7 @@ import pytest
 
 import atlas
 from atlas.core.settings import Settings
-from atlas.storage.backup import backup, restore
+from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.marks.judgements import by_query
 from atlas.testing import HashEmbedder
 from tests.support.records import attempt

@@ -13,7 +13,7 @@ import pytest
 
 from atlas.core.errors import PlanOutdated, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.records import Merge
 from tests.support.storage.forks import fork

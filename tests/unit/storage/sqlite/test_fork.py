@@ -10,7 +10,7 @@ import pytest
 
 from atlas.core.errors import StoreError
 from atlas.core.operations import Marks
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.vectors.chroma import IndexUnusable
 from tests.support.storage.forks import fork, went_through
 from tests.support.storage.ledgers import THINGS, vector_of

@@ -16,8 +16,8 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
-from atlas.storage.backup import restore
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.backup import restore
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.sqlite import schema
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.ledger import SqliteLedger

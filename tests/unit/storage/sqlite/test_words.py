@@ -16,7 +16,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates
 from atlas.core.operations import Marks
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.sqlite.words import keyword_search as words
 from atlas.storage.text.analyzer import query_terms, searchable
 from tests.support.storage.ledgers import THINGS, Opened, vector_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas.storage.doctor import examine
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.store import Store
 from atlas.storage.vectors import vector_search as nearest_module
 from atlas.storage.vectors.chroma import Seal

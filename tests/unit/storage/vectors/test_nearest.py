@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.errors import EmbeddingModelMismatch
-from atlas.storage.reembed import reembed
+from atlas.storage.maintenance.reembed import reembed
 from atlas.storage.vectors.chroma import Seal
 from atlas.storage.vectors.vector_search import MANY_QUERIES
 from atlas.testing import HashEmbedder

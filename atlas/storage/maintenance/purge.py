@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput
-from atlas.storage.backup import Backup, read_backups
 from atlas.storage.erasing import copies, set_aside, strangers
 from atlas.storage.history import Doomed, Left, Quote, Reword
+from atlas.storage.maintenance.backup import Backup, read_backups
 from atlas.storage.records import Moment
 from atlas.storage.store import Store
 

@@ -1,0 +1,1 @@
+"""Work on a whole store: backup and restore, checks and repairs, erasing for good, and embedding again."""
