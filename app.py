@@ -13,7 +13,7 @@ from pages.components.journal.tray import TRAY as ENTRIES
 from pages.components.shared.live import begin_run
 from pages.components.shared.memory import warmed
 from pages.components.shared.messages import show_failure, show_problem
-from pages.components.shared.narrowing import follow_address, return_to
+from pages.components.shared.narrowing import follow_address, follow_click, return_to
 from pages.components.shared.sidebar import draw_sidebar
 from pages.components.shared.snapshot import Snapshot, drawn_from, take_snapshot
 from pages.components.shared.tray import draw_tray
@@ -73,6 +73,7 @@ def _draw(snapshot: Snapshot, page: st.Page) -> None:
     draw_sidebar(snapshot.opened, page.url_path)
     with st.container():  # a place of its own: a bar that comes or goes would make the page forget its open tab
         draw_act(memory)
+    follow_click()
     page.run()
     draw_tray(memory, page.url_path, TRAYS)
 

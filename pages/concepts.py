@@ -9,8 +9,8 @@ import streamlit as st
 from atlas import MemorySystem
 from pages.components.concepts.list import ask, draw_empty, draw_list
 from pages.components.concepts.panel import concept_panel
+from pages.components.lists.empty import draw_refused_files
 from pages.components.lists.listing import draw_beside
-from pages.components.overview.empty import draw_refused_files
 from pages.components.shared.snapshot import page_memory
 
 

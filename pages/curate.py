@@ -20,8 +20,8 @@ from pages.components.curate.queues import (
 )
 from pages.components.experience.panel import experience_panel
 from pages.components.experience.refinement import draw_refinement
+from pages.components.lists.empty import draw_empty, draw_refused_files
 from pages.components.lists.record_table import opened_id
-from pages.components.overview.empty import draw_empty, draw_refused_files
 from pages.components.shared.scope import current_where, draw_awaited, n_experiences
 from pages.components.shared.snapshot import page_memory
 

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.components.ask.comparison import draw_comparison
 from pages.components.evaluation.judged import draw_judged
 from pages.components.evaluation.own import draw_own
-from pages.components.overview.empty import draw_empty, draw_refused_files
+from pages.components.lists.empty import draw_empty, draw_refused_files
 from pages.components.shared.commands import evaluate_command
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory

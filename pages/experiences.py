@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.experience.list import draw_experiences
-from pages.components.overview.empty import draw_empty, draw_refused_files
+from pages.components.lists.empty import draw_empty, draw_refused_files
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory
 

@@ -11,8 +11,8 @@ from atlas import MemorySystem
 from atlas.views.history.operations import n_operation_pages, operation_page
 from pages.components.history.operation import OPENED, OPERATION_COLUMNS, operation_panel
 from pages.components.history.trash import draw_pages, draw_trash
+from pages.components.lists.empty import draw_empty, draw_refused_files
 from pages.components.lists.record_table import clicked_row
-from pages.components.overview.empty import draw_empty, draw_refused_files
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.tabs import choose_part

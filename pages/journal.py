@@ -14,8 +14,8 @@ from pages.components.journal.links import draw_suggestions
 from pages.components.journal.list import draw_empty, draw_entries
 from pages.components.journal.panel import entry_panel
 from pages.components.journal.refused import draw_refused
+from pages.components.lists.empty import draw_refused_files
 from pages.components.lists.listing import draw_beside
-from pages.components.overview.empty import draw_refused_files
 from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
 

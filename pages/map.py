@@ -12,12 +12,12 @@ from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.experience.panel import experience_panel
+from pages.components.lists.empty import draw_empty, draw_refused_files
 from pages.components.lists.record_table import opened_id
 from pages.components.map.beside import draw_difference, draw_hits
 from pages.components.map.domains import OPEN_DOMAIN, draw_domains
 from pages.components.map.interaction import draw_map
 from pages.components.map.refit import draw_refit
-from pages.components.overview.empty import draw_empty, draw_refused_files
 from pages.components.shared.live import refreshing
 from pages.components.shared.memory_map import live_columns
 from pages.components.shared.snapshot import page_map, page_memory, store_state

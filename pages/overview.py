@@ -12,7 +12,7 @@ from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
 from pages.components.lists.editing import READ_ONLY
-from pages.components.overview.empty import draw_empty, draw_refused_files
+from pages.components.lists.empty import draw_empty, draw_refused_files
 from pages.components.overview.files import n_bytes
 from pages.components.overview.first_look import draw_answers, draw_steps, draw_title
 from pages.components.overview.parts import (
@@ -25,7 +25,6 @@ from pages.components.overview.parts import (
     draw_sources,
     draw_strategies,
     draw_totals,
-    go_on,
 )
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
@@ -86,7 +85,6 @@ def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) ->
 
 
 memory = page_memory()
-go_on()
 refreshing(memory)
 draw_title()
 draw_refused_files()

@@ -7,11 +7,11 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
+from pages.components.lists.empty import draw_refused_files
 from pages.components.lists.listing import draw_beside
-from pages.components.overview.empty import draw_refused_files
 from pages.components.shared.snapshot import page_memory
 from pages.components.strategies.list import ask, draw_empty, draw_list
-from pages.components.strategies.panel import go_on, strategy_panel
+from pages.components.strategies.panel import strategy_panel
 from pages.components.strategies.writing import draw_writing_dialogs
 
 
@@ -21,7 +21,6 @@ def draw(memory: MemorySystem) -> None:
 
 
 memory = page_memory()
-go_on()
 st.title("Strategies", anchor=False)
 draw_refused_files()
 if memory.strategies.count():

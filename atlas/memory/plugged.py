@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self, TypeVar
 
 from atlas.core.errors import InvalidInput, NotFound
@@ -14,6 +14,7 @@ from atlas.infra.duck_typing import offered
 from atlas.storage.plain.usage import with_successes
 
 M = TypeVar("M")
+P = TypeVar("P", bound="Plugged")
 
 
 class Plugged:
@@ -128,6 +129,11 @@ def as_given(memory: M | Plugged | None) -> M | Any | None:
 def own(memory: M | Plugged | None) -> M | None:
     """Return a memory if it is one of ours, else None."""
     return None if isinstance(memory, Plugged) else memory
+
+
+def own_or(plugged: Callable[[Any], P], given: object, own_class: type[M]) -> M | P | None:
+    """Return a memory of ours as it is, and anything else plugged in."""
+    return given if given is None or isinstance(given, own_class) else plugged(given)
 
 
 def lacking(memory: object, noun: str) -> NotFound:

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from atlas.core.errors import NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval
-from atlas.core.operations import Operation, RecordChange
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
@@ -40,11 +39,13 @@ from atlas.memory.plugged import (
     as_given,
     lacking,
     own,
+    own_or,
 )
 from atlas.memory.promotion import Promoter, Promotion
 from atlas.memory.query import Among, AnyMemory, ask, ask_all, gathered, joined, outcome, result_of, searches_for
 from atlas.memory.rewording import rewording
 from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.memory.undoing import UndoableMemories
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.storage.maintenance.purge import Purged, PurgePlan, apply_purge, plan_purge
 from atlas.storage.store import Store
@@ -52,10 +53,9 @@ from atlas.storage.store import Store
 __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
 
 M = TypeVar("M")
-P = TypeVar("P", bound=Plugged)
 
 
-class MemorySystemImpl(JudgedMemories):
+class MemorySystemImpl(JudgedMemories, UndoableMemories):
     """The memories of an agent. Each is optional, so that what one contributes can be measured."""
 
     def __init__(
@@ -78,9 +78,9 @@ class MemorySystemImpl(JudgedMemories):
             InvalidInput: One of them lacks a method that this calls.
         """
         self._given: dict[str, Any] = {
-            "experience": _own_or(PluggedExperience, experience, ChromaExperienceMemory),
-            "concepts": _own_or(PluggedConcepts, concepts, ChromaConceptLibrary),
-            "strategies": _own_or(PluggedStrategies, strategies, ChromaStrategyBank),
+            "experience": own_or(PluggedExperience, experience, ChromaExperienceMemory),
+            "concepts": own_or(PluggedConcepts, concepts, ChromaConceptLibrary),
+            "strategies": own_or(PluggedStrategies, strategies, ChromaStrategyBank),
             "journal": journal,
             "conversations": conversations,
         }
@@ -371,30 +371,6 @@ class MemorySystemImpl(JudgedMemories):
             self._attribution.note(task, result.ids)
         return result
 
-    def revision(self) -> int:
-        """Return a number that grows with every change to the store, by any process: what to key a cache on."""
-        return self.storage.ledger.revision()
-
-    def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
-        """Return what was done to the store, newest first."""
-        return self.storage.history(limit, offset)
-
-    def operation(self, operation_id: str) -> Operation:
-        """Return one operation, by its id or a beginning of it that no other shares, or `NotFound`."""
-        return self.storage.operation(operation_id)
-
-    def count_operations(self) -> int:
-        """Return how many operations the history holds."""
-        return self.storage.count_operations()
-
-    def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """Return what an operation did to each record, in its order, field by field."""
-        return self.storage.changes(operation_id, limit, offset)
-
-    def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back, exactly. See `atlas.storage.sqlite.history.undo.undo` for when that is refused."""
-        return self.storage.undo(operation_id, reason=reason)
-
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
         """Return what forgetting records of any memory for good would do. See `atlas.storage.maintenance.purge`."""
         return plan_purge(self.storage, ids, collection=collection)
@@ -420,8 +396,3 @@ class MemorySystemImpl(JudgedMemories):
 
 
 MemorySystem = MemorySystemImpl
-
-
-def _own_or(plugged: Callable[[Any], P], given: object, own_class: type[M]) -> M | P | None:
-    """Return a memory of ours as it is, and anything else plugged in."""
-    return given if given is None or isinstance(given, own_class) else plugged(given)

@@ -37,14 +37,7 @@ class KeywordSearch(Protocol):
     """Keyword search over the records of every collection."""
 
     def find(
-        self,
-        collection: str,
-        text: str,
-        scope: Scope,
-        n: int,
-        also: Sequence[int] = (),
-        *,
-        as_typed: bool = False,
+        self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
         """Return the n records that hold the most telling words of a text, and those of some others that hold any."""
 

@@ -42,6 +42,17 @@ def test_the_sample_data_show_whether_memory_helps_and_lead_to_the_attempts(page
         expect(page.get_by_role("button", name=attempt)).to_be_visible()
 
 
+def test_the_same_row_of_the_overview_opens_its_task_once_more_after_coming_back(page: Page, serve: Serve, store):
+    run_atlas(store, "import", str(STORY))
+    page.goto(serve(store))
+    for _ in range(2):
+        page.get_by_text("The 18 tasks, with and without memory").click()
+        click_row(page, "The city's feed answers with 12 stations tonight.", table=0, row_pixels=LOW_ROW_PIXELS)
+        expect(page.get_by_text("12 of 129 cannot be right.")).to_be_visible()
+        page.go_back()
+        expect(page.get_by_text("11 of 18")).to_be_visible()
+
+
 def test_files_of_ones_own_are_imported_and_undone_without_a_terminal(page: Page, serve: Serve, store, tmp_path):
     broken = tmp_path / "broken.jsonl"
     broken.write_bytes((STORY / "attempts.jsonl").read_bytes() + b"no JSON\n")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,7 +18,6 @@ from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.palette import GREY, PALETTE, Chart
 from atlas.views.shared.wording import counted, moment, percent
 
 OUTCOME = "outcome predicted"
@@ -57,7 +55,6 @@ SETTINGS: Mapping[str, str] = {
 }
 NOW = "As an agent gets it"
 UNHIDDEN = "The same, nothing hidden"
-ROW_PIXELS, AXIS_PIXELS = 30, 70
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,44 +182,6 @@ def measures_on(found: OwnEvaluation, on: str) -> list[str]:
 def meaning(measure: str, on: str) -> str:
     """Return what a measure says of searches for the queries of a task."""
     return JUDGED_MEANINGS[measure] if on == JUDGED_TASK else MEANINGS[measure]
-
-
-def measured_chart(of: Measured) -> Chart:
-    """Return a point and its 95 % interval for each way to search. On the right its difference from searches now."""
-    labels = [html.escape(row.setting) for row in of.rows]
-    left = _points([row.value for row in of.rows], labels, "x", [PALETTE[0]] * len(labels))
-    differing = [(label, row.difference) for label, row in zip(labels, of.rows, strict=True) if row.difference]
-    right = _points([each for _, each in differing], [label for label, _ in differing], "x2", _verdicts(of, differing))
-    line: Chart = {
-        "type": "line",
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": GREY, "dash": "dot", "width": 1},
-    }
-    across = {"fixedrange": True, "zeroline": False, "nticks": 5, "tickangle": 0}
-    return {
-        "data": [left, right],
-        "layout": {
-            "height": ROW_PIXELS * len(labels) + AXIS_PIXELS,
-            "margin": {"l": 10, "r": 10, "t": 24, "b": 24},
-            "showlegend": False,
-            "dragmode": False,
-            "hovermode": "closest",
-            "yaxis": {"autorange": "reversed", "automargin": True, "fixedrange": True, "type": "category",
-                      "categoryorder": "array", "categoryarray": labels},
-            "xaxis": {**across, "domain": [0, 0.58]},
-            "xaxis2": {**across, "domain": [0.66, 1], "tickformat": "+.2~f", "nticks": 4},
-            "shapes": [
-                {**line, "xref": "x", "x0": of.chance, "x1": of.chance},
-                {**line, "xref": "x2", "x0": 0, "x1": 0},
-            ],
-            "annotations": [
-                _title("x domain", "measured"),
-                _title("x2 domain", "difference"),
-            ],
-        },
-    }  # fmt: skip
 
 
 def table_rows(found: OwnEvaluation, on: str = OWN_TASK) -> list[dict[str, str]]:
@@ -370,41 +329,3 @@ def _negated(estimate: Estimate) -> Estimate:
     interval = estimate.interval
     turned = type(interval)(-interval.high, -interval.low) if interval else None
     return Estimate(mean=-estimate.mean, interval=turned)
-
-
-def _points(estimates: Sequence[Estimate], labels: Sequence[str], axis: str, colours: Sequence[str]) -> Chart:
-    ends = [each.interval for each in estimates]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [each.mean for each in estimates],
-        "y": list(labels),
-        "xaxis": axis,
-        "marker": {"size": 9, "color": list(colours)},
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [end.high - each.mean if end else 0 for each, end in zip(estimates, ends, strict=True)],
-            "arrayminus": [each.mean - end.low if end else 0 for each, end in zip(estimates, ends, strict=True)],
-            "color": GREY,
-            "thickness": 1.5,
-            "width": 4,
-        },
-        "text": [estimate_text(each) for each in estimates],
-        "hovertemplate": "%{y}: %{text}<extra></extra>",
-    }
-
-
-def _verdicts(of: Measured, differing: Sequence[tuple[str, Estimate]]) -> list[str]:
-    """Return grey where the interval holds no difference. Else by which is better."""
-    return [
-        GREY
-        if each.interval is None or each.interval.low <= 0 <= each.interval.high
-        else PALETTE[(each.mean < 0) != of.is_less_better]
-        for _, each in differing
-    ]
-
-
-def _title(across: str, text: str) -> Chart:
-    return {"xref": across, "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "text": text,
-            "showarrow": False}  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.evaluation.charts import measured_chart
 from atlas.views.evaluation.own import (
     QUERIES,
     LiveEvaluation,
@@ -15,7 +16,6 @@ from atlas.views.evaluation.own import (
     meaning,
     measured,
     measured_caption,
-    measured_chart,
     measures_on,
     prospects,
     staleness,

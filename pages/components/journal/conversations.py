@@ -6,8 +6,8 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.journal.conversations import MORE, TurnView, conversation_view, found_turns
+from pages.components.lists.empty import draw_empty
 from pages.components.lists.listing import SEARCHING
-from pages.components.overview.empty import draw_empty
 from pages.components.shared.texts import draw_prose
 
 ALL = "All conversations"

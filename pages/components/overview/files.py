@@ -1,15 +1,8 @@
-"""Files that the overview is about: the sample data, and what the store takes on disk."""
+"""What the store takes on disk."""
 
 from __future__ import annotations
 
 from pathlib import Path
-
-SAMPLE = Path(__file__).resolve().parents[3] / "sample_data"
-
-
-def has_sample() -> bool:
-    """Say whether there is sample data to load."""
-    return any(SAMPLE.glob("*.jsonl"))
 
 
 def n_bytes(directory: Path) -> int:

@@ -16,7 +16,8 @@ from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
 from pages.components.lists.record_table import clicked_row
-from pages.components.overview.parts import OPENED, RATE_COLUMNS, draw_domains, go_from_click
+from pages.components.overview.parts import RATE_COLUMNS, draw_domains
+from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
 NAME = "ATLAS memory"
@@ -113,7 +114,7 @@ def _draw_tasks(rows: Sequence[TaskRow]) -> None:
 def _draw_rows(
     rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], ids: tuple[str, ...], *, key: str, alt: str
 ) -> None:
-    key = f"{key}_{hash(ids)}_{st.session_state.get(OPENED, 0)}"
+    key = f"{key}_{hash(ids)}"
     st.dataframe(
         rows,
         column_config=columns,

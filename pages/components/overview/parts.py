@@ -18,11 +18,10 @@ from atlas.views.shared.wording import counted
 from atlas.views.strategies.overview import RatedRow, StrategyOverview
 from pages.components.history.operation import OPERATION_COLUMNS
 from pages.components.lists.record_table import clicked_row
-from pages.components.shared.narrowing import go_to, narrow_to
+from pages.components.shared.narrowing import go_from_click, narrow_to
 
 DOMAINS_SHOWN = 5
 ROW_PIXELS = 35
-GO_TO, OPENED = "overview_go_to", "overview_domain_opened"
 
 COUNT = partial(st.column_config.NumberColumn, format="localized", width=70)
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
@@ -85,7 +84,7 @@ def draw_strategies(view: StrategyOverview) -> None:
 
 def _draw_rated(rows: Sequence[RatedRow], *, key: str) -> None:
     ids = tuple(row.id for row in rows)
-    key = f"{key}_{hash(rows)}_{st.session_state.get(OPENED, 0)}"
+    key = f"{key}_{hash(rows)}"
     st.dataframe(
         [asdict(row) for row in rows],
         column_config=RATED_COLUMNS,
@@ -141,7 +140,7 @@ def draw_domains(found: Health) -> None:
     )
     shown = found.domains[:DOMAINS_SHOWN]
     numbers = tuple(row.number for row in shown)
-    key = f"overview_domains_{hash(numbers)}_{st.session_state.get(OPENED, 0)}"
+    key = f"overview_domains_{hash(numbers)}"
     columns = {
         "name": st.column_config.TextColumn("Domain", width=180),
         **RATE_COLUMNS,
@@ -168,19 +167,6 @@ def _open_domain(numbers: tuple[int, ...], key: str) -> None:
     if row is not None:
         narrow_to(Scope(domains=(numbers[row],)))
         go_from_click("pages/map.py")
-
-
-def go_from_click(page: str, **asked: str) -> None:
-    """Let the next run go to a page. For callbacks, which cannot do that themselves."""
-    st.session_state[GO_TO] = (page, asked)
-    st.session_state[OPENED] = st.session_state.get(OPENED, 0) + 1
-
-
-def go_on() -> None:
-    """Go to the page that a click on a table asked for. No callback can do that itself."""
-    if wanted := st.session_state.pop(GO_TO, None):
-        page, asked = wanted
-        go_to(page, **asked)
 
 
 def draw_sources(groups: Groups) -> None:

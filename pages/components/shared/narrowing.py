@@ -23,7 +23,7 @@ from atlas.views.shared.scope import Scope, ScopeOptions
 from atlas.views.shared.scope_address import KEYS, Address, address_of, taken
 
 _HELD, _OPENED, _TURN, _PAGE = "scope", "scope_opened", "scope_turn", "scope_page"
-_LEFT = "addresses_left"
+_LEFT, _CLICKED = "addresses_left", "page_clicked"
 NOTHING = Scope()
 
 
@@ -101,6 +101,18 @@ def go_to(page: str, **asked: str) -> None:
         asked: What else its address says.
     """
     st.switch_page(page, query_params={**address_of(current_scope()), **asked})
+
+
+def go_from_click(page: str, **asked: str) -> None:
+    """Note the page that a click on a table asks for. For callbacks, which cannot change the page."""
+    st.session_state[_CLICKED] = (page, asked)
+
+
+def follow_click() -> None:
+    """Go to the page that a click asked for, if one did."""
+    if clicked := st.session_state.pop(_CLICKED, None):
+        page, asked = clicked
+        go_to(page, **asked)
 
 
 def box_key(name: str) -> str:

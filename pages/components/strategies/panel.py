@@ -27,7 +27,7 @@ from pages.components.lists.facts import draw_fact_table, draw_facts
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.panel import Panel, draw_panel, draw_sources, versions_tab
 from pages.components.lists.record_table import clicked_row
-from pages.components.shared.narrowing import go_to
+from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.plans import draw_deleting
 from pages.components.shared.texts import draw_prose
 from pages.components.strategies.columns import SIMILAR
@@ -35,7 +35,6 @@ from pages.components.strategies.editing import FORM
 from pages.components.strategies.retirement import draw_retire
 
 CHART = {"displayModeBar": False, "scrollZoom": False}
-_GO_TO = "strategy_go_to"
 
 ATTEMPT_COLUMNS = {
     "number": st.column_config.NumberColumn("Try", format="localized", width=45),
@@ -55,12 +54,6 @@ EFFECT_COLUMNS = {
 def strategy_panel(memory: MemorySystem, strategy_id: str) -> None:
     """Draw a strategy: what it says, how surely it works, which attempts say so, and what can be changed of it."""
     draw_panel(PANEL, memory, strategy_id)
-
-
-def go_on() -> None:
-    """Open the experience that a click on a table asked for. No callback can do that itself."""
-    if experience_id := st.session_state.pop(_GO_TO, None):
-        go_to("pages/experiences.py", id=experience_id)
 
 
 def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
@@ -131,7 +124,7 @@ def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
 def _open_attempt(ids: tuple[str, ...], key: str) -> None:
     row = clicked_row(key, len(ids))
     if row is not None and ids[row]:
-        st.session_state[_GO_TO] = ids[row]
+        go_from_click("pages/experiences.py", id=ids[row])
 
 
 def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:

@@ -14,12 +14,12 @@ from atlas.evaluation.own_file import EvaluationFile
 from atlas.evaluation.report import OwnEvaluation, as_json
 from atlas.jobs.artefact import save_artefact
 from atlas.testing import HashEmbedder
+from atlas.views.evaluation.charts import measured_chart
 from atlas.views.evaluation.own import (
     MEASURES,
     foreign_sentence,
     measured,
     measured_caption,
-    measured_chart,
     staleness,
     table_rows,
 )

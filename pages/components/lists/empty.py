@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.overview.sample import load_sample_data
 from atlas.views.overview.uploads import Imported, import_uploads
-from pages.components.overview.files import SAMPLE, has_sample
 from pages.components.shared.commands import import_command
 from pages.components.shared.undo_toast import announce, announcing_problems
 
 FORMATS = "Runs of τ-bench, Reflexion, SWE-agent, Inspect or Voyager, Protea memories, or ATLAS exports"
 NOTHING = "Nothing is remembered yet."
+SAMPLE = Path(__file__).resolve().parents[3] / "sample_data"
 _REFUSED = "overview_refused"
 
 
@@ -46,7 +48,7 @@ def _draw_sample(memory: MemorySystem) -> None:
         "The sample data shows what made-up agents at a made-up bike rental attempted, learned and noted. "
         "One click removes it again."
     )
-    if not has_sample():
+    if not any(SAMPLE.glob("*.jsonl")):
         st.caption("This installation has no sample data. It is in the directory sample_data of the source code.")
     elif st.button("Load the sample data", key="overview_load_sample", type="primary", icon=":material/science:"):
         with st.spinner("Loading the sample data. This takes a few seconds …", show_time=True), announcing_problems():

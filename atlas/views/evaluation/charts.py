@@ -1,0 +1,88 @@
+"""Charts of how well a store is searched."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from atlas.core.bootstrap import Estimate
+from atlas.views.charts.palette import GREY, PALETTE, Chart
+from atlas.views.evaluation.own import Measured, estimate_text
+
+ROW_PIXELS, AXIS_PIXELS = 30, 70
+
+
+def measured_chart(of: Measured) -> Chart:
+    """Return a point and its 95 % interval for each way to search. On the right its difference from searches now."""
+    labels = [html.escape(row.setting) for row in of.rows]
+    left = _points([row.value for row in of.rows], labels, "x", [PALETTE[0]] * len(labels))
+    differing = [(label, row.difference) for label, row in zip(labels, of.rows, strict=True) if row.difference]
+    right = _points([each for _, each in differing], [label for label, _ in differing], "x2", _verdicts(of, differing))
+    line: Chart = {
+        "type": "line",
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": GREY, "dash": "dot", "width": 1},
+    }
+    across = {"fixedrange": True, "zeroline": False, "nticks": 5, "tickangle": 0}
+    return {
+        "data": [left, right],
+        "layout": {
+            "height": ROW_PIXELS * len(labels) + AXIS_PIXELS,
+            "margin": {"l": 10, "r": 10, "t": 24, "b": 24},
+            "showlegend": False,
+            "dragmode": False,
+            "hovermode": "closest",
+            "yaxis": {"autorange": "reversed", "automargin": True, "fixedrange": True, "type": "category",
+                      "categoryorder": "array", "categoryarray": labels},
+            "xaxis": {**across, "domain": [0, 0.58]},
+            "xaxis2": {**across, "domain": [0.66, 1], "tickformat": "+.2~f", "nticks": 4},
+            "shapes": [
+                {**line, "xref": "x", "x0": of.chance, "x1": of.chance},
+                {**line, "xref": "x2", "x0": 0, "x1": 0},
+            ],
+            "annotations": [
+                _title("x domain", "measured"),
+                _title("x2 domain", "difference"),
+            ],
+        },
+    }  # fmt: skip
+
+
+def _points(estimates: Sequence[Estimate], labels: Sequence[str], axis: str, colours: Sequence[str]) -> Chart:
+    ends = [each.interval for each in estimates]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [each.mean for each in estimates],
+        "y": list(labels),
+        "xaxis": axis,
+        "marker": {"size": 9, "color": list(colours)},
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [end.high - each.mean if end else 0 for each, end in zip(estimates, ends, strict=True)],
+            "arrayminus": [each.mean - end.low if end else 0 for each, end in zip(estimates, ends, strict=True)],
+            "color": GREY,
+            "thickness": 1.5,
+            "width": 4,
+        },
+        "text": [estimate_text(each) for each in estimates],
+        "hovertemplate": "%{y}: %{text}<extra></extra>",
+    }
+
+
+def _verdicts(of: Measured, differing: Sequence[tuple[str, Estimate]]) -> list[str]:
+    """Return grey where the interval holds no difference. Else by which is better."""
+    return [
+        GREY
+        if each.interval is None or each.interval.low <= 0 <= each.interval.high
+        else PALETTE[(each.mean < 0) != of.is_less_better]
+        for _, each in differing
+    ]
+
+
+def _title(across: str, text: str) -> Chart:
+    return {"xref": across, "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "text": text,
+            "showarrow": False}  # fmt: skip
