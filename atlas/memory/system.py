@@ -29,6 +29,7 @@ from atlas.memory.context import (
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.journal.conversations import Conversations
+from atlas.memory.journal.rewording import rewording
 from atlas.memory.judging import JudgedMemories
 from atlas.memory.memory_effect import MemoryEffect, memory_effect
 from atlas.memory.plugged import (
@@ -43,7 +44,6 @@ from atlas.memory.plugged import (
 )
 from atlas.memory.promotion import Promoter, Promotion
 from atlas.memory.query import Among, AnyMemory, ask, ask_all, gathered, joined, outcome, result_of, searches_for
-from atlas.memory.rewording import rewording
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.undoing import UndoableMemories
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
