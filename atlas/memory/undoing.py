@@ -1,4 +1,4 @@
-"""What was done to the store of a memory system, and how it is taken back."""
+"""The history of a memory system as its own methods, and undoing."""
 
 from __future__ import annotations
 

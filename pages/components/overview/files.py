@@ -1,4 +1,4 @@
-"""What the store takes on disk."""
+"""Size of a store on disk."""
 
 from __future__ import annotations
 
