@@ -119,7 +119,7 @@ def test_strategies_are_written_from_successful_attempts_as_said_before(tmp_path
     assert "1 successful attempt would become 1 strategy." in said
     assert "Nothing was touched" in said
     assert run(capsys, "strategies") == ""
-    assert "Wrote 1 strategy. To take it back: atlas undo" in run(capsys, "strategies", "--write")
+    assert "Wrote 1 strategy. To undo it: atlas undo" in run(capsys, "strategies", "--write")
     assert "not tried yet  Refund the cancelled flight" in run(capsys, "strategies")
     assert "goes with --write" in run(capsys, "strategies", "--dry-run", status=1)
     run(capsys, "undo")
@@ -337,7 +337,7 @@ def test_merge_shows_what_it_would_do_does_it_and_can_be_undone(store, capsys):
     assert f"- {ids['sort a list'][:8]}  sort a list  (failed; into {ids['draw a chart'][:8]})" in said
     assert "experiences      4" in run(capsys, "status")
     said = run(capsys, "merge", *chosen)
-    assert f"Merged into {ids['draw a chart'][:8]}. To part them again: atlas undo" in said
+    assert f"Merged into {ids['draw a chart'][:8]}. To undo it: atlas undo" in said
     assert "experiences      3" in run(capsys, "status")
     run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
     assert ids_of(store) == ids
@@ -348,7 +348,7 @@ def test_tag_pins_buries_and_annotates(store, capsys):
     ids = ids_of(store)
     both = ids["sort a list"], ids["parse a date"]
     said = run(capsys, "tag", *both, "--add", "x", "--add", "y", "--pin", "--bury")
-    assert said.startswith("Changed 2. To take it back: atlas undo ")
+    assert said.startswith("Changed 2. To undo it: atlas undo ")
     assert run(capsys, "tag", ids["sort a list"], "--no-bury", "--remove", "y", "--note", "mine").startswith(
         "Changed 1."
     )
@@ -369,7 +369,7 @@ def test_trash_lists_what_was_deleted_and_brings_it_back(store, capsys):
     assert "failed     sort a list  (prune: min_success_rate 0.5)" in said
     assert "2 deleted." in said
     restored = run(capsys, "trash", "--restore", ids["sort a list"][:12])
-    assert restored.startswith("Brought back 1. To take it back: atlas undo ")
+    assert restored.startswith("Brought back 1. To undo it: atlas undo ")
     assert "experiences      3" in run(capsys, "status")
     assert "no deleted experience begins with" in run(capsys, "trash", "--restore", ids["sort a list"], status=1)
 
@@ -516,7 +516,7 @@ def test_a_suggested_link_is_accepted_or_refused_once_and_shown_from_both_sides(
     crash, fix = journal["crash"], journal["fix"]
     assert f"{crash[:8]} fixed_by {fix[:8]}: a reflection 2 generations later" in run(capsys, "journal", "suggest")
     said = run(capsys, "journal", "suggest", "--refuse", crash[:8], fix[:8])
-    assert "Refused. 1 changed. To take it back: atlas undo " in said
+    assert "Refused. 1 changed. To undo it: atlas undo " in said
     assert run(capsys, "journal", "suggest") == ""
     run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
     assert "Linked." in run(capsys, "journal", "suggest", "--accept", crash[:8], fix[:8])
@@ -537,7 +537,7 @@ def test_an_entry_is_written_and_a_gate_kept_out_is_told_of_and_let_in(journal, 
     said = run(capsys, "journal", "add", "reflection", "Empty words are counted first", "--link", "related",
                journal["task"][:8], "--metadata", '{"file": "a.py"}')  # fmt: skip
     assert said.startswith("Written as ")
-    assert "1 added. To take it back: atlas undo" in said
+    assert "1 added. To undo it: atlas undo" in said
     with atlas.open_memory() as memory:
         [written] = memory.journal.recent(1)
     assert (written.generation, written.metadata, written.links[0].target_id) == (6, {"file": "a.py"}, journal["task"])

@@ -33,7 +33,8 @@ def draw_run(memory: MemorySystem, detail: ConceptDetail) -> tuple[RanExample, .
     if not detail.is_primitive or not detail.examples:
         return ()
     st.button("Run its examples", key=f"concept_run_{detail.id}", icon=":material/play_arrow:", on_click=_run,
-              args=(memory, detail), help="In this process: only what is installed here is run.")  # fmt: skip
+              args=(memory, detail),
+              help="Runs inside the dashboard: installed code only, never code from the store.")  # fmt: skip
     of, ran = st.session_state.get(_RAN, (None, ()))
     if of != (detail.id, detail.editable):
         return ()
@@ -44,9 +45,9 @@ def draw_run(memory: MemorySystem, detail: ConceptDetail) -> tuple[RanExample, .
 def draw_ran(ran: RanExample, *, key: str) -> None:
     """Draw the outcome of running an example, with the result if it is another one."""
     if ran.has_passed:
-        st.badge("It gave this", icon=":material/check:", color="green")
+        st.badge("As expected", icon=":material/check:", color="green")
         return
-    st.badge("It gave something else", icon=":material/close:", color="orange")
+    st.badge("Another result", icon=":material/close:", color="orange")
     if ran.made:
         draw_grid(ran.made)
     else:

@@ -62,7 +62,7 @@ def _draw_code(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> No
 def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
     ran = draw_run(memory, detail)
     if detail.is_proven:
-        st.badge("Run when it was composed, with these results", icon=":material/verified:", color="green")
+        st.badge("Results from when it was composed", icon=":material/verified:", color="green")
     for number, example in enumerate(detail.examples):
         with st.container(border=True, gap="xsmall"):
             draw_example(example, key=f"concept_example_{detail.id}_{number}")
@@ -71,7 +71,7 @@ def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -
     if detail.n_more_examples:
         st.caption(f"and {detail.n_more_examples:,} more")
     if not detail.examples:
-        st.caption("Nobody has given an example yet.")
+        st.caption("It has no examples yet.")
 
 
 def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
