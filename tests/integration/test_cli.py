@@ -48,7 +48,7 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
     said = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
     assert "2 of 4 experiences would be removed (50.0%)" in said
     assert "sort a list  (failed; success rate 0% (n = 1) is under 50%)" in said
-    assert "Nothing was touched" in said
+    assert "Nothing was changed" in said
     assert "experiences      4" in run(capsys, "status")
 
 
@@ -117,7 +117,7 @@ def test_strategies_are_written_from_successful_attempts_as_said_before(tmp_path
         memory.experience.store(atlas.Trajectory(task=task, steps=steps, outcome=atlas.Outcome(True)))
     said = run(capsys, "strategies", "--write", "--dry-run")
     assert "1 successful attempt would become 1 strategy." in said
-    assert "Nothing was touched" in said
+    assert "Nothing was changed" in said
     assert run(capsys, "strategies") == ""
     assert "Wrote 1 strategy. To undo it: atlas undo" in run(capsys, "strategies", "--write")
     assert "not tried yet  Refund the cancelled flight" in run(capsys, "strategies")
@@ -386,7 +386,7 @@ def test_purge_shows_what_would_go_and_asks_before_it_does_it(store, tmp_path, c
     assert "This cannot be undone" in said
     assert "to go on, give --yes" in run(capsys, "purge", leaked[:8], status=1)
     monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
-    assert "nothing was touched" in run(capsys, "purge", leaked[:8], status=1)
+    assert "nothing was changed" in run(capsys, "purge", leaked[:8], status=1)
     monkeypatch.setattr("sys.stdin", Terminal(f"{leaked[:8]}\n"))
     assert "Purged 1 record. This cannot be undone." in run(capsys, "purge", leaked[:8], "--reason", "a leaked key")
     assert "purge   1 removed" in run(capsys, "history")
@@ -542,7 +542,7 @@ def test_an_entry_is_written_and_a_gate_kept_out_is_told_of_and_let_in(journal, 
         [written] = memory.journal.recent(1)
     assert (written.generation, written.metadata, written.links[0].target_id) == (6, {"file": "a.py"}, journal["task"])
     add = ("journal", "add", "observation", "ok", "--generation", "7")
-    assert "an entry needs 3 to tell anything. To write it after all, add --keep-noise" in said_beside(capsys, *add)
+    assert "an entry needs 3 to tell anything. To write it anyway, add --keep-noise" in said_beside(capsys, *add)
     run(capsys, *add, "--keep-noise")
     assert "add --keep-repetitions" in said_beside(capsys, *add, "--keep-noise")
     run(capsys, *add, "--keep-noise", "--keep-repetitions")
@@ -569,7 +569,7 @@ def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):
     run(capsys, "journal", "link", crash, journal["fix"], "--type", "fixed_by")
     planned = run(capsys, "journal", "promote", crash, "--dry-run")
     assert f"  task {journal['task'][:8]}" in planned
-    assert "Nothing was touched" in planned
+    assert "Nothing was changed" in planned
     said = run(capsys, "journal", "promote", crash[:8])
     assert "Promoted to experience " in said
     assert "1 added, 2 changed" in said
@@ -593,7 +593,7 @@ def test_compacting_the_journal_is_shown_before_it_is_done_and_undone_as_a_whole
     said = run(capsys, "journal", "compact", "--keep-recent", "0")
     assert "Entries that would move: 5 of 5 (5 to cold). Summaries that would be written: 1." in said
     assert "summary, by sentences of its entries:\n  Generations 1 to 1, 5 entries of type observation:" in said
-    assert "Nothing was touched" in said
+    assert "Nothing was changed" in said
     assert "5 stay: it is among the latest 5 of type observation" in run(
         capsys, "journal", "compact", "--keep-recent", "0", "--keep", "observation=5"
     )

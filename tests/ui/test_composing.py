@@ -62,8 +62,8 @@ def test_two_concepts_that_fit_are_composed_previewed_added_and_taken_back(dashb
 @pytest.mark.parametrize(
     ("chosen", "why"),
     [
-        (("total", "greet"), "No order lets each take what the one before it returns"),
-        (("total", "guess"), "Nothing says what guess returns."),
+        (("total", "greet"), "These concepts fit together in no order."),
+        (("total", "guess"), "The return type of guess is not known."),
     ],
 )
 def test_concepts_that_do_not_fit_say_why(dashboard: Dashboard, tmp_path, chosen, why):

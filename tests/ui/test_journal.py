@@ -132,7 +132,7 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
     app.selectbox(key="journal_new_type").select("reflection").run()
     app.text_area(key="journal_new_content").set_value("ok")
     app.button(key="journal_new_write").click().run()
-    assert any(element.value.startswith("A gate kept it out: 1 different words") for element in app.text)
+    assert any(element.value.startswith("A gate refused it: 1 different words") for element in app.text)
     assert app.text_area(key="journal_new_content").value == "ok"
     app.text_area(key="journal_new_content").set_value("Empty lists should be handled first")
     app.button(key="journal_new_write").click().run()

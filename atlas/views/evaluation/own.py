@@ -255,7 +255,7 @@ def foreign_sentence(found: OwnEvaluation) -> str:
     told = asked.told_something[AGENT]
     between = f" ({told.interval.low:.0%}–{told.interval.high:.0%})" if told.interval else ""
     return (
-        f"Unrelated queries: {counted(asked.n_queries, 'query')} on other subjects, to which the right answer is "
+        f"Foreign queries: {counted(asked.n_queries, 'query')} on many other subjects, to which the right answer is "
         f"nothing. {told.mean:.0%} of them found something anyway{between}."
     )
 
