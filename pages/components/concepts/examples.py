@@ -33,8 +33,7 @@ def draw_run(memory: MemorySystem, detail: ConceptDetail) -> tuple[RanExample, .
     if not detail.is_primitive or not detail.examples:
         return ()
     st.button("Run its examples", key=f"concept_run_{detail.id}", icon=":material/play_arrow:", on_click=_run,
-              args=(memory, detail),
-              help="Runs inside the dashboard: installed code only, never code from the store.")  # fmt: skip
+              args=(memory, detail), help="In this process: only what is installed here is run.")  # fmt: skip
     of, ran = st.session_state.get(_RAN, (None, ()))
     if of != (detail.id, detail.editable):
         return ()

@@ -62,7 +62,7 @@ def _draw_code(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> No
 def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
     ran = draw_run(memory, detail)
     if detail.is_proven:
-        st.badge("Results from when it was composed", icon=":material/verified:", color="green")
+        st.badge("Run when it was composed, with these results", icon=":material/verified:", color="green")
     for number, example in enumerate(detail.examples):
         with st.container(border=True, gap="xsmall"):
             draw_example(example, key=f"concept_example_{detail.id}_{number}")

@@ -26,7 +26,7 @@ GO_TO, OPENED = "overview_go_to", "overview_domain_opened"
 
 COUNT = partial(st.column_config.NumberColumn, format="localized", width=70)
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
-INTERVAL = st.column_config.TextColumn("Interval", width=80, help="The 95 % confidence interval of the rate (Wilson)")
+INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
 RATE_COLUMNS = {"percent_succeeded": SHARE, "interval": INTERVAL, "n": COUNT("Attempts")}
 RATED_COLUMNS = {
     "title": st.column_config.TextColumn("Situation", width=155),
