@@ -62,7 +62,7 @@ def test_two_concepts_that_fit_are_composed_previewed_added_and_taken_back(dashb
 @pytest.mark.parametrize(
     ("chosen", "why"),
     [
-        (("total", "greet"), "These concepts fit together in no order."),
+        (("total", "greet"), "There is no order in which these concepts fit."),
         (("total", "guess"), "The return type of guess is not known."),
     ],
 )

@@ -86,8 +86,8 @@ def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
     if untyped:
         return f"The return type of {', '.join(untyped)} is not known. Add it to the signature, then try again."
     return (
-        "These concepts fit together in no order. Each has to accept what the one before it returns, and an example "
-        "of the first has to run through all of them."
+        "There is no order in which these concepts fit. Each has to accept what the one before it returns, and an "
+        "example of the first has to run through all of them."
     )
 
 

@@ -17,7 +17,7 @@ MISSING = {
     "min_success_rate": ("no known outcome", "the rule on success rates skips"),
     "max_age_days": ("no known time", "the rule on age skips"),
     "never_retrieved_days": ("no known time of storing", "the rule on retrieval skips"),
-    "max_count": ("no known time", "the rule on numbers skips"),
+    "max_count": ("no known time", "the rule on the number to keep skips"),
 }
 """The value that a record can lack for each criterion, and what follows from that."""
 

@@ -70,7 +70,7 @@ def _draw_one(memory: MemorySystem, one: RefusedView) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button("Accept it", key=f"journal_accept_{one.id}", icon=":material/check:", disabled=is_off,
                       on_click=_accept, args=(memory, one.id),
-                      help=READ_ONLY if is_off else "Writes it into the journal, as of then.")  # fmt: skip
+                      help=READ_ONLY if is_off else "Writes it into the journal, in its generation.")  # fmt: skip
             if one.like_id:
                 st.page_link("pages/journal.py", label="Open the entry that it repeats", icon=":material/open_in_new:",
                              query_params={"id": one.like_id})  # fmt: skip

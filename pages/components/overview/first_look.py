@@ -95,7 +95,8 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
     if not tasks:
         st.caption("No task that was tried more than once has failed.")
         return
-    st.caption("Success rate by task, lowest first. Click a row to see its attempts. With a map, it lists domains.")
+    said = "Success rate by task, lowest first. Click a row to see its attempts."
+    st.caption(f"{said} Domains are listed once there is a map.")
     columns = {"name": st.column_config.TextColumn("Task", width="medium"), **RATE_COLUMNS}
     ids = tuple(task.experience_id for task in tasks)
     _draw_rows([asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks that go worst")
