@@ -67,7 +67,7 @@ KNOBS: Mapping[str, Knob] = {
             3.0,
             0.1,
             "Multiplied by the relevance that an answer has in this store, below which nothing is shown. "
-            "It is measured: 97 of 100 questions about other subjects stay below it; 0 hides nothing",
+            "97 of 100 queries about other subjects stay below it. 0 hides nothing",
         ),
     )
 }

@@ -88,7 +88,8 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
     if plan.failures:
         was = "was" if len(plan.failures) == 1 else "were"
         said.append(
-            f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged, and keep all experiences."
+            f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged. "
+            "All experiences of these sets are kept."
         )
     if plan.n_in_scope > n_judged:
         said.append(f"Only the newest {n_judged:,} of {plan.n_in_scope:,} in scope were judged.")

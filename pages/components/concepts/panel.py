@@ -71,7 +71,7 @@ def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -
     if detail.n_more_examples:
         st.caption(f"and {detail.n_more_examples:,} more")
     if not detail.examples:
-        st.caption("Nobody has given an example yet.")
+        st.caption("It has no examples yet.")
 
 
 def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:

@@ -41,7 +41,7 @@ OUTCOMES = {"Succeeded": True, "Failed": False, "Unknown": None}
 def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
     _draw_outcomes(memory, now)
     draw_merging(memory, MergeRequest(groups=(now.ids,)), now.ids,
-                 "Into the best attempt, which then represents all. A preview shows what it would do.")  # fmt: skip
+                 "Merges them into the best attempt. You see a preview first.")  # fmt: skip
     draw_proposing(memory, "Prune …", PruneRequest(among=now.ids), key="tray_prune", icon=":material/delete_sweep:",
                    help_text="A preview shows first what would be removed.", is_possible=bool(now.ids))  # fmt: skip
     st.download_button(
@@ -53,7 +53,7 @@ def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
         icon=":material/download:",
         on_click="ignore",
         disabled=not now.ids,
-        help="As JSONL, which `atlas import` reads",
+        help="As JSONL, which ATLAS can import",
     )
 
 
@@ -76,7 +76,7 @@ def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
         key="tray_show",
         icon=icon,
         disabled=not now.ids,
-        help=None if is_few else f"With two to {COMPARED}, side by side",
+        help=None if is_few else f"Select 2 to {COMPARED} to see them side by side",
     )
     if is_asked and not is_planning:
         show = _compare if is_few else _list

@@ -107,10 +107,10 @@ def _draw_why(memory: MemorySystem, answer: Answer[JournalQuery, FoundEntries]) 
     if not opened or found is None:
         return
     if opened not in {entry.id for entry in found.entries}:
-        st.caption("What is open is not among what this search lists.")
+        st.caption("The open entry is not among the results of this search.")
         return
     for card in cards_of(LISTER, memory, answer, [opened]):
-        st.caption("Why what is open was found")
+        st.caption("Why the open entry was found")
         hit_card(card, key=f"journal_why_{opened}")
 
 

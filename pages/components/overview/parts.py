@@ -31,7 +31,7 @@ RATE_COLUMNS = {"percent_succeeded": SHARE, "interval": INTERVAL, "n_known": N_K
 RATED_COLUMNS = {
     "title": st.column_config.TextColumn("Situation", width=155),
     "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
-    "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="Where it lies with a probability of 95 %"),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="The rate with its 95 % interval"),
     "retired": st.column_config.TextColumn("Retired", width=100),
 }
 CHART = {"displayModeBar": False, "scrollZoom": False}
@@ -128,9 +128,9 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
     elif duplicates.problem:
         st.caption("The search for near-duplicates failed. Curate says why.")
     elif not duplicates.is_known:
-        st.caption("Nobody has looked for near-duplicates yet.")
+        st.caption("Near-duplicates have not been searched for yet.")
     if not lines and duplicates.is_known and not duplicates.problem:
-        st.caption("Nothing: no near-duplicates, no failing domain, nothing stale.")
+        st.caption("Nothing to review: there are no near-duplicates, failing domains or stale experiences.")
 
 
 def draw_domains(found: Health) -> None:
@@ -184,16 +184,16 @@ def draw_sources(groups: Groups) -> None:
 
 def draw_operations(operations: Sequence[OperationRow]) -> None:
     """Draw what was done to the store lately."""
-    st.subheader("Lately", anchor=False)
+    st.subheader("Recent changes", anchor=False)
     lines = [asdict(row) for row in operations]
     st.dataframe(
         lines,
         column_config=OPERATION_COLUMNS,
         column_order=list(OPERATION_COLUMNS),
         hide_index=True,
-        alt="What was done to the store lately",
+        alt="What was done to the store recently",
     )
-    st.page_link("pages/history.py", label="All of it, with an undo", icon=":material/history:")
+    st.page_link("pages/history.py", label="All changes, with undo", icon=":material/history:")
 
 
 def draw_facts(facts: Mapping[str, str]) -> None:

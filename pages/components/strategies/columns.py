@@ -36,7 +36,7 @@ TREND = Column(
 WITHOUT = Column(
     "without",
     st.column_config.TextColumn(
-        "Its tasks without it", width=165, help="Attempts at the tasks that it comes from, its sources among them"
+        "Its tasks without it", width=165, help="Success rate of all attempts at its source tasks"
     ),
     is_optional=True,
 )

@@ -108,7 +108,7 @@ def test_a_memory_that_fails_costs_its_own_line(full):
     configuration = Configuration()
     result = replace(found_for(full, REFUND, configuration), strategy_hits=(), errors={"strategies": "gone"})
     answer = answered(result, block_of(full, result, 2_000), configuration, counts(full))
-    assert sentences(answer)["strategies"] == "Failed, and has no part in the answer: gone"
+    assert sentences(answer)["strategies"] == "This memory failed, so the answer is without it: gone"
     assert [part.is_failed for part in answer.parts] == [True, False, False, False]
     assert answer.n_hits == 3
 

@@ -281,7 +281,7 @@ def test_each_gate_says_whether_it_is_on_and_who_says_so(memory):
     memory.journal.keep_repetitions = True
     noise, repetitions = gate_views(memory)
     assert (noise.is_on, noise.is_overridden) == (False, False)
-    assert noise.what == "Entries of fewer than 3 different words are let in"
+    assert noise.what == "Entries of fewer than 3 different words are accepted"
     assert noise.why == "Switched off for everyone who writes to this store."
     assert (repetitions.is_on, repetitions.is_overridden) == (False, True)
     assert repetitions.why == "ATLAS_KEEP_REPETITIONS is set here and overrides the store's setting."
