@@ -144,7 +144,7 @@ def test_configurations_say_in_what_they_differ():
     one = Configuration()
     assert settings_differing(one, one) == "A and B are the same configuration."
     other = Configuration(weights=RankingWeights(words=0.1), k=3, off=("journal",))
-    assert settings_differing(one, other) == ("A and B differ in: hits of each memory, memories left out, words.")
+    assert settings_differing(one, other) == ("A and B differ in: hits per memory, memories left out, words.")
 
 
 def test_a_strategy_s_card_tells_its_rate_on_how_many_tries_and_how_sure(full):

@@ -120,10 +120,10 @@ def test_an_entry_says_what_it_is_worth_and_what_was_written_around_it(memory, c
     detail = entry_detail(memory, ids[5])
     assert [row.generation for row in detail.before] == [1, 2, 3, 4]
     assert [row.generation for row in detail.after] == [6, 7, 8, 9]
-    assert any("begins with 0.75" in sentence for sentence in detail.worth)
+    assert any("start at 0.75" in sentence for sentence in detail.worth)
     memory.journal.edit(ids[5], importance=0.2)
     memory.journal.record_use(ids[5], success=True)
-    assert any("gave it 0.20" in sentence for sentence in entry_detail(memory, ids[5]).worth)
+    assert any("set to 0.20" in sentence for sentence in entry_detail(memory, ids[5]).worth)
     assert any("counts as 0.28" in sentence for sentence in entry_detail(memory, ids[5]).worth)
     assert entry_detail(memory, "gone") is None
 
