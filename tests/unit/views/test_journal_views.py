@@ -124,7 +124,7 @@ def test_an_entry_says_what_it_is_worth_and_what_was_written_around_it(memory, c
     memory.journal.edit(ids[5], importance=0.2)
     memory.journal.record_use(ids[5], success=True)
     assert any("set to 0.20" in sentence for sentence in entry_detail(memory, ids[5]).worth)
-    assert any("counts as 0.28" in sentence for sentence in entry_detail(memory, ids[5]).worth)
+    assert any("make it 0.28" in sentence for sentence in entry_detail(memory, ids[5]).worth)
     assert entry_detail(memory, "gone") is None
 
 
