@@ -110,7 +110,7 @@ def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) 
         memory.experience.check_refine(plan)
     except PlanOutdated:
         return "An experience that it touches has changed since, so it cannot be applied. Plan again."
-    return "" if dict(plan.where) == dict(where) else "This was planned in another scope than the one that is set now."
+    return "" if dict(plan.where) == dict(where) else "This was planned in another scope than the current one."
 
 
 def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:

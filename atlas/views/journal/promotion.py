@@ -144,7 +144,7 @@ def _view(promotion: Promotion, n_before: int) -> PlanView:
     note = (
         "No attempt was run, so its outcome is unknown until tasks use it."
         if is_experience
-        else "It counts as not tried: no attempt stands behind it until tasks use it."
+        else "It starts without tries. Attempts that use it count as tries."
     )
     first, *others = promotion.entries
     rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(one, "its fix") for one in others)]

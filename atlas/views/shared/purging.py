@@ -17,7 +17,7 @@ from atlas.views.shared.wording import counted, in_words, moment_of
 WORD = "PURGE"
 """Word that a person types to confirm, where not the beginning of the one id."""
 
-FINAL = "This cannot be undone, by any command or by anybody."
+FINAL = "This cannot be undone."
 
 COPIES_ELSEWHERE = (
     "ATLAS cannot erase it from backups, exports, files that it was imported from, marks files under version control "

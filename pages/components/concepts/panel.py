@@ -29,7 +29,7 @@ def concept_panel(memory: MemorySystem, concept_id: str) -> None:
 def _draw_acts(memory: MemorySystem, detail: ConceptDetail) -> None:
     draw_mark_acts(memory, detail.id, detail.marks, CONCEPT)
     draw_deleting(memory, ConceptDeleteRequest(ids=(detail.id,)), key="concept_delete",
-                  help_text="A preview shows first which concepts depend on it.")  # fmt: skip
+                  help_text="You first see which concepts depend on it.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: ConceptDetail) -> None:

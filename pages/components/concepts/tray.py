@@ -24,7 +24,7 @@ def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
               help="Makes one function of them if each result fits the next input. You see a preview first.",
               )  # fmt: skip
     draw_deleting(memory, ConceptDeleteRequest(ids=now.ids), key="tray_delete", is_possible=bool(now.ids),
-                  help_text="A preview shows first which concepts depend on them.")  # fmt: skip
+                  help_text="You first see which concepts depend on them.")  # fmt: skip
 
 
 TRAY = Tray(

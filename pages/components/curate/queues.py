@@ -284,7 +284,7 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> 
             disabled=is_off,
             on_click=propose,
             args=(memory, PruneRequest(among=ids)),
-            help=why or "A preview shows first what would be removed.",
+            help=why or "You first see what would be removed.",
         )
 
 

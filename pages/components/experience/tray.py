@@ -43,7 +43,7 @@ def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
     draw_merging(memory, MergeRequest(groups=(now.ids,)), now.ids,
                  "Merges them into the best attempt. You see a preview first.")  # fmt: skip
     draw_proposing(memory, "Prune …", PruneRequest(among=now.ids), key="tray_prune", icon=":material/delete_sweep:",
-                   help_text="A preview shows first what would be removed.", is_possible=bool(now.ids))  # fmt: skip
+                   help_text="You first see what would be removed.", is_possible=bool(now.ids))  # fmt: skip
     st.download_button(
         "Export",
         partial(exported_lines, memory, now.ids),
@@ -62,7 +62,7 @@ def _draw_outcomes(memory: MemorySystem, now: Chosen) -> None:
     is_off = memory.storage.read_only
     with st.popover("Outcome", key="tray_outcome", icon=":material/flag:", disabled=is_off or not now.ids,
                     help=READ_ONLY if is_off else None):  # fmt: skip
-        st.caption("How did these attempts end? A preview shows first what would change.")
+        st.caption("How did these attempts end? You first see what would change.")
         for name, success in OUTCOMES.items():
             draw_proposing(memory, f"{name} …", OutcomeRequest(ids=now.ids, success=success),
                            key=f"tray_outcome_{name.lower()}", icon=ICONS[name], help_text="")  # fmt: skip

@@ -27,7 +27,7 @@ from pages.components.shared.snapshot import store_state
 
 MEANINGS = {
     "hot": "goes into prompts",
-    "warm": "goes into prompts, worth less",
+    "warm": "goes into prompts, with less weight",
     "cold": "found by searches only",
     "archived": "found only when asked for",
 }

@@ -128,7 +128,7 @@ def _metadata(options: JournalOptions) -> tuple[str, ...]:
     chosen = offered(options.metadata, [*st.session_state.get("journal_meta", []),
                                         *st.query_params.get_all("journal_meta")])  # fmt: skip
     pairs = st.multiselect("Metadata", chosen, key="journal_meta", placeholder="key=value", accept_new_options=True,
-                           bind=URL, width=180, help="Choose one, or type another: its key, =, and its value",
+                           bind=URL, width=180, help="Choose one, or type key=value",
                            )  # fmt: skip
     return tuple(pair for pair in pairs if pair.partition("=")[0].strip() and "=" in pair)
 

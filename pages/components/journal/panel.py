@@ -35,7 +35,7 @@ def _draw_acts(memory: MemorySystem, detail: EntryDetail) -> None:
                    help_text=detail.why_not_promoted or PROMOTING, is_possible=not detail.why_not_promoted,
                    draw_extra=draw_becoming)  # fmt: skip
     draw_deleting(memory, EntryDeleteRequest(ids=(detail.id,)), key="entry_delete",
-                  help_text="A preview shows first what links to it.")  # fmt: skip
+                  help_text="You first see what links to it.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: EntryDetail) -> None:

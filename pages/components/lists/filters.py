@@ -36,7 +36,7 @@ def draw_search(page: str, placeholder: str, *, width: int) -> str:
 
 def draw_irrelevant(page: str) -> bool:
     """Draw the switch for less relevant hits, and return whether it is on."""
-    return st.toggle("Less relevant too", key=f"{page}_irrelevant", bind=URL,
+    return st.toggle("Include less relevant", key=f"{page}_irrelevant", bind=URL,
                      help="Also lists hits of little or no relevance")  # fmt: skip
 
 

@@ -103,7 +103,9 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
     st.caption(f"{said} Domains are listed once there is a map.")
     columns = {"name": st.column_config.TextColumn("Task", width="medium"), **RATE_COLUMNS}
     ids = tuple(task.experience_id for task in tasks)
-    _draw_rows([asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks that go worst")
+    _draw_rows(
+        [asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks with the lowest success rate"
+    )
 
 
 def _draw_tasks(rows: Sequence[TaskRow]) -> None:

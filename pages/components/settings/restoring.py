@@ -70,7 +70,7 @@ def _draw_preview(memory: MemorySystem, preview: RestorePreview) -> None:
 
 def _stage(memory: MemorySystem, uploaded: UploadedFile | None, chosen: str | None) -> None:
     _forget()
-    with announcing_problems(), st.spinner("Looking into the backup …"):
+    with announcing_problems(), st.spinner("Reading the backup …"):
         if uploaded is None:
             path = Path(str(chosen)).expanduser()
             st.session_state[_STAGED] = _Staged(preview_restore(memory, path, str(path)), None)

@@ -22,14 +22,16 @@ BAR = Column(
     st.column_config.ImageColumn(
         "0 – 50 – 100 %",
         width=140,
-        help="The success rate with its 95 % interval. In grey: of the attempts behind it, as it has no tries yet",
+        help="The success rate with its 95 % interval. Grey: of the attempts behind it, while it has no tries",
     ),
     is_optional=True,
 )
 TREND = Column(
     "trend",
     st.column_config.TextColumn(
-        "Trend", width=105, help="Earlier tries against the latest. An arrow up or down is unlikely to be chance"
+        "Trend",
+        width=105,
+        help="Earlier tries compared with the latest. An arrow up or down means a change that is unlikely to be chance",
     ),
     is_optional=True,
 )

@@ -60,7 +60,7 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_pin(memory, [detail.id], STRATEGY, key="strategy_pin", is_pinned=detail.marks.pinned)
     draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
     draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
-                  help_text="A preview shows first what would be removed.")  # fmt: skip
+                  help_text="You first see what would be removed.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:

@@ -19,7 +19,7 @@ def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
     draw_merging(memory, StrategyMergeRequest(ids=now.ids), now.ids,
                  "Merges them into the most tried one. You see a preview first.")  # fmt: skip
     draw_deleting(memory, StrategyDeleteRequest(ids=now.ids), key="tray_delete", is_possible=bool(now.ids),
-                  help_text="A preview shows first what would be removed.")  # fmt: skip
+                  help_text="You first see what would be removed.")  # fmt: skip
 
 
 TRAY = Tray(
