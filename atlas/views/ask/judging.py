@@ -12,7 +12,7 @@ RIGHT, WRONG = "right", "wrong"
 LABELS: Mapping[str, str] = {RIGHT: ":material/thumb_up: Right", WRONG: ":material/thumb_down: Wrong"}
 
 ABOUT = (
-    "Mark hits that this task should find as right, and the others as wrong. "
+    "For each hit: should a search for this task find it? Mark it as right or wrong. "
     "Evaluation measures searches on these marks."
 )
 

@@ -29,7 +29,7 @@ INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rat
 N_KNOWN = COUNT("Attempts", help="Attempts whose outcome is known")
 RATE_COLUMNS = {"percent_succeeded": SHARE, "interval": INTERVAL, "n_known": N_KNOWN}
 RATED_COLUMNS = {
-    "title": st.column_config.TextColumn("Situation", width=155),
+    "title": st.column_config.TextColumn("Strategy", width=155),
     "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
     "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="The rate with its 95 % interval"),
     "retired": st.column_config.TextColumn("Retired", width=100),
@@ -136,7 +136,8 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
 def draw_domains(found: Health) -> None:
     """Draw the domains that go worst. A click shows one on the map."""
     st.caption(
-        "What is surely bad comes first: by the upper end of the interval. Click a row to see its attempts on the map."
+        "The domains that clearly do worst come first, by the upper end of the interval. "
+        "Click a row to see its attempts on the map."
     )
     shown = found.domains[:DOMAINS_SHOWN]
     numbers = tuple(row.number for row in shown)

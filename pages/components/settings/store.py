@@ -49,7 +49,7 @@ def _draw_counts(memory: MemorySystem) -> None:
 
 
 def _draw_doctor(memory: MemorySystem) -> None:
-    st.subheader("Doctor", anchor=False)
+    st.subheader("Store check", anchor=False)
     st.caption("Checks the store's database (the ledger) and everything derived from it. Checking changes nothing.")
     st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", on_click=_examine,
               args=(memory,))  # fmt: skip

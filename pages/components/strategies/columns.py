@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components.lists.record_table import CREATED_AT, MARKS, RELEVANCE, WHY, Column
 
-TITLE = Column("title", st.column_config.TextColumn("Situation", width=300))
+TITLE = Column("title", st.column_config.TextColumn("Strategy", width=300))
 SUGGESTION = Column("suggestion", st.column_config.TextColumn("What to do", width=260))
 SUCCEEDED = Column(
     "succeeded",

@@ -28,7 +28,7 @@ _PROBLEM, _BY_HAND, _TYPED = "writing_problem", "writing_by_hand", "writing_hand
 
 COLUMNS = {
     "what": st.column_config.TextColumn("", width=110),
-    "title": st.column_config.TextColumn("Situation", width=260),
+    "title": st.column_config.TextColumn("Strategy", width=260),
     "suggestion": st.column_config.TextColumn("What to do", width="large"),
     "n_sources": st.column_config.NumberColumn("Sources", width=65),
 }
