@@ -335,7 +335,7 @@ def test_a_suggested_link_is_accepted_or_refused_by_a_person(dashboard: Dashboar
     )
     app = dashboard(tmp_path, "journal", journal_tab="Link suggestions")
     app.button(key="journal_refuse_0").click().run()
-    assert app.info[0].value.startswith("No link is suggested")
+    assert app.info[0].value.startswith("There are no links to suggest")
     undo_button(app).click().run()
     app.button(key="journal_accept_0").click().run()
     assert [(link.type, link.target_id) for link in memory.journal.get(crash).links] == [("fixed_by", fix)]
@@ -351,7 +351,7 @@ def test_a_crash_and_its_fix_are_promoted_and_taken_back(dashboard: Dashboard, t
     )
     app = dashboard(tmp_path, "journal", id=crash)
     assert app.button(key="entry_promote").disabled
-    assert "linked to nothing that fixed it" in app.button(key="entry_promote").help
+    assert "no link to what fixed it" in app.button(key="entry_promote").help
     memory.journal.link(crash, fix, "fixed_by")
     app.run()
     app.button(key="entry_promote").click().run()

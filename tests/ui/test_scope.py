@@ -237,7 +237,7 @@ def test_an_address_of_many_and_wild_values_is_harmless(dashboard: Dashboard, tm
     ]
     app = dashboard(tmp_path, "experiences", scope_outcomes=wild, scope_domains=wild, scope_tags=wild)
     assert not app.exception
-    assert "asked for 215 outcomes, 216 domains and 216 tags that" in app.sidebar.warning[0].value
+    assert "names 215 outcomes, 216 domains and 216 tags that this store does not have" in app.sidebar.warning[0].value
     assert sentence(app) == "4 of 12 experiences in scope"
     assert asked(app) == {"scope_outcomes": "failed"}
 
