@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-import streamlit as st
-
 from atlas import MemorySystem
 from pages.components.concepts.list import ask, draw_empty, draw_list
 from pages.components.concepts.panel import concept_panel
-from pages.components.lists.empty import draw_refused_files
+from pages.components.lists.heading import draw_heading
 from pages.components.lists.listing import draw_beside
 from pages.components.shared.snapshot import page_memory
 
@@ -20,8 +18,7 @@ def draw(memory: MemorySystem) -> None:
 
 
 memory = page_memory()
-st.title("Concepts", anchor=False)
-draw_refused_files()
+draw_heading("Concepts", "Reusable code for agents: found in programs that succeeded, or written by people.")
 if memory.concepts.count():
     draw(memory)
 else:

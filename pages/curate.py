@@ -20,7 +20,8 @@ from pages.components.curate.queues import (
 )
 from pages.components.experience.panel import experience_panel
 from pages.components.experience.refinement import draw_refinement
-from pages.components.lists.empty import draw_empty, draw_refused_files
+from pages.components.lists.empty import draw_empty
+from pages.components.lists.heading import draw_heading
 from pages.components.lists.record_table import opened_id
 from pages.components.shared.scope import current_where, draw_awaited, n_experiences
 from pages.components.shared.snapshot import page_memory
@@ -80,8 +81,7 @@ def draw_beside(memory: MemorySystem, opened: str) -> None:
 
 
 memory = page_memory()
-st.title("Curate", anchor=False)
-draw_refused_files()
+draw_heading("Curate", "Records that need attention. Every change has a preview and can be undone.")
 if not n_experiences(memory):
     draw_empty(memory, "Duplicates, failing domains and outdated experiences are listed here for cleaning up.")
 elif opened := opened_id():

@@ -7,7 +7,8 @@ import streamlit as st
 from pages.components.ask.comparison import draw_comparison
 from pages.components.evaluation.judged import draw_judged
 from pages.components.evaluation.own import draw_own
-from pages.components.lists.empty import draw_empty, draw_refused_files
+from pages.components.lists.empty import draw_empty
+from pages.components.lists.heading import draw_heading
 from pages.components.shared.commands import evaluate_command
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory
@@ -16,8 +17,7 @@ from pages.components.shared.tabs import choose_part
 OWN, JUDGED, COMPARE = "This store", "Judged queries", "Compare profiles"
 
 memory = page_memory()
-st.title("Evaluation", anchor=False)
-draw_refused_files()
+draw_heading("Evaluation", "How well searches find the right memories, compared with simpler ways to search.")
 if not n_experiences(memory):
     draw_empty(memory, "Here you can measure how well searches find related attempts.")
 else:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from pages.components.experience.list import draw_experiences
-from pages.components.lists.empty import draw_empty, draw_refused_files
+from pages.components.lists.empty import draw_empty
+from pages.components.lists.heading import draw_heading
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory
 
 memory = page_memory()
-st.title("Experiences", anchor=False)
-draw_refused_files()
+draw_heading("Experiences", "Attempts at tasks: what the agent did, and how it ended.")
 if n_experiences(memory):
     draw_experiences(memory)
 else:

@@ -11,7 +11,8 @@ from atlas import MemorySystem
 from atlas.views.history.operations import n_operation_pages, operation_page
 from pages.components.history.operation import OPENED, OPERATION_COLUMNS, operation_panel
 from pages.components.history.trash import draw_pages, draw_trash
-from pages.components.lists.empty import draw_empty, draw_refused_files
+from pages.components.lists.empty import draw_empty
+from pages.components.lists.heading import draw_heading
 from pages.components.lists.record_table import clicked_row
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
@@ -50,7 +51,7 @@ def open_selected(ids: tuple[str, ...], key: str) -> None:
 
 
 memory = page_memory()
-st.title("History", anchor=False)
+draw_heading("History", "Every change to this store, who made it, and a way to undo it.")
 if opened := st.query_params.get(OPENED):
     operation_panel(memory, opened)
 else:
@@ -58,5 +59,4 @@ else:
         draw_trash(memory)
     else:
         refreshing(memory)
-        draw_refused_files()
         draw_operations(memory)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import streamlit as st
-
 from atlas import MemorySystem
 from pages.components.journal.contexts import draw_contexts
 from pages.components.journal.conversations import draw_conversations
@@ -14,7 +12,7 @@ from pages.components.journal.links import draw_suggestions
 from pages.components.journal.list import draw_empty, draw_entries
 from pages.components.journal.panel import entry_panel
 from pages.components.journal.refused import draw_refused
-from pages.components.lists.empty import draw_refused_files
+from pages.components.lists.heading import draw_heading
 from pages.components.lists.listing import draw_beside
 from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
@@ -40,6 +38,5 @@ def draw_list_and_panel(memory: MemorySystem) -> None:
 
 
 memory = page_memory()
-st.title("Journal", anchor=False)
-draw_refused_files()
+draw_heading("Journal", "The log that agents keep: observations, crashes, fixes and reflections, linked to each other.")
 TABS.get(choose_part([ENTRIES, *TABS], key="journal_tab"), draw_list_and_panel)(memory)

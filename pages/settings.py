@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from atlas import MemorySystem
+from pages.components.lists.heading import draw_heading
 from pages.components.settings.copies import draw_copies
 from pages.components.settings.models import draw_models
 from pages.components.settings.primitives import draw_primitives
@@ -29,5 +28,5 @@ PARTS = {
 """Parts of the page, by their names."""
 
 memory = page_memory()
-st.title("Settings", anchor=False)
+draw_heading("Settings", "What this store holds, its copies, and the models that it uses.")
 PARTS[choose_part(list(PARTS), key="settings_tab")](memory)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-import streamlit as st
-
 from atlas import MemorySystem
-from pages.components.lists.empty import draw_refused_files
+from pages.components.lists.heading import draw_heading
 from pages.components.lists.listing import draw_beside
 from pages.components.shared.snapshot import page_memory
 from pages.components.strategies.list import ask, draw_empty, draw_list
@@ -21,8 +19,7 @@ def draw(memory: MemorySystem) -> None:
 
 
 memory = page_memory()
-st.title("Strategies", anchor=False)
-draw_refused_files()
+draw_heading("Strategies", "What to do in which situation, and how often that worked.")
 if memory.strategies.count():
     draw(memory)
 else:

@@ -27,7 +27,7 @@ from atlas.views.shared.plans import PlanRow, PlanView
 SHOWN = 10
 """Most records of a plan that are printed without --all."""
 
-UNTOUCHED = "Nothing was touched (--dry-run)."
+UNTOUCHED = "Nothing was changed (--dry-run)."
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], summary: str) -> argparse.ArgumentParser:
@@ -147,7 +147,7 @@ def counts(operation: Operation) -> str:
 
 def how_to_undo(operation_id: str | None) -> str:
     """Return the sentence on how to undo an operation, or nothing if there was none."""
-    return f"To take it back: atlas undo {operation_id[:8]}" if operation_id else ""
+    return f"To undo it: atlas undo {operation_id[:8]}" if operation_id else ""
 
 
 def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> None:

@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
         commands,
         "evaluate",
         _evaluate,
-        "measure how well each way to search finds relevant records, compared with chance",
+        "measure how well each search method finds relevant records, compared with chance",
     )
     command.add_argument(
         "paths",

@@ -203,5 +203,5 @@ def _merge(options: argparse.Namespace, settings: Settings) -> int:
             return 0
         scoped = memory.experience.within("merge", plan.reason)
         [merged] = scoped.apply_merge(plan)
-        print(f"Merged into {merged.id[:8]}. To part them again: atlas undo {str(scoped.operation_id)[:8]}")
+        print(f"Merged into {merged.id[:8]}. To undo it: atlas undo {str(scoped.operation_id)[:8]}")
     return 0

@@ -63,13 +63,13 @@ def _add_reading(parts: Any) -> None:
     command = add_command(parts, "show", _show, "print an entry and the entries it is linked to")
     command.add_argument("id", help="its id, or the beginning of it")
     command.add_argument("--depth", type=count, default=1, help="how many links away an entry may be (default: 1)")
-    command = add_command(parts, "rejected", _rejected, "list what the gates kept out and why, or accept an entry")
+    command = add_command(parts, "rejected", _rejected, "list the entries that a gate refused and why, or accept one")
     command.add_argument("-n", type=count, default=20, help="number of entries (default: 20)")
-    command.add_argument("--accept", metavar="ID", help="write this one after all, by its id or the beginning of it")
+    command.add_argument("--accept", metavar="ID", help="accept this one, by its id or the beginning of it")
 
 
 def _add_writing(parts: Any) -> None:
-    command = add_command(parts, "add", _add, "write an entry, unless a gate keeps it out")
+    command = add_command(parts, "add", _add, "write an entry, unless a gate refuses it")
     command.add_argument("type", help="for example observation, crash_log, reflection, directive or task")
     command.add_argument("text", help="text of the entry")
     command.add_argument(
@@ -194,7 +194,7 @@ def _rejected(options: argparse.Namespace, settings: Settings) -> int:
         for one in refusals.latest:
             print(f"{one.id[:8]}  {safe(one.refusal.gate):14}  {safe(one.content)[:80]}  ({safe(one.refusal.reason)})")
         gates = ", ".join(f"{n} {safe(gate)}" for gate, n in refusals.by_gate.items())
-        print(f"{refusals.n_total} kept out{f': {gates}' if gates else ''}", file=sys.stderr)
+        print(f"{refusals.n_total} refused{f': {gates}' if gates else ''}", file=sys.stderr)
     return 0
 
 
@@ -218,7 +218,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
             return 0
         [refused] = memory.journal.rejected(1).latest
         flag = "--keep-noise" if refused.refusal.gate == NOISE else "--keep-repetitions"
-        print(f"Kept out: {safe(refused.refusal.reason)}. To write it after all, add {flag}.", file=sys.stderr)
+        print(f"Refused: {safe(refused.refusal.reason)}. To write it anyway, add {flag}.", file=sys.stderr)
     return 0
 
 
@@ -276,7 +276,7 @@ def _compact(options: argparse.Namespace, settings: Settings) -> int:
         if plan.is_empty:
             return 0
         if not options.apply:
-            print("Nothing was touched. To do it: atlas journal compact --apply")
+            print("Nothing was changed. To do it: atlas journal compact --apply")
             return 0
         operation_id = memory.journal.apply_compact(plan)
         print(f"Done.{_how_to_undo(memory, operation_id)}")
@@ -321,7 +321,7 @@ def _print_suggestions(memory: MemorySystem, suggestions: list[LinkSuggestion]) 
     if suggestions:
         print("To decide: atlas journal suggest --accept SOURCE TARGET, or --refuse SOURCE TARGET", file=sys.stderr)
     else:
-        print("no link is missing, as far as can be seen", file=sys.stderr)
+        print("no missing links were found", file=sys.stderr)
 
 
 def _print_plan(plan: CompactPlan, *, show_all: bool) -> None:

@@ -39,7 +39,7 @@ def _purge(options: argparse.Namespace, settings: Settings) -> int:
             print(UNTOUCHED)
             return 0
         if not options.yes and not _is_confirmed(proposal.view):
-            print("atlas: that is neither of them; nothing was touched", file=sys.stderr)
+            print("atlas: the text does not match; nothing was changed", file=sys.stderr)
             return 1
         done = proposal.apply(memory, options.reason)
     print(done_sentence(done))

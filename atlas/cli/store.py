@@ -101,7 +101,7 @@ def _doctor(options: argparse.Namespace, settings: Settings) -> int:
     for finding in findings:
         print(f"{finding.check:16} {verdict(finding)}")
     if n_left(findings) and not options.fix:
-        print("To mend what can be mended: atlas doctor --fix")
+        print("To repair what can be repaired: atlas doctor --fix")
     return 1 if n_left(findings) else 0
 
 

@@ -111,8 +111,8 @@ def test_a_visitor_clicks_a_task_of_the_store_sees_what_strictness_does_and_save
     expect(
         page.get_by_role("searchbox", name="Task").or_(page.get_by_label("Task", exact=True)).first
     ).not_to_have_value("")
-    page.get_by_text("What strictness does").click()
-    expect(page.get_by_text("Hits of each memory", exact=True)).to_be_visible()
+    page.get_by_text("What is strictness?").click()
+    expect(page.get_by_text("Hits per memory", exact=True)).to_be_visible()
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_test_id("stCode").filter(has_text="/ask?ask_text=")).to_be_visible()
     page.keyboard.press("Escape")

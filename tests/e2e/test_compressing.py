@@ -36,7 +36,7 @@ def test_compress_preview_add_and_take_back(page: Page, serve: Serve, store: Pat
     expect(page.get_by_text("12 Python programs in 12 successful attempts in scope")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Compress", exact=True).last.click()
-    expect(page.get_by_text("This page can be left.")).to_be_visible()
+    expect(page.get_by_text("You can leave this page.")).to_be_visible()
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name="Curate").click()
     expect(page.get_by_role("heading", name="Curate")).to_be_visible()

@@ -49,7 +49,7 @@ def test_the_store_is_measured_while_the_page_is_left(page: Page, serve: Serve, 
     page.get_by_role("link", name="Evaluation").click()
     expect(page.get_by_text(re.compile(r"attempts at \d+ tasks that were tried more than once"))).to_be_visible()
     page.get_by_role("button", name="Measure").click()
-    expect(page.get_by_text("This page can be left.")).to_be_visible()
+    expect(page.get_by_text("You can leave this page.")).to_be_visible()
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name="Evaluation").click()
     expect(page.get_by_text("Measured 20")).to_be_visible(timeout=PATIENCE_MILLISECONDS)

@@ -73,7 +73,7 @@ def test_the_journal_is_brushed_opened_compacted_and_taken_back(page: Page, serv
     settle(page)
     page.get_by_role("button", name="Plan", exact=True).click()
     expect(
-        page.get_by_text("This page can be left.").or_(page.get_by_role("button", name="Preview …")).first
+        page.get_by_text("You can leave this page.").or_(page.get_by_role("button", name="Preview …")).first
     ).to_be_visible()
     page.goto(f"{address}/experiences")
     page.goto(f"{address}/journal?journal_tab=Forgetting")

@@ -72,7 +72,7 @@ def test_nothing_that_a_person_is_doing_is_lost(page: Page, serve: Serve, store,
     expect(box).to_have_value("half a sentence")
     expect(page.get_by_text("This experience was changed elsewhere since you opened it")).to_be_visible()
     expect(page.get_by_text("2 selected")).to_be_visible()
-    page.get_by_role("button", name="Save mine over it").click()
+    page.get_by_role("button", name="Overwrite with mine").click()
     expect(page.get_by_text("Saved the experience")).to_be_visible()
     expect(page.get_by_role("textbox", name="Feedback")).to_have_value("half a sentence")
 

@@ -48,7 +48,7 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
     said = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
     assert "2 of 4 experiences would be removed (50.0%)" in said
     assert "sort a list  (failed; success rate 0% (n = 1) is under 50%)" in said
-    assert "Nothing was touched" in said
+    assert "Nothing was changed" in said
     assert "experiences      4" in run(capsys, "status")
 
 
@@ -117,9 +117,9 @@ def test_strategies_are_written_from_successful_attempts_as_said_before(tmp_path
         memory.experience.store(atlas.Trajectory(task=task, steps=steps, outcome=atlas.Outcome(True)))
     said = run(capsys, "strategies", "--write", "--dry-run")
     assert "1 successful attempt would become 1 strategy." in said
-    assert "Nothing was touched" in said
+    assert "Nothing was changed" in said
     assert run(capsys, "strategies") == ""
-    assert "Wrote 1 strategy. To take it back: atlas undo" in run(capsys, "strategies", "--write")
+    assert "Wrote 1 strategy. To undo it: atlas undo" in run(capsys, "strategies", "--write")
     assert "not tried yet  Refund the cancelled flight" in run(capsys, "strategies")
     assert "goes with --write" in run(capsys, "strategies", "--dry-run", status=1)
     run(capsys, "undo")
@@ -337,7 +337,7 @@ def test_merge_shows_what_it_would_do_does_it_and_can_be_undone(store, capsys):
     assert f"- {ids['sort a list'][:8]}  sort a list  (failed; into {ids['draw a chart'][:8]})" in said
     assert "experiences      4" in run(capsys, "status")
     said = run(capsys, "merge", *chosen)
-    assert f"Merged into {ids['draw a chart'][:8]}. To part them again: atlas undo" in said
+    assert f"Merged into {ids['draw a chart'][:8]}. To undo it: atlas undo" in said
     assert "experiences      3" in run(capsys, "status")
     run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
     assert ids_of(store) == ids
@@ -348,7 +348,7 @@ def test_tag_pins_buries_and_annotates(store, capsys):
     ids = ids_of(store)
     both = ids["sort a list"], ids["parse a date"]
     said = run(capsys, "tag", *both, "--add", "x", "--add", "y", "--pin", "--bury")
-    assert said.startswith("Changed 2. To take it back: atlas undo ")
+    assert said.startswith("Changed 2. To undo it: atlas undo ")
     assert run(capsys, "tag", ids["sort a list"], "--no-bury", "--remove", "y", "--note", "mine").startswith(
         "Changed 1."
     )
@@ -369,7 +369,7 @@ def test_trash_lists_what_was_deleted_and_brings_it_back(store, capsys):
     assert "failed     sort a list  (prune: min_success_rate 0.5)" in said
     assert "2 deleted." in said
     restored = run(capsys, "trash", "--restore", ids["sort a list"][:12])
-    assert restored.startswith("Brought back 1. To take it back: atlas undo ")
+    assert restored.startswith("Brought back 1. To undo it: atlas undo ")
     assert "experiences      3" in run(capsys, "status")
     assert "no deleted experience begins with" in run(capsys, "trash", "--restore", ids["sort a list"], status=1)
 
@@ -386,7 +386,7 @@ def test_purge_shows_what_would_go_and_asks_before_it_does_it(store, tmp_path, c
     assert "This cannot be undone" in said
     assert "to go on, give --yes" in run(capsys, "purge", leaked[:8], status=1)
     monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
-    assert "nothing was touched" in run(capsys, "purge", leaked[:8], status=1)
+    assert "nothing was changed" in run(capsys, "purge", leaked[:8], status=1)
     monkeypatch.setattr("sys.stdin", Terminal(f"{leaked[:8]}\n"))
     assert "Purged 1 record. This cannot be undone." in run(capsys, "purge", leaked[:8], "--reason", "a leaked key")
     assert "purge   1 removed" in run(capsys, "history")
@@ -516,7 +516,7 @@ def test_a_suggested_link_is_accepted_or_refused_once_and_shown_from_both_sides(
     crash, fix = journal["crash"], journal["fix"]
     assert f"{crash[:8]} fixed_by {fix[:8]}: a reflection 2 generations later" in run(capsys, "journal", "suggest")
     said = run(capsys, "journal", "suggest", "--refuse", crash[:8], fix[:8])
-    assert "Refused. 1 changed. To take it back: atlas undo " in said
+    assert "Refused. 1 changed. To undo it: atlas undo " in said
     assert run(capsys, "journal", "suggest") == ""
     run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
     assert "Linked." in run(capsys, "journal", "suggest", "--accept", crash[:8], fix[:8])
@@ -537,12 +537,12 @@ def test_an_entry_is_written_and_a_gate_kept_out_is_told_of_and_let_in(journal, 
     said = run(capsys, "journal", "add", "reflection", "Empty words are counted first", "--link", "related",
                journal["task"][:8], "--metadata", '{"file": "a.py"}')  # fmt: skip
     assert said.startswith("Written as ")
-    assert "1 added. To take it back: atlas undo" in said
+    assert "1 added. To undo it: atlas undo" in said
     with atlas.open_memory() as memory:
         [written] = memory.journal.recent(1)
     assert (written.generation, written.metadata, written.links[0].target_id) == (6, {"file": "a.py"}, journal["task"])
     add = ("journal", "add", "observation", "ok", "--generation", "7")
-    assert "an entry needs 3 to tell anything. To write it after all, add --keep-noise" in said_beside(capsys, *add)
+    assert "an entry needs 3 to tell anything. To write it anyway, add --keep-noise" in said_beside(capsys, *add)
     run(capsys, *add, "--keep-noise")
     assert "add --keep-repetitions" in said_beside(capsys, *add, "--keep-noise")
     run(capsys, *add, "--keep-noise", "--keep-repetitions")
@@ -569,7 +569,7 @@ def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):
     run(capsys, "journal", "link", crash, journal["fix"], "--type", "fixed_by")
     planned = run(capsys, "journal", "promote", crash, "--dry-run")
     assert f"  task {journal['task'][:8]}" in planned
-    assert "Nothing was touched" in planned
+    assert "Nothing was changed" in planned
     said = run(capsys, "journal", "promote", crash[:8])
     assert "Promoted to experience " in said
     assert "1 added, 2 changed" in said
@@ -593,7 +593,7 @@ def test_compacting_the_journal_is_shown_before_it_is_done_and_undone_as_a_whole
     said = run(capsys, "journal", "compact", "--keep-recent", "0")
     assert "Entries that would move: 5 of 5 (5 to cold). Summaries that would be written: 1." in said
     assert "summary, by sentences of its entries:\n  Generations 1 to 1, 5 entries of type observation:" in said
-    assert "Nothing was touched" in said
+    assert "Nothing was changed" in said
     assert "5 stay: it is among the latest 5 of type observation" in run(
         capsys, "journal", "compact", "--keep-recent", "0", "--keep", "observation=5"
     )

@@ -39,7 +39,7 @@ def test_compress_prints_what_it_would_add_and_adds_it_when_told(store, capsys):
     assert "Nothing was added. To add those that are proven: atlas compress --apply" in said
     assert n_concepts(store) == 0
     said = run(capsys, "compress", "--apply")
-    assert "Added 1 concept found in programs. To take it back: atlas undo " in said
+    assert "Added 1 concept found in programs. To undo it: atlas undo " in said
     assert n_concepts(store) == 1
     run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
     assert n_concepts(store) == 0
@@ -69,6 +69,6 @@ def test_a_limit_of_none_is_refused(store, capsys):
 
 def test_primitives_are_listed_loaded_once_and_others_named(store, capsys):
     assert run(capsys, "primitives").split()[:2] == ["arc", "swe"]
-    assert "Loaded 23 primitives. To take it back: atlas undo " in run(capsys, "primitives", "swe")
+    assert "Loaded 23 primitives. To undo it: atlas undo " in run(capsys, "primitives", "swe")
     assert "The library has all of them already." in run(capsys, "primitives", "swe")
     assert "no loader of primitives called 'chess', only arc, swe" in run(capsys, "primitives", "chess", status=1)

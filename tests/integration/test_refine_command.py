@@ -43,7 +43,7 @@ def test_a_plan_is_printed_kept_applied_once_and_undone(store, capsys):
     assert ids(store) == before
 
     said = run(capsys, "refine", "--apply")
-    assert "Merged 2 into others and dropped 0. To take it back: atlas undo " in said
+    assert "Merged 2 into others and dropped 0. To undo it: atlas undo " in said
     assert len(ids(store)) == 7
     assert "nothing was done" in run(capsys, "refine", "--apply", status=1)
 

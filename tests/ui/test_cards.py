@@ -68,7 +68,7 @@ def test_cards_and_table_share_the_selection(dashboard: Dashboard, tmp_path):
 def test_what_is_open_and_not_found_says_so(dashboard: Dashboard, tmp_path):
     _, milk = make_store(tmp_path, [attempt("Boil an egg"), attempt("Heat some milk", task_id="milk")])
     app = dashboard(tmp_path, "experiences", scope_by="Words", scope_text="egg", id=milk)
-    assert "Not among what this search lists." in [element.value for element in app.caption]
+    assert "The open experience is not among the results of this search." in [element.value for element in app.caption]
     assert cards(app) == []
 
 

@@ -49,7 +49,7 @@ def test_two_concepts_that_fit_are_composed_previewed_added_and_taken_back(dashb
     app.button(key="tray_compose").click().run()
     assert "return total(halve(numbers))" in shown_code(app)
     assert "halve_then_total([4, 6])" in shown_code(app)
-    assert "What its examples gave when they were run" in said(app)
+    assert "Results of its examples when they were run" in said(app)
     assert "halve_then_total" not in names(tmp_path)
     app.button(key="compose_apply").click().run()
     assert "Added a composed concept" in said(app)
@@ -62,8 +62,8 @@ def test_two_concepts_that_fit_are_composed_previewed_added_and_taken_back(dashb
 @pytest.mark.parametrize(
     ("chosen", "why"),
     [
-        (("total", "greet"), "No order lets each take what the one before it returns"),
-        (("total", "guess"), "Nothing says what guess returns."),
+        (("total", "greet"), "There is no order in which these concepts fit."),
+        (("total", "guess"), "The return type of guess is not known."),
     ],
 )
 def test_concepts_that_do_not_fit_say_why(dashboard: Dashboard, tmp_path, chosen, why):
@@ -71,11 +71,11 @@ def test_concepts_that_do_not_fit_say_why(dashboard: Dashboard, tmp_path, chosen
     app = dashboard(tmp_path, "concepts")
     select(app, [ids[name] for name in chosen])
     app.button(key="tray_compose").click().run()
-    assert "Nothing fits." in said(app)
+    assert "These concepts do not fit together." in said(app)
     assert why in said(app)
     assert "total: takes list[int]; returns int" in said(app)
     app.button(key="compose_close").click().run()
-    assert "Nothing fits." not in said(app)
+    assert "These concepts do not fit together." not in said(app)
     assert names(tmp_path) == set(ids)
 
 
@@ -111,8 +111,8 @@ def test_primitives_are_offered_loaded_run_and_taken_back(dashboard: Dashboard, 
     detail = dashboard(tmp_path, "concepts", id="arc_rotate_90")
     detail.button(key="concept_run_arc_rotate_90").click().run()
     assert "examples gave what they should" in said(detail)
-    assert "It gave this" in said(detail)
-    assert "It gave something else" not in said(detail)
+    assert "As expected" in said(detail)
+    assert "Another result" not in said(detail)
     assert_no_problem(detail)
     undo_button(app).click().run()
     assert names(tmp_path) == set()

@@ -235,7 +235,7 @@ def test_an_outcome_that_was_set_elsewhere_is_not_overwritten(dashboard: Dashboa
     unjudged.experience.apply_outcomes(unjudged.experience.plan_outcomes([first], False))
     app.button(key=f"curate_succeeded_{first}").click().run()
     assert unjudged.experience.get(first).success is False
-    assert any(text.startswith("The outcome was set elsewhere meanwhile.") for text in texts(app))
+    assert any(text.startswith("This outcome has been set elsewhere in the meantime.") for text in texts(app))
 
 
 def test_outcomes_of_a_selection_are_set_as_previewed(dashboard: Dashboard, tmp_path, unjudged):

@@ -167,7 +167,7 @@ def test_what_another_process_changed_meanwhile_is_told_and_nothing_typed_is_los
     assert "This experience was changed elsewhere" in app.warning[0].value
     assert "theirs" in [element.value for element in app.code]
     assert edit_box(app, "feedback").value == "mine"
-    button_named(app, "Save mine over it").click().run()
+    button_named(app, "Overwrite with mine").click().run()
     assert stored(tmp_path, opened).feedback == "mine"
     assert not app.warning
 

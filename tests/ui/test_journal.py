@@ -132,7 +132,7 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
     app.selectbox(key="journal_new_type").select("reflection").run()
     app.text_area(key="journal_new_content").set_value("ok")
     app.button(key="journal_new_write").click().run()
-    assert any(element.value.startswith("A gate kept it out: 1 different words") for element in app.text)
+    assert any(element.value.startswith("A gate refused it: 1 different words") for element in app.text)
     assert app.text_area(key="journal_new_content").value == "ok"
     app.text_area(key="journal_new_content").set_value("Empty lists should be handled first")
     app.button(key="journal_new_write").click().run()
@@ -247,7 +247,7 @@ def test_a_plan_that_another_session_made_is_there_and_says_what_it_keeps(dashbo
     app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
     assert app.button(key="journal_compact").label == "Plan again"
     assert any("keeping the latest 10 entries." in element.value for element in app.text)
-    assert warnings(app) == ["This was planned with other entries to keep than are set now."]
+    assert warnings(app) == ["The settings have been changed since this was planned. Plan again to use them."]
     app.number_input(key="journal_keep_recent").set_value(10).run()
     assert warnings(app) == []
     app.button(key="journal_preview").click().run()
@@ -376,7 +376,7 @@ def test_contexts_are_previewed_within_a_token_budget(dashboard: Dashboard, tmp_
     app.number_input(key="journal_budget").set_value(40).run()
     assert any(element.value.endswith("of 40 tokens, the most urgent first**") for element in app.markdown)
     app.segmented_control(key="journal_context").set_value("Task").run()
-    assert [element.value for element in app.info] == ["Say what the agent was asked, to see what it would be told."]
+    assert [element.value for element in app.info] == ["Enter what the agent was asked to see what it would be told."]
     assert_no_problem(app)
 
 
@@ -385,7 +385,7 @@ def test_conversations_are_read_and_the_window_is_marked(dashboard: Dashboard, t
         memory.conversations.add(f"**Question** {number}", f"Answer {number}", "main")
     app = dashboard(tmp_path, "journal", journal_tab="Conversations")
     assert "**Question** 0" in [element.value for element in app.text]
-    assert sum("in the window" in element.value for element in app.markdown) == 5
+    assert sum("in the agent's context" in element.value for element in app.markdown) == 5
     assert_no_problem(app)
 
 

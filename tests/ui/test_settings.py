@@ -47,7 +47,7 @@ def test_the_doctor_shows_each_check_and_mends_what_it_can(dashboard: Dashboard,
     assert app.warning[0].value == "1 check found a problem."
     app.button(key="settings_doctor_fix").click().run()
     assert app.success[0].value == "All 8 checks are fine."
-    assert any("(mended)" in verdict for verdict in app.dataframe[1].value["verdict"])
+    assert any("(repaired)" in verdict for verdict in app.dataframe[1].value["verdict"])
     assert_no_problem(app)
 
 

@@ -59,7 +59,7 @@ def test_a_renamed_domain_has_its_new_name_on_every_page(dashboard: Dashboard, t
 def test_what_is_similar_is_looked_for_once_somebody_looks_at_it(dashboard: Dashboard, tmp_path):
     first, *_ = make_store(tmp_path, attempts(4))
     app = dashboard(tmp_path, "experiences", id=first)
-    said = "The nearest in meaning; click one to open it."
+    said = "The nearest in meaning. Click one to open it."
     assert said not in [element.value for element in app.caption]
     app.session_state["experience_tabs"] = "Similar"
     app.run()

@@ -88,7 +88,7 @@ def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard:
     ]
     assert any("Plain average" in frame.value.to_csv() for frame in app.dataframe)
     assert any(list(frame.value.get("task", [])) == ["Refund a flight"] for frame in app.dataframe)
-    assert "One that is not in the store any more" in [element.value for element in app.caption]
+    assert "One that is no longer in the store" in [element.value for element in app.caption]
     assert_no_problem(app)
 
 

@@ -24,7 +24,7 @@ N_COMPARED = 50
 N_LOOKED_AT = 400
 """Latest entries of all types among which those are looked for."""
 
-ACCEPTED = "accepted what a gate had kept out"
+ACCEPTED = "accepted a refused entry"
 """Why such an entry was stored, as the history says it."""
 
 GATES = (NOISE, REPEATED)

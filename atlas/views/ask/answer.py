@@ -168,7 +168,7 @@ def agents_call(configuration: Configuration, budget_tokens: int, in_use: Rankin
     if configuration.off:
         return "No agent gets exactly this, because memories are left out here."
     if configuration.weights != in_use:
-        return f"An agent that calls `{call}` gets this once these weights are those that searches use."
+        return f"An agent that calls `{call}` gets this once all searches use these weights."
     return f"An agent gets exactly this from `{call}`."
 
 
@@ -182,7 +182,7 @@ def settings_differing(left: Configuration, right: Configuration) -> str:
     """Return `The configurations differ in hits of each memory and success.`. That they do not, where they do not."""
     weights = [knob.label for knob in knobs() if getattr(left.weights, knob.name) != getattr(right.weights, knob.name)]
     named = {
-        "Hits of each memory": left.k != right.k,
+        "Hits per memory": left.k != right.k,
         "Memories left out": {*left.off} != {*right.off},
         "Different hits first": left.is_diverse != right.is_diverse,
     }
@@ -239,7 +239,7 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
     if name in configuration.off:
         return "Left out here."
     if name in result.errors:
-        return f"Failed, and has no part in the answer: {result.errors[name]}"
+        return f"This memory failed, so the answer is without it: {result.errors[name]}"
     if not n_held:
         return NONE_YET[name]
     n, n_hidden = len(_hits(result)[name]), result.n_hidden.get(name, 0)

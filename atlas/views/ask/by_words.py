@@ -13,8 +13,8 @@ from atlas.views.lists.hits import HitCard, hit_card
 from atlas.views.shared.wording import signed
 
 SENTENCE = (
-    "The embedding model is being made ready, once for this machine. It takes about half a minute. "
-    "Until then, these are the memories that share words with the task. An agent's block needs the model too."
+    "The embedding model is being prepared, once for this machine. This takes about half a minute. "
+    "Until then, these are the memories that share words with the task. The context block needs the model too."
 )
 
 

@@ -52,7 +52,13 @@ KNOBS: Mapping[str, Knob] = {
         Knob("success", "Success", 0.2, 0.005, f"Added in full for a success, halved where unknown; {_NUDGE}"),
         Knob("use", "Use", 0.2, 0.005, f"Multiplied by the share of tasks that it helped with; {_NUDGE}"),
         Knob("recency", "Recency", 0.2, 0.005, f"Multiplied by a weight that halves with age; {_NUDGE}"),
-        Knob("recency_half_life_days", "Half-life of recency, in days", 365.0, 1.0, "How long until it halves"),
+        Knob(
+            "recency_half_life_days",
+            "Half-life of recency, in days",
+            365.0,
+            1.0,
+            "Days until the weight of recency halves",
+        ),
         Knob("pin", "Pin", 0.2, 0.005, f"Added for what a person has pinned; {_NUDGE}"),
         Knob(
             "importance",
@@ -67,7 +73,7 @@ KNOBS: Mapping[str, Knob] = {
             3.0,
             0.1,
             "Multiplied by the relevance that an answer has in this store, below which nothing is shown. "
-            "It is measured: 97 of 100 questions about other subjects stay below it; 0 hides nothing",
+            "97 of 100 queries about other subjects stay below it. 0 hides nothing",
         ),
     )
 }

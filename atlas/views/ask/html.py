@@ -108,7 +108,7 @@ def _line(line: str) -> str:
 
 def _trial(trial: Trial) -> str:
     heading = f"Answered by {trial.model}"
-    sides = _reply("Without the memories", trial.without) + _reply("With the block", trial.with_block)
+    sides = _reply("Without the block", trial.without) + _reply("With the block", trial.with_block)
     return f'<h2>{html.escape(heading)}</h2><div class="sides">{sides}</div>'
 
 

@@ -12,7 +12,8 @@ RIGHT, WRONG = "right", "wrong"
 LABELS: Mapping[str, str] = {RIGHT: ":material/thumb_up: Right", WRONG: ":material/thumb_down: Wrong"}
 
 ABOUT = (
-    "Mark what the task should find as right, and what it should not as wrong: Evaluation measures searches on that."
+    "For each hit: should a search for this task find it? Mark it as right or wrong. "
+    "Evaluation measures searches on these marks."
 )
 
 Judged = Mapping[tuple[str, str], str]

@@ -12,8 +12,8 @@ from atlas.views.ask.answer import TITLES, Configuration, found_for
 TRIED = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 
 LEVEL_SENTENCE = (
-    "Each memory has a level: the relevance that its best hit needs before any hit is shown. ATLAS measures the level "
-    "by asking your store about unrelated subjects, and sets it so that 19 of 20 such questions find nothing. "
+    "Each memory has a level, which is the relevance that its best hit needs before any hit is shown. ATLAS sets it by "
+    "asking your store about unrelated subjects, so that 97 of 100 such queries find nothing. "
     "Strictness multiplies the level. At 0, everything is shown."
 )
 

@@ -84,8 +84,11 @@ def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
         return why
     untyped = [concept.name for concept in concepts if _returned(concept) is None]
     if untyped:
-        return f"Nothing says what {', '.join(untyped)} returns. Give the signature a type for it, then try again."
-    return "No order lets each take what the one before it returns, or no example of the first runs through all."
+        return f"The return type of {', '.join(untyped)} is not known. Add it to the signature, then try again."
+    return (
+        "There is no order in which these concepts fit. Each has to accept what the one before it returns, and an "
+        "example of the first has to run through all of them."
+    )
 
 
 def _returned(concept: CodeConcept) -> ast.expr | None:

@@ -220,7 +220,7 @@ def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str,
         return "The store has changed since: it was restored, or embedded again."
     if n := n_changed(memory.storage, collection, found.revision):
         return f"The store has changed since: {counted(n, 'experience')} added or changed."
-    return "" if dict(found.where) == dict(where) else "This was found in another scope than the one that is set now."
+    return "" if dict(found.where) == dict(where) else "This was found in another scope than the current one."
 
 
 def found_rows(memory: MemorySystem, found: FoundCompression) -> tuple[FoundRow, ...]:

@@ -24,7 +24,7 @@ class PrimitiveRow:
     description: str
 
 
-NEW, NEWER, HELD = "new", "newer here", "there already"
+NEW, NEWER, HELD = "new", "update available", "loaded"
 """The states of a primitive here: missing, older and not edited by anybody, or as it should be."""
 
 

@@ -53,14 +53,14 @@ def _merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
         plan,
         CONCEPT.noun,
         rows,
-        caption="What is merged, the kept one first, and whose code calls what would be gone",
+        caption="What is merged, the kept one first, and concepts whose code calls a merged one",
         notes=[*gone_notes(n_gone), *_merge_notes(plan)],
     )
 
 
 def _merge_notes(plan: ConceptMergePlan) -> Iterator[str]:
     if plan.linked:
-        yield f"{counted(len(plan.linked), 'other concept')} would then name the kept one."
+        yield f"{counted(len(plan.linked), 'other concept')} would then refer to the kept one."
     if plan.lacking:
         is_one = len(plan.lacking) == 1
         yield (

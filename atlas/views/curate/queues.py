@@ -60,7 +60,7 @@ MEANINGS = {
         "Attempts at the same task with the same outcome. "
         "Merging keeps one attempt of each group. A preview shows which, and merging can be undone."
     ),
-    FAILING: "Domains of the map, those that clearly do badly first.",
+    FAILING: "Domains of the map. Those that clearly do badly come first.",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
     UNKNOWN: (
@@ -68,7 +68,7 @@ MEANINGS = {
         "Press S if the attempt succeeded, F if it failed, K to skip it."
     ),
     BURIED: "Agents do not find these. They are kept, and can be unburied.",
-    RULE: "Prune by rule. A preview shows exactly what would be removed before anything is.",
+    RULE: "Prune by rule. You see exactly what would be removed before anything is removed.",
     REFINE: (
         "Similar experiences are judged together: kept, merged or dropped, each with a reason. "
         "You see every decision before anything is done."
@@ -203,4 +203,4 @@ def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
 
 def staleness(found: FoundDuplicates) -> str:
     """Say how much has come since near-duplicates were looked for."""
-    return f"{counted(found.n_changed, 'experience')} added or changed since they were looked for."
+    return f"{counted(found.n_changed, 'experience')} added or changed since this search."

@@ -30,7 +30,7 @@ MEANINGS: Mapping[str, str] = {
     "hit@10": "How often one of the first 10 hits is another attempt at the same task.",
     "MRR@10": "1 divided by the rank of the first other attempt at the same task, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all other attempts at the same task first; 1 is best.",
-    TOLD_NOTHING: "How often nothing was given, although another attempt at the same task is there. Less is better. "
+    TOLD_NOTHING: "How often nothing was returned, although another attempt at the same task exists. Lower is better. "
     "Only in the first row is anything hidden.",
     OUTCOME: f"How often an attempt ended as most of the first {LOOKED_AT} hits for its task did; half for a tie.",
 }
@@ -41,7 +41,7 @@ JUDGED_MEANINGS: Mapping[str, str] = {
     "hit@10": "How often one of the first 10 hits was judged right.",
     "MRR@10": "1 divided by the rank of the first hit that was judged right, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all that was judged right first; 1 is best.",
-    TOLD_NOTHING: "How often nothing was given, although what was judged right is there. Less is better. "
+    TOLD_NOTHING: "How often nothing was returned, although what was judged right exists. Lower is better. "
     "Only in the first row is anything hidden.",
 }
 QUERIES: Mapping[str, str] = {OWN_TASK: "Own attempts", JUDGED_TASK: "Judged queries"}
@@ -214,8 +214,8 @@ def foreign_sentence(found: OwnEvaluation) -> str:
     told = asked.told_something[AGENT]
     between = f" ({told.interval.low:.0%}–{told.interval.high:.0%})" if told.interval else ""
     return (
-        f"Foreign queries: {counted(asked.n_queries, 'query')} on many other subjects, so that the right answer is "
-        f"nothing. {told.mean:.0%} of them were given something all the same{between}."
+        f"Foreign queries: {counted(asked.n_queries, 'query')} on many other subjects, to which the right answer is "
+        f"nothing. {told.mean:.0%} of them found something anyway{between}."
     )
 
 

@@ -18,7 +18,7 @@ from atlas.views.lists.hits import HitCard, hit_card
 from atlas.views.lists.listing import SEARCH_ROWS, Listing, best_matches, on_page
 from atlas.views.shared.wording import counted, hidden_text, signed
 
-STANDS_IN = "ranked with the built-in weights, as the profile that was chosen cannot be used (see Evaluation)"
+STANDS_IN = "ranked with the built-in weights, because the chosen profile cannot be used (see Evaluation)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

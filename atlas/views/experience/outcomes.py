@@ -112,7 +112,7 @@ def _view(plan: OutcomePlan, figure: Figure) -> PlanView:
         ),
         subject="Task",
         figures=(figure,) if n else (),
-        caption="What would change, with the outcome of now",
+        caption="What would change, with the current outcome",
         nothing=f"All of these are {label} already.",
     )
 

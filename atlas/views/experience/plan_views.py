@@ -14,10 +14,10 @@ from atlas.views.shared.wording import counted
 SUBJECT = "Task"
 
 MISSING = {
-    "min_success_rate": ("no known outcome", "the success rate does not judge"),
-    "max_age_days": ("no known time", "the age does not judge"),
-    "never_retrieved_days": ("no known time of storing", "not being retrieved does not judge"),
-    "max_count": ("no known time", "the number to keep does not judge"),
+    "min_success_rate": ("no known outcome", "the rule on success rates skips"),
+    "max_age_days": ("no known time", "the rule on age skips"),
+    "never_retrieved_days": ("no known time of storing", "the rule on retrieval skips"),
+    "max_count": ("no known time", "the rule on the number to keep skips"),
 }
 """The value that a record can lack for each criterion, and what follows from that."""
 
@@ -25,10 +25,10 @@ MISSING = {
 def prune_plan_view(plan: PrunePlan) -> PlanView:
     """Return the view of pruning."""
     n_going, n_saved = len(plan.removals), len(plan.saved)
-    saved = f"{n_saved:,} {'is' if n_saved == 1 else 'are'} saved"
+    kept = f", {n_saved:,} {'is' if n_saved == 1 else 'are'} protected" if n_saved else ""
     return PlanView(
         title="Prune",
-        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%}), {saved}.",
+        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%}){kept}.",
         button=f"Prune {counted(n_going, 'experience')}" if n_going else "",
         notes=tuple(_prune_notes(plan)),
         rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
@@ -98,7 +98,7 @@ def _prune_notes(plan: PrunePlan) -> Iterator[str]:
 def _prune_row(decision: PruneDecision) -> PlanRow:
     why = "; ".join(decision.reasons)
     if decision.saved_because:
-        why += f"; saved: {decision.saved_because}"
+        why += f"; protected: {decision.saved_because}"
     return PlanRow(
         id=decision.id, title=decision.title, goes=not decision.saved_because, why=why, outcome=decision.outcome
     )

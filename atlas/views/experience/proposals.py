@@ -58,7 +58,7 @@ class PruneRequest:
         return Choice(
             name="diverse",
             label="Keep the best of each group of near-duplicates",
-            help_text="Where nothing similar would be left in the memory, the best of them stays.",
+            help_text="If nothing similar would be left in the memory, the best of them is kept.",
             is_on=self.is_diverse,
             other=self.with_diversity(not self.is_diverse),
         )

@@ -88,7 +88,8 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
     if plan.failures:
         was = "was" if len(plan.failures) == 1 else "were"
         said.append(
-            f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged, and keep all experiences."
+            f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged. "
+            "All experiences of these sets are kept."
         )
     if plan.n_in_scope > n_judged:
         said.append(f"Only the newest {n_judged:,} of {plan.n_in_scope:,} in scope were judged.")
@@ -109,7 +110,7 @@ def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) 
         memory.experience.check_refine(plan)
     except PlanOutdated:
         return "An experience that it touches has changed since, so it cannot be applied. Plan again."
-    return "" if dict(plan.where) == dict(where) else "This was planned in another scope than the one that is set now."
+    return "" if dict(plan.where) == dict(where) else "This was planned in another scope than the current one."
 
 
 def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:

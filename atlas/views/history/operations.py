@@ -33,7 +33,7 @@ MEANINGS = {
     "restore": "Experiences were restored from the trash",
     "undo": "An operation was undone",
     "purge": "Records were erased for good",
-    "refuse": "A gate kept an entry out of the journal",
+    "refuse": "A gate refused a journal entry",
 }
 """Meanings of the kinds of operations."""
 

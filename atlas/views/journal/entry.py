@@ -153,12 +153,12 @@ def _facts(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
 def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
     kind = types.of(entry.entry_type)
     computed = importance_of(kind, entry.content, entry.metadata)
-    said = [f"An entry of this type begins with {kind.importance:.2f}; by what it says it comes to {computed:.2f}."]
+    said = [f"Entries of this type start at {kind.importance:.2f}. What this one says makes it {computed:.2f}."]
     if abs(computed - entry.importance) >= 0.005:
-        said.append(f"Whoever wrote, imported or edited it gave it {entry.importance:.2f}.")
+        said.append(f"It was set to {entry.importance:.2f} when it was written, imported or edited.")
     now = with_feedback(entry.importance, usage)
     if usage.n_uses:
-        said.append(f"With the tasks that it was used for it counts as {now:.2f}.")
+        said.append(f"The outcomes of the tasks that it was used for make it {now:.2f}.")
     if kind.half_life_days is None:
         said.append("Entries of this type are never forgotten.")
     elif entry.created_at is not None:

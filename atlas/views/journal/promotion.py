@@ -18,9 +18,9 @@ from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
 
 OTHER_TYPE = "A crash that is linked to its fix, or a reflection, can be promoted; this is neither."
-NO_FIX = "This crash is linked to nothing that fixed it. Under Links it can be."
+NO_FIX = "This crash has no link to what fixed it. You can add one under Links."
 PROMOTED = "It was promoted already. Edit what it became, or delete that first."
-NOWHERE = "This memory has no place for what it would become."
+NOWHERE = "This memory system has no memory that could hold it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ def _view(promotion: Promotion, n_before: int) -> PlanView:
     note = (
         "No attempt was run, so its outcome is unknown until tasks use it."
         if is_experience
-        else "It counts as not tried: no attempt stands behind it until tasks use it."
+        else "It starts without tries. Attempts that use it count as tries."
     )
     first, *others = promotion.entries
     rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(one, "its fix") for one in others)]
@@ -156,7 +156,7 @@ def _view(promotion: Promotion, n_before: int) -> PlanView:
         notes=(note,),
         rows=(*rows, *task),
         subject=JOURNAL.noun.capitalize(),
-        caption="What it is made of; it stays in the journal",
+        caption="What it is made from, which stays in the journal",
         figures=(Figure(f"{kind.page.capitalize()} afterwards", f"{n_before + 1:,}", f"from {n_before:,}"),),
         n_going=len(rows),
     )

@@ -109,7 +109,7 @@ def _delete_view(titles: Mapping[str, str], linking: Sequence[EntryRow], n_total
         notes.append(f"{counted(len(linking), 'entry')} {verb} to removed entries. An undo restores these links.")
     rows = [
         *(PlanRow(id=one, title=title, goes=True, why="chosen") for one, title in titles.items()),
-        *(PlanRow(id=row.id, title=row.content, goes=False, why="links to what goes") for row in linking),
+        *(PlanRow(id=row.id, title=row.content, goes=False, why="links to a removed entry") for row in linking),
     ]
     return deleting_view(rows, JOURNAL.noun, n_total, caption="What is removed, and what links to it", notes=notes)
 
@@ -120,8 +120,8 @@ def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
         headline=compact_headline(plan),
         button=_compact_words(plan, "move", "write"),
         notes=(
-            "Cold entries leave the prompts but are found; archived ones are found only when asked for.",
-            *(f"A summary is not the model's: {problem}" for problem in plan.problems),
+            "Cold entries no longer go into prompts, but searches find them. Archived ones are found only on request.",
+            *(f"A summary was not written by the model: {problem}" for problem in plan.problems),
         ),
         rows=tuple(_row(move) for move in plan.moves),
         subject=JOURNAL.noun.capitalize(),

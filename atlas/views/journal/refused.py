@@ -90,13 +90,13 @@ def _gate_view(gate: Gate) -> GateView:
         "caller": f"{VARIABLES[gate.name]} is set here and overrides the store's setting.",
         "store": f"Switched {'on' if gate.is_on else 'off'} for everyone who writes to this store.",
         "default": "This is the default.",
-        "no store": "Nothing would keep what it refuses.",
+        "no store": "Refused entries would be lost, because this journal has no store.",
     }
     return GateView(
         name=gate.name,
         label=NAMES[gate.name],
         is_on=gate.is_on,
-        what=f"{STOPPED[gate.name]} are {'kept out' if gate.is_on else 'let in'}",
+        what=f"{STOPPED[gate.name]} are {'refused' if gate.is_on else 'accepted'}",
         why=said[gate.said_by],
         is_overridden=gate.said_by == "caller",
     )

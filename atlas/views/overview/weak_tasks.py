@@ -1,4 +1,4 @@
-"""Tasks that go worst: what an agent is bad at, where no map tells of domains."""
+"""Tasks with the lowest success rate: what an agent is bad at, where no map tells of domains."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Examination:
 
 def verdict(finding: Finding) -> str:
     """Return `ok`, or what is wrong and whether it was mended."""
-    return "ok" if not finding.problem else f"{finding.problem}{' (mended)' if finding.is_fixed else ''}"
+    return "ok" if not finding.problem else f"{finding.problem}{' (repaired)' if finding.is_fixed else ''}"
 
 
 def n_left(findings: Sequence[Finding]) -> int:

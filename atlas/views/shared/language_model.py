@@ -13,7 +13,7 @@ NONE = "No language model"
 WITHOUT = (
     "Everything works without one, by rules. Strategies are written by pattern, concepts are composed by their types, "
     "what compression finds is named after its code, experiences are refined by how alike they are and how they went, "
-    "and the journal sums up in sentences of its own. Searching, Ask and the map never need one."
+    "and the journal's summaries quote its entries. Searching, Ask and the map never need one."
 )
 
 HOW = (

@@ -17,11 +17,11 @@ from atlas.views.shared.wording import counted, in_words, moment_of
 WORD = "PURGE"
 """Word that a person types to confirm, where not the beginning of the one id."""
 
-FINAL = "This cannot be undone, by any command or by anybody."
+FINAL = "This cannot be undone."
 
 COPIES_ELSEWHERE = (
-    "Backups, exports, the files that it was imported from, marks files under version control, and what other programs "
-    "have read of it are yours to remove. Importing such a file again brings it back as a new record, unless the file "
+    "ATLAS cannot erase it from backups, exports, files that it was imported from, marks files under version control "
+    "and other programs that have read it. Importing such a file again brings it back as a new record, unless the file "
     "gives it the same id."
 )
 

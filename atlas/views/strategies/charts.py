@@ -60,7 +60,7 @@ def tries_chart(attempts: Sequence[Use]) -> Chart:
             },
             *_marks(points),
         ],
-        "layout": _layout("try, in the order of time"),
+        "layout": _layout("tries, oldest first"),
     }
 
 
@@ -88,7 +88,7 @@ def updaters_chart(attempts: Sequence[Use]) -> Chart:
             "hovertemplate": f"{name}, after try %{{x}}: %{{y:.0%}}<extra></extra>",
         }
         traces.append(trace)
-    return {"data": traces, "layout": _layout("try, in the order of time")}
+    return {"data": traces, "layout": _layout("tries, oldest first")}
 
 
 def updater_estimates(attempts: Sequence[Use]) -> tuple[tuple[str, float], ...]:

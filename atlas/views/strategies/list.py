@@ -31,10 +31,10 @@ from atlas.views.shared.scope import known_tags
 from atlas.views.shared.wording import counted, found_caption, percent
 from atlas.views.strategies.titles import readable_title
 
-SUREST, HIGHEST, MOST_TRIED = "Surest first", "Highest rate first", "Most tries first"
+SUREST, HIGHEST, MOST_TRIED = "Most reliable first", "Highest rate first", "Most tries first"
 
 ORDERS = (SUREST, HIGHEST, MOST_TRIED, NEWEST, "Oldest first", "Title, A to Z")
-"""Orders of the list. The surest has the highest lower end of its interval."""
+"""Orders of the list. The most reliable has the highest lower end of the 95 % interval."""
 
 STORED_ORDERS: Mapping[str, tuple[str, bool]] = {
     NEWEST: ("created_at", True),

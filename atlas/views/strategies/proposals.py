@@ -40,7 +40,7 @@ class StrategyDeleteRequest:
         going = memory.strategies.get_many(self.ids)
         n_total = memory.strategies.count()
         rows = [PlanRow(id=one.id, title=one.title, goes=True, why=_tries(one)) for one in going]
-        notes = [*gone_notes(len(self.ids) - len(going)), "To keep them without agents being given them: retire."]
+        notes = [*gone_notes(len(self.ids) - len(going)), "To hide them from agents, retire them instead."]
         view = deleting_view(rows, STRATEGY.noun, n_total, caption="What is removed", notes=notes)
         return propose_deletion(self, STRATEGY, [one.id for one in going], view, n_total)
 
@@ -79,7 +79,7 @@ class RetirePlan:
 
 def _merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
     rows = [row for group in plan.groups for row in _group_rows(group)]
-    stays = "What the kept one says stays; it takes over sources, tries, parameters and tags."
+    stays = "The kept one's text stays. It takes over the sources, tries, parameters and tags of the others."
     notes = [*gone_notes(n_gone), stays]
     return merging_view(plan, STRATEGY.noun, rows, caption="What is merged, the kept one first", notes=notes)
 

@@ -222,12 +222,12 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
 
 def _verdict(found: StrategyEffect) -> str:
     if found.verdict == "not used":
-        return "Nobody has tried it yet, so nothing says whether it helps."
+        return "It has no tries yet, so whether it helps is not known."
     if found.difference is None:
         return "No attempt at a similar task was made without it, so there is nothing to compare its tries with."
     if found.verdict == "unplaced":
         names = f"{counted(found.n_unplaced, 'try')} {'names' if found.n_unplaced == 1 else 'name'}"
-        return f"{names} no attempt and no task, and may be in both rows, so nothing says whether it helps."
+        return f"{names} no attempt and no task, and may be in both rows, so whether it helps is not known."
     points = f"{abs(found.difference) * 100:.0f} points {'more' if found.difference >= 0 else 'less'} often"
     surely = {
         "helps": "It helps: the intervals do not overlap.",

@@ -139,9 +139,9 @@ def _notes(plan: StrategyWritePlan, how: str, most: int) -> list[str]:
     if plan.n_nothing:
         said.append(f"{counted(plan.n_nothing, 'attempt')} say too little, or are too specific, to help elsewhere.")
     if plan.problems:
-        said.append(f"{counted(len(plan.problems), 'attempt')} could not be read; the first is said below.")
+        said.append(f"{counted(len(plan.problems), 'attempt')} could not be read. The first problem is shown below.")
     if plan.n_attempts >= most:
-        said.append(f"The first {most:,} attempts were looked at; ask again for the rest.")
+        said.append(f"The first {most:,} attempts were read. Ask again for the rest.")
     return said
 
 

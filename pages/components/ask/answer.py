@@ -36,7 +36,7 @@ from pages.components.shared.snapshot import store_state
 
 ALL = "All"
 FIRST = 3
-"""Hits of each memory that are shown beside those of the others."""
+"""Hits per memory that are shown beside those of the others."""
 
 BLOCK_PIXELS, BLOCK_PIXELS_OF_TWO = 560, 300
 
@@ -77,7 +77,7 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
         return
     with st.container(key="ask_block_difference"):
         st.markdown("##### Where the blocks differ")
-        st.caption("Lines with a minus are in A alone, those with a plus in B alone.")
+        st.caption("A line with − is only in A, a line with + only in B.")
         st.code(lines, language="diff", wrap_lines=True, height=BLOCK_PIXELS_OF_TWO)
 
 
@@ -104,7 +104,7 @@ def draw_parts(
         if part.hits and shown in (ALL, part.title):
             _draw_part(memory, text, side, weights, part, None if shown == part.title else FIRST, judged)
         elif shown == part.title:
-            st.caption(f"{part.title} gave nothing here.")
+            st.caption(f"{part.title}: nothing found here.")
 
 
 def _draw_part(

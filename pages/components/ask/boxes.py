@@ -130,10 +130,10 @@ def _draw_settings(memory: MemorySystem, text: str, *, is_two: bool) -> tuple[in
     """Draw how it is asked: the budget, and one configuration or two."""
     profiles, in_use = memory.storage.profiles.every(), memory.storage.profiles.in_use().name
     with st.container(border=True, key="ask_settings"):
-        st.subheader("How it is asked", anchor=False)
+        st.subheader("Search settings", anchor=False)
         warn_of_problems(profiles)
         budget = st.slider(
-            "Budget of the block, in tokens", 0, MOST_TOKENS, BUDGET_TOKENS, step=100, key="ask_budget", bind=URL,
+            "Token budget of the context block", 0, MOST_TOKENS, BUDGET_TOKENS, step=100, key="ask_budget", bind=URL,
             width=330,
         )  # fmt: skip
         if not is_two:
@@ -154,16 +154,17 @@ def _draw_configuration(
     if st.session_state.get(key, names[0]) not in names:  # deleted since
         del st.session_state[key]
     first = names.index(first_profile(side, names, in_use))
-    name = st.selectbox("Profile", names, index=first, key=key, bind=URL, help="At first, the one that searches use.")
+    name = st.selectbox("Profile", names, index=first, key=key, bind=URL,
+                        help="Starts with the profile that all searches use.")  # fmt: skip
     profile = next(profile for profile in profiles if profile.name == name)
-    k = st.slider("Hits of each memory, at most", 1, MOST_EACH, EACH, key=f"ask_k_{side}", bind=URL)
+    k = st.slider("Maximum hits per memory", 1, MOST_EACH, EACH, key=f"ask_k_{side}", bind=URL)
     is_diverse = st.toggle(
         "Different hits first", True, key=f"ask_diverse_{side}", bind=URL,
         help="Similar attempts at a task become one hit, and a hit that is like one above it moves down.",
     )  # fmt: skip
     off = st.multiselect(
-        "Leave out", list(_NAMES), key=f"ask_off_{side}", placeholder="No memory", bind=URL,
-        help="To see what a memory contributes",
+        "Memories to leave out", list(_NAMES), key=f"ask_off_{side}", placeholder="No memory", bind=URL,
+        help="Leave a memory out to see what it contributes.",
     )  # fmt: skip
     strictness = draw_knob("ask", side, profile, STRICTNESS, bind=URL)
     place = st.container()
@@ -178,7 +179,7 @@ def _draw_configuration(
 
 def _draw_strictness(memory: MemorySystem, text: str, side: Name, asked: Configuration) -> None:
     """Draw where the level of relevance comes from, and what another strictness would show."""
-    box = st.expander("What strictness does", key=f"ask_strictness_rows_{side}", on_change="rerun")
+    box = st.expander("What is strictness?", key=f"ask_strictness_rows_{side}", on_change="rerun")
     if not box.open:
         return
     with box:
@@ -188,7 +189,7 @@ def _draw_strictness(memory: MemorySystem, text: str, side: Name, asked: Configu
         rows = _strictness(store_state(memory), digest(text, asked), _memory=memory, _text=text, _asked=asked)
         chosen = {True: "chosen", False: ""}
         shown = [{"Strictness": row.strictness, **row.n_hits, " ": chosen[row.is_chosen]} for row in rows]
-        st.caption("Hits of each memory")
+        st.caption("Hits per memory")
         st.dataframe(shown, hide_index=True, key=f"ask_strictness_table_{side}")
 
 

@@ -110,7 +110,8 @@ def _draw_acts(memory: MemorySystem, side: Name, chosen: Chosen, in_use: str) ->
         key=f"evaluation_use_{side}",
         icon=":material/check_circle:",
         disabled=is_off or chosen.is_edited or name == in_use,
-        help=why or ("Save these weights first." if chosen.is_edited else "For agents too, at once. It can be undone."),
+        help=why
+        or ("Save these weights first." if chosen.is_edited else "Changes what agents find too. It can be undone."),
         on_click=_use,
         args=(memory, name),
     )
@@ -119,7 +120,7 @@ def _draw_acts(memory: MemorySystem, side: Name, chosen: Chosen, in_use: str) ->
         key=f"evaluation_delete_{side}",
         icon=":material/delete:",
         disabled=is_off or name == DEFAULT,
-        help=why or ("The built-in profile stays." if name == DEFAULT else "It can be undone."),
+        help=why or ("The built-in profile cannot be deleted." if name == DEFAULT else "It can be undone."),
         on_click=_delete,
         args=(memory, name),
     )

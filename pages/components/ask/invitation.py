@@ -29,9 +29,10 @@ def draw_invitation(memory: MemorySystem) -> None:
             selection_mode="single-cell",
         )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.text("What would an agent get for a task that has nothing to do with this memory?")
-        st.button("Ask nonsense", key="ask_nonsense", icon=":material/shuffle:", on_click=_ask, args=(NONSENSE,))
-    st.caption("Nothing that you ask here counts as a retrieval.")
+        st.text("What would an agent be told for a task that has nothing to do with this memory?")
+        st.button("Ask something unrelated", key="ask_nonsense", icon=":material/shuffle:", on_click=_ask,
+                  args=(NONSENSE,))  # fmt: skip
+    st.caption("Asking here does not change how often a memory was retrieved.")
 
 
 def _ask_clicked(questions: tuple[str, ...], key: str) -> None:

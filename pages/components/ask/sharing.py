@@ -28,7 +28,7 @@ def draw_link() -> None:
     """Draw the address of the page as it is, to be copied."""
     with st.popover("Copy link", icon=":material/link:", key="ask_link"):
         said = urlencode({key: st.query_params.get_all(key) for key in st.query_params}, doseq=True)
-        st.caption("It opens this page with the same task and settings, for whoever can open this dashboard.")
+        st.caption("Opens this page with the same task and settings, for anyone who can open this dashboard.")
         st.code(f"{(st.context.url or '').split('?')[0]}?{said}", language=None, wrap_lines=True)
 
 
@@ -38,7 +38,7 @@ def draw_report(memory: MemorySystem, text: str, sides: list[Side], answers: lis
     st.download_button(
         "Save report", partial(_report, memory, text, sides, answers, budget, trial), "atlas-ask.html", "text/html",
         key="ask_report", icon=":material/description:", on_click="ignore",
-        help="One HTML file with the hits, the block and every setting. It needs neither the store nor a network.",
+        help="One HTML file with the hits, the block and every setting. It opens offline and without the store.",
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ def draw_trial(text: str, block: str) -> None:
     """Draw the offer to have the task answered twice, and both answers once they are there."""
     if not block:
         return
-    st.markdown("##### Does it help here?")
+    st.markdown("##### Does the memory help with this task?")
     model = opening_model()
     if model.client is None:
         st.caption(
@@ -30,7 +30,7 @@ def draw_trial(text: str, block: str) -> None:
             st.session_state[_TRIED] = (digest(text, block), tried(model.client, text, block))
     trial = trial_of(text, block)
     if trial is not None:
-        sides = (("Without the memories", trial.without), ("With the block", trial.with_block))
+        sides = (("Without the block", trial.without), ("With the block", trial.with_block))
         for column, (title, reply) in zip(st.columns(2, gap="small"), sides, strict=True):
             with column, st.container(border=True):
                 _draw_reply(title, reply)

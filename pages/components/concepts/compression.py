@@ -40,13 +40,13 @@ from pages.components.shared.texts import draw_code, draw_prose
 COLUMNS = {
     "name": st.column_config.TextColumn("Function", width=220),
     "saving": st.column_config.NumberColumn(
-        "Saving", format="localized", width=80, help="Tokens that it saves in programs and library together"
+        "Saving", format="localized", width=80, help="Tokens that it saves in the programs and the library together"
     ),
     "n_programs": st.column_config.NumberColumn("Programs", format="localized", width=85, help="Programs that use it"),
     "n_tasks": st.column_config.NumberColumn("Tasks", format="localized", width=65),
     "arity": st.column_config.NumberColumn("Arity", width=60, help="How many parameters it has"),
     "verified": st.column_config.TextColumn(
-        "Verified", width=125, help="How many of its programs whose tests run it did the same as before"
+        "Verified", width=125, help="Programs that did the same as before, of those whose tests call it"
     ),
     "state": st.column_config.TextColumn("", width=120),
 }
@@ -67,8 +67,8 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
     live = live_result(memory, LiveCompression)
     is_first = live.current() is None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        most = st.selectbox("Programs, at most", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
-                            help="If there are more, a sample of different ones is taken.")  # fmt: skip
+        most = st.selectbox("Maximum programs", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
+                            help="If there are more, a diverse sample is taken.")  # fmt: skip
         with_model = ask_model(
             "Functions proposed by",
             searches(Settings.from_environment()),
@@ -84,7 +84,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
             on_click=live.ask,
             args=(scope, most),
             kwargs={"with_model": with_model},
-            help="Takes up to a few minutes, in a process of its own. It adds nothing: you see first what it finds.",
+            help="Runs in the background for up to a few minutes. Nothing is added until you choose what to add.",
         )
 
 
@@ -174,7 +174,7 @@ def _draw_before_after(program: BeforeAfter, position: str, *, key: str) -> None
             st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
                          query_params={"id": program.experience_id})  # fmt: skip
         else:
-            st.caption("Its experience is not in the store any more")
+            st.caption("Its experience is no longer in the store")
     draw_prose(program.task, key=f"compress_task_{key}")
     before, after = st.columns(2)
     for column, word, text in ((before, "Before", program.before), (after, "After", program.after)):

@@ -23,5 +23,5 @@ FORM = EditForm(
     kind=CONCEPT,
     editable=EditableConcept.of,
     draw=BOXES.draw,
-    help_text="The version that it replaces is kept.",
+    help_text="The previous version is kept.",
 )

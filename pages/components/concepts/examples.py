@@ -47,9 +47,9 @@ def draw_run(memory: MemorySystem, detail: ConceptDetail) -> tuple[RanExample, .
 def draw_ran(ran: RanExample, *, key: str) -> None:
     """Draw the outcome of running an example, with the result if it is another one."""
     if ran.has_passed:
-        st.badge("It gave this", icon=":material/check:", color="green")
+        st.badge("As expected", icon=":material/check:", color="green")
         return
-    st.badge("It gave something else", icon=":material/close:", color="orange")
+    st.badge("Another result", icon=":material/close:", color="orange")
     if ran.made:
         draw_grid(ran.made)
     else:

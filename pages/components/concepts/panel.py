@@ -29,7 +29,7 @@ def concept_panel(memory: MemorySystem, concept_id: str) -> None:
 def _draw_acts(memory: MemorySystem, detail: ConceptDetail) -> None:
     draw_mark_acts(memory, detail.id, detail.marks, CONCEPT)
     draw_deleting(memory, ConceptDeleteRequest(ids=(detail.id,)), key="concept_delete",
-                  help_text="A preview shows first which concepts depend on it.")  # fmt: skip
+                  help_text="You first see which concepts depend on it.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: ConceptDetail) -> None:
@@ -71,7 +71,7 @@ def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -
     if detail.n_more_examples:
         st.caption(f"and {detail.n_more_examples:,} more")
     if not detail.examples:
-        st.caption("Nobody has given an example yet.")
+        st.caption("It has no examples yet.")
 
 
 def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:

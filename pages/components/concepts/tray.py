@@ -18,13 +18,13 @@ from pages.components.shared.tray import Tray
 
 def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
     draw_merging(memory, ConceptMergeRequest(ids=now.ids), now.ids,
-                 "Into the most used one. A preview shows first what it would do.")  # fmt: skip
+                 "Merges them into the most used one. You see a preview first.")  # fmt: skip
     st.button("Compose …", key="tray_compose", icon=":material/account_tree:", disabled=len(now.ids) < 2,
               on_click=compose, args=(memory, now.ids),
-              help="Into one function, where the output of one fits the input of the next. A preview comes first.",
+              help="Makes one function of them if each result fits the next input. You see a preview first.",
               )  # fmt: skip
     draw_deleting(memory, ConceptDeleteRequest(ids=now.ids), key="tray_delete", is_possible=bool(now.ids),
-                  help_text="A preview shows first which concepts depend on them.")  # fmt: skip
+                  help_text="You first see which concepts depend on them.")  # fmt: skip
 
 
 TRAY = Tray(

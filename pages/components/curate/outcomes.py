@@ -31,7 +31,7 @@ def draw_unjudged(memory: MemorySystem, ids: Sequence[str]) -> None:
     shown = next_unjudged(memory, ids, skipped)
     if shown is None:
         st.info("You have skipped all of these.", icon=":material/skip_next:")
-        st.button("Begin again", key="curate_unskip", icon=":material/replay:", on_click=_unskip)
+        st.button("Start over", key="curate_unskip", icon=":material/replay:", on_click=_unskip)
         return
     with st.container(border=True, key="curate_unjudged"):
         _draw_judging(memory, shown)
@@ -76,7 +76,7 @@ def _judge(memory: MemorySystem, experience_id: str, success: bool) -> None:
         if [change.before for change in proposal.plan.changes] == ["unknown"]:
             apply_now(memory, proposal)
         elif proposal.plan.changes:
-            say_problem("The outcome was set elsewhere meanwhile. Open the experience to change it.")
+            say_problem("This outcome has been set elsewhere in the meantime. Open the experience to change it.")
 
 
 def _skip(experience_id: str) -> None:

@@ -284,21 +284,21 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> 
             disabled=is_off,
             on_click=propose,
             args=(memory, PruneRequest(among=ids)),
-            help=why or "A preview shows first what would be removed.",
+            help=why or "You first see what would be removed.",
         )
 
 
 def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     """Draw the form of criteria, of which those that are filled in are used."""
     if scope:
-        st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope may go.")
+        st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope can be removed.")
     with st.form("curate_rule", width=640):
         _draw_limits()
         st.toggle(
-            "Keep the best of each neighbourhood",
+            "Keep the best of each group of near-duplicates",
             True,
             key="curate_diverse",
-            help="Where nothing similar would be left, the best of them stays.",
+            help="If nothing similar would be left in the memory, the best of them is kept.",
         )
         st.form_submit_button(
             "Preview",
@@ -323,7 +323,7 @@ def _draw_limits() -> None:
         format="%.0f",
         key="curate_rate",
         placeholder="not used",
-        help="Of its own outcome and of the tasks it was used for",
+        help="Counts its own outcome and the tasks it was used for.",
     )
     second.number_input("Prune what is older than … days", 0, None, None, 30, key="curate_age", placeholder="not used")
     first.number_input(
@@ -337,7 +337,7 @@ def _draw_limits() -> None:
         100,
         key="curate_count",
         placeholder="not used",
-        help="The least successful go first, then the oldest",
+        help="The least successful are removed first, then the oldest.",
     )
 
 

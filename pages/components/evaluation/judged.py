@@ -21,8 +21,8 @@ COLUMNS = {
     "judged_at": st.column_config.DatetimeColumn("Judged last (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC"),
 }
 ABOUT = (
-    "What was judged for the experiences is a task of the measurement: a query should find what was judged right, and "
-    "nothing where all was judged wrong."
+    "The measurement uses these judgements. A query should find the experiences that were judged right, and nothing if "
+    "all were judged wrong."
 )
 
 
@@ -50,7 +50,7 @@ def draw_judged(memory: MemorySystem) -> None:
         key="evaluation_forget",
         icon=":material/delete:",
         disabled=is_off or not queries,
-        help=READ_ONLY if is_off else "The hits stay, only what was judged goes. It can be undone.",
+        help=READ_ONLY if is_off else "Deletes what was judged, not the hits. It can be undone.",
         on_click=_forget,
         args=(memory, queries),
     )

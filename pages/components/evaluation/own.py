@@ -63,7 +63,7 @@ def draw_run(memory: MemorySystem) -> None:
         icon=":material/play_arrow:",
         type="primary" if live.current() is None else "secondary",
         on_click=live.ask,
-        help="Takes seconds to minutes, in a process of its own. It counts as no retrieval.",
+        help="Runs in the background for seconds to minutes. It does not count as a use of any memory.",
     )
 
 
@@ -80,7 +80,7 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
     of = measured(found, measure or known[0], on)
     if of is not None:
         st.caption(f"{meaning(measure or known[0], on)} {of.caption}")
-        st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by way to search")
+        st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by search method")
     if foreign := foreign_sentence(found):
         st.text(foreign)
     with st.expander("All figures", key="evaluation_figures"):
@@ -94,7 +94,7 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
             column_order=list(columns),
             hide_index=True,
             key=f"evaluation_table{_OF[on]}_{found.measured_at}",
-            alt="Every measure of every way to search",
+            alt="Every measure of every search method",
         )
 
 

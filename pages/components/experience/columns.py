@@ -12,7 +12,7 @@ TASK = Column("task", st.column_config.TextColumn("Task", width=380))
 ATTEMPTS = Column(
     "attempts",
     st.column_config.TextColumn(
-        "Attempts", width=150, help="How many attempts at the task are alike, and how they went; the best is shown"
+        "Attempts", width=150, help="Similar attempts at the task, and how they went. The best one is shown."
     ),
 )
 DOMAIN = Column("domain", st.column_config.TextColumn("Domain", width=140), is_optional=True)

@@ -73,8 +73,8 @@ def _ask(memory: MemorySystem) -> Query:
     is_ranked = scope.is_search and scope.by == BEST_MATCH
     with_irrelevant = is_ranked and draw_irrelevant("experiences")
     distinct = is_ranked and st.toggle(
-        "One per task", key="experiences_distinct", help="Show similar attempts at the same task as one row, the best",
-        bind=URL,
+        "One per task", key="experiences_distinct", bind=URL,
+        help="Shows similar attempts at the same task as one row, with the best of them.",
     )  # fmt: skip
     turn_to_first_page((scope, order, with_irrelevant, distinct), "experiences")
     where = current_where(memory)
@@ -86,6 +86,6 @@ def _draw_why(memory: MemorySystem, answer: Answer[Query, Found], opened: str) -
     found = answer.found
     if found is None:
         return
-    st.caption("Why it is here" if opened in found else "Not among what this search lists.")
+    st.caption("Why it is here" if opened in found else "The open experience is not among the results of this search.")
     for card in cards_of(LISTER, memory, answer, [opened] if opened in found else []):
         hit_card(replace(card, title=""), key=f"experience_why_{card.id}")  # the title stands right below

@@ -60,14 +60,14 @@ def _draw_head(memory: MemorySystem, detail: ExperienceDetail) -> None:
 
 
 def _draw_results(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
-    _draw_parts(detail.results, "The source says nothing of a solution or feedback.", key=detail.id)
+    _draw_parts(detail.results, "The source recorded no solution and no feedback.", key=detail.id)
 
 
 def _draw_background(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
     draw_facts(detail.more_facts, key=f"experience_fact_{detail.id}")
     if is_open:
-        draw_ends(made_of(memory, EXPERIENCE, detail.id), "Made of this")
-    _draw_parts(detail.background, "The source says nothing more.", key=detail.id)
+        draw_ends(made_of(memory, EXPERIENCE, detail.id), "Promoted from")
+    _draw_parts(detail.background, "The source recorded nothing more.", key=detail.id)
 
 
 def _draw_attempts(detail: ExperienceDetail) -> None:

@@ -35,9 +35,9 @@ from pages.components.shared.snapshot import opening_model
 
 COLUMNS = {
     "decision": st.column_config.TextColumn("Decision", width=145),
-    "set_number": st.column_config.NumberColumn("Set", width=45, help="Judged together, because they are alike"),
-    "before": st.column_config.NumberColumn("Before", width=60, help="Its place in the set; the newest is first"),
-    "after": st.column_config.NumberColumn("After", width=55, help="Its place among those of the set that stay"),
+    "set_number": st.column_config.NumberColumn("Set", width=45, help="Similar experiences, judged together"),
+    "before": st.column_config.NumberColumn("Before", width=60, help="Its position in the set, newest first"),
+    "after": st.column_config.NumberColumn("After", width=55, help="Its position among those of the set that are kept"),
     "outcome": st.column_config.TextColumn("Outcome", width=100),
     "task": st.column_config.TextColumn("Task", width=260),
     "reason": st.column_config.TextColumn("Reason", width=330),
@@ -60,7 +60,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     )
     n, is_first = n_experiences(memory, scope), live.current() is None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        most = st.selectbox("Experiences, at most", MOST, 2, key="refine_most", width=160,
+        most = st.selectbox("Maximum experiences", MOST, 2, key="refine_most", width=160,
                             help="The newest of those in scope.")  # fmt: skip
         judge = st.selectbox("Judged by", list(found.titles), format_func=lambda name: found.titles[name],
                              key="refine_judge", width=220)  # fmt: skip
@@ -72,7 +72,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
             disabled=not n,
             on_click=live.ask,
             args=(scope, most, judge == MODEL),
-            help="In a process of its own. It changes nothing: you see first what would become of each.",
+            help="Runs in the background. Nothing is changed until you apply the plan.",
         )
     st.text(f"{counted(n, 'experience')} in scope. {found.note}")
 
@@ -98,7 +98,7 @@ def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any])
             on_click=propose,
             args=(memory, RefineRequest(plan=plan)),
             kwargs={"is_repeatable": False},
-            help=READ_ONLY if memory.storage.read_only else "A last preview comes first. It can be undone.",
+            help=READ_ONLY if memory.storage.read_only else "You see a preview first. It can be undone.",
         )
     _draw_decisions(plan)
 
@@ -119,5 +119,5 @@ def _draw_decisions(plan: RefinePlan) -> None:
         key=key,
         on_select=partial(open_clicked, ids, key),
         selection_mode=["single-row", "single-cell"],
-        alt="What would become of each experience",
+        alt="What would happen to each experience",
     )

@@ -73,7 +73,7 @@ def _draw_pages(detail: ExperienceDetail, lines: Sequence[StepLine]) -> Sequence
     """Return the steps of the page that is shown. Draw the way to the others above them."""
     n_pages = -(-len(lines) // STEPS_SHOWN)
     if not n_pages:
-        st.caption("No step holds this.")
+        st.caption("No step contains this text.")
     if n_pages <= 1:
         return lines
     page = min(st.pagination(n_pages, key=_pages_key(detail.id)), n_pages)

@@ -41,9 +41,9 @@ OUTCOMES = {"Succeeded": True, "Failed": False, "Unknown": None}
 def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
     _draw_outcomes(memory, now)
     draw_merging(memory, MergeRequest(groups=(now.ids,)), now.ids,
-                 "Into the best attempt, which then represents all. A preview shows what it would do.")  # fmt: skip
+                 "Merges them into the best attempt. You see a preview first.")  # fmt: skip
     draw_proposing(memory, "Prune …", PruneRequest(among=now.ids), key="tray_prune", icon=":material/delete_sweep:",
-                   help_text="A preview shows first what would be removed.", is_possible=bool(now.ids))  # fmt: skip
+                   help_text="You first see what would be removed.", is_possible=bool(now.ids))  # fmt: skip
     st.download_button(
         "Export",
         partial(exported_lines, memory, now.ids),
@@ -53,7 +53,7 @@ def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
         icon=":material/download:",
         on_click="ignore",
         disabled=not now.ids,
-        help="As JSONL, which `atlas import` reads",
+        help="As JSONL, which ATLAS can import",
     )
 
 
@@ -62,7 +62,7 @@ def _draw_outcomes(memory: MemorySystem, now: Chosen) -> None:
     is_off = memory.storage.read_only
     with st.popover("Outcome", key="tray_outcome", icon=":material/flag:", disabled=is_off or not now.ids,
                     help=READ_ONLY if is_off else None):  # fmt: skip
-        st.caption("How did these attempts end? A preview shows first what would change.")
+        st.caption("How did these attempts end? You first see what would change.")
         for name, success in OUTCOMES.items():
             draw_proposing(memory, f"{name} …", OutcomeRequest(ids=now.ids, success=success),
                            key=f"tray_outcome_{name.lower()}", icon=ICONS[name], help_text="")  # fmt: skip
@@ -76,7 +76,7 @@ def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
         key="tray_show",
         icon=icon,
         disabled=not now.ids,
-        help=None if is_few else f"With two to {COMPARED}, side by side",
+        help=None if is_few else f"Select 2 to {COMPARED} to see them side by side",
     )
     if is_asked and not is_planning:
         show = _compare if is_few else _list

@@ -27,7 +27,7 @@ def draw_contexts(memory: MemorySystem) -> None:
     query = _ask()
     st.caption(quota_sentence(query.purpose))
     if query.purpose == FOR_TASK and not query.task.strip():
-        st.info("Say what the agent was asked, to see what it would be told.", icon=":material/edit:")
+        st.info("Enter what the agent was asked to see what it would be told.", icon=":material/edit:")
         return
     if query.limit is None and query.token_budget is None:
         st.info("Give a number of entries, or a token budget, or both.", icon=":material/edit:")
@@ -43,11 +43,11 @@ def draw_contexts(memory: MemorySystem) -> None:
 
 def _ask() -> ContextQuery:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        purpose = st.segmented_control("What an agent is told for", list(QUOTAS), default=FOR_EVOLUTION, required=True,
+        purpose = st.segmented_control("What the agent will do", list(QUOTAS), default=FOR_EVOLUTION, required=True,
                                        key="journal_context", bind=URL)  # fmt: skip
-        limit = st.number_input("Entries, at most", 0, 500, 10, key="journal_limit", placeholder="any", width=140,
+        limit = st.number_input("Maximum entries", 0, 500, 10, key="journal_limit", placeholder="any", width=140,
                                 bind=URL)  # fmt: skip
-        budget = st.number_input("Tokens, at most", 0, 10**6, None, 100, key="journal_budget", placeholder="any",
+        budget = st.number_input("Maximum tokens", 0, 10**6, None, 100, key="journal_budget", placeholder="any",
                                  width=140, bind=URL)  # fmt: skip
     task = ""
     if purpose == FOR_TASK:

@@ -34,7 +34,7 @@ def draw_conversations(memory: MemorySystem) -> None:
 def _draw_found(memory: MemorySystem, text: str, name: str | None) -> None:
     with st.spinner(SEARCHING):
         found = found_turns(memory, text, name)
-    st.caption(f"{len(found):,} relevant, best first" if found else "Nothing relevant was said.")
+    st.caption(f"{len(found):,} relevant, best first" if found else "No relevant turn was found.")
     for turn in found:
         _draw_turn(turn, with_name=name is None)
 
@@ -55,7 +55,7 @@ def _draw_turn(turn: TurnView, *, with_name: bool = False) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(turn.when)
             if turn.is_live:
-                st.badge("in the window", icon=":material/visibility:", color="green")
+                st.badge("in the agent's context", icon=":material/visibility:", color="green")
             if with_name:
                 st.text(turn.conversation)
         for who, said in (("person", turn.said), ("agent", turn.answered)):

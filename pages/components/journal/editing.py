@@ -27,7 +27,7 @@ def draw_write(memory: MemorySystem) -> None:
                             placeholder="by type and text", width=170)  # fmt: skip
         st.text_area("What it says", key="journal_new_content", height=100, disabled=is_off)
         st.text_input("Metadata, as JSON", key="journal_new_metadata", placeholder='{"file": "a.py"}', disabled=is_off)
-        st.button("Write it", key="journal_new_write", type="primary", disabled=is_off, on_click=_write,
+        st.button("Write the entry", key="journal_new_write", type="primary", disabled=is_off, on_click=_write,
                   args=(memory,), help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def _write(memory: MemorySystem) -> None:
         )
         if written is None:
             [refused] = memory.journal.rejected(1).latest
-            say_problem(f"A gate kept it out: {refused.refusal.reason}. Under Refused it can be let in.")
+            say_problem(f"A gate refused it: {refused.refusal.reason}. You can accept it under Refused.")
             return
         announce(str(scoped.operation_id), "Wrote 1 entry")
         for key in NEW:

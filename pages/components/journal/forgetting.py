@@ -27,7 +27,7 @@ from pages.components.shared.snapshot import store_state
 
 MEANINGS = {
     "hot": "goes into prompts",
-    "warm": "goes into prompts, worth less",
+    "warm": "goes into prompts, with less weight",
     "cold": "found by searches only",
     "archived": "found only when asked for",
 }
@@ -43,7 +43,7 @@ def draw_forgetting(memory: MemorySystem) -> None:
         column.metric(tier.capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True)
     st.subheader("Compact", anchor=False)
     st.text(
-        "An entry is worth its importance × recency × use × links. What is worth little moves to a colder tier. Old "
+        "An entry's worth is importance × recency × use × links. Entries of little worth move to a colder tier. Old "
         "entries of one type and period are summarised, and the summary names them. Pinned entries and directives stay."
     )
     keep_recent = st.number_input("Keep the latest entries, whatever they are worth", 0, None, KEEP_RECENT, 50,
@@ -90,8 +90,7 @@ def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, i
             on_click=live.ask,
             args=(keep_recent, keep_types),
             kwargs={"with_model": with_model},
-            help="In a process of its own. It changes nothing: you see first which entries would move, and what "
-            "would be written.",
+            help="Runs in the background. Nothing is changed until you apply the plan.",
         )
 
 
@@ -106,7 +105,9 @@ def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
     if outdated:
         st.warning(outdated, icon=":material/history:")
     elif not is_asked:
-        st.warning("This was planned with other entries to keep than are set now.", icon=":material/history:")
+        st.warning(
+            "The settings have been changed since this was planned. Plan again to use them.", icon=":material/history:"
+        )
     is_off = memory.storage.read_only
     st.button("Preview …", key="journal_preview", type="primary", icon=":material/visibility:",
               disabled=bool(outdated), on_click=propose, args=(memory, CompactRequest(plan=plan)),

@@ -37,7 +37,7 @@ def draw_links(memory: MemorySystem, entry_id: str) -> None:
     if links.rows:
         _draw_picture(links, key=f"{entry_id}_{depth}_{memory.revision()}")
     else:
-        st.caption("It is linked with no other entry.")
+        st.caption("It has no links to other entries.")
     if links.direct:
         with st.expander("Remove a link", icon=":material/link_off:", key="entry_unlinking"):
             for number, link in enumerate(links.direct):
@@ -51,11 +51,11 @@ def draw_suggestions(memory: MemorySystem) -> None:
     with st.spinner("Comparing crashes with later reflections …"):
         suggested = _suggested(store_state(memory), _memory=memory)
     st.caption(
-        "A later reflection on the same problem as a crash may say how it was fixed. Accepting links the crash to "
-        "it. A refused one is not suggested again."
+        "A reflection that follows a crash may say how the crash was fixed. Accepting a suggestion links the two. "
+        "A refused suggestion does not come back."
     )
     if not suggested:
-        st.info("No link is suggested: no crash without a fix has a later reflection on the same problem.",
+        st.info("There are no links to suggest: no crash without a fix has a later reflection on the same problem.",
                 icon=":material/check:")  # fmt: skip
         return
     st.markdown(f"**{counted(len(suggested), 'suggestion')}**, the most alike first")

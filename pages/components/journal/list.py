@@ -107,10 +107,10 @@ def _draw_why(memory: MemorySystem, answer: Answer[JournalQuery, FoundEntries]) 
     if not opened or found is None:
         return
     if opened not in {entry.id for entry in found.entries}:
-        st.caption("What is open is not among what this search lists.")
+        st.caption("The open entry is not among the results of this search.")
         return
     for card in cards_of(LISTER, memory, answer, [opened]):
-        st.caption("Why what is open was found")
+        st.caption("Why the open entry was found")
         hit_card(card, key=f"journal_why_{opened}")
 
 
@@ -128,7 +128,7 @@ def _metadata(options: JournalOptions) -> tuple[str, ...]:
     chosen = offered(options.metadata, [*st.session_state.get("journal_meta", []),
                                         *st.query_params.get_all("journal_meta")])  # fmt: skip
     pairs = st.multiselect("Metadata", chosen, key="journal_meta", placeholder="key=value", accept_new_options=True,
-                           bind=URL, width=180, help="Choose one, or type another: its key, =, and its value",
+                           bind=URL, width=180, help="Choose one, or type key=value",
                            )  # fmt: skip
     return tuple(pair for pair in pairs if pair.partition("=")[0].strip() and "=" in pair)
 

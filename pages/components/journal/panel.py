@@ -21,7 +21,7 @@ from pages.components.lists.record_table import experience_table
 from pages.components.shared.plans import draw_deleting, draw_proposing
 from pages.components.shared.texts import draw_code
 
-PROMOTING = "Make it a memory that agents are given. A preview comes first."
+PROMOTING = "Turns it into an experience or a strategy that agents retrieve. You see a preview first."
 
 
 def entry_panel(memory: MemorySystem, entry_id: str) -> None:
@@ -35,13 +35,13 @@ def _draw_acts(memory: MemorySystem, detail: EntryDetail) -> None:
                    help_text=detail.why_not_promoted or PROMOTING, is_possible=not detail.why_not_promoted,
                    draw_extra=draw_becoming)  # fmt: skip
     draw_deleting(memory, EntryDeleteRequest(ids=(detail.id,)), key="entry_delete",
-                  help_text="A preview shows first what links to it.")  # fmt: skip
+                  help_text="You first see what links to it.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: EntryDetail) -> None:
     draw_code(detail.content, key=f"entry_content_{detail.id}")
     draw_facts(detail.facts, key=f"entry_{detail.id}")
-    draw_ends(detail.became, "Became this")
+    draw_ends(detail.became, "Promoted to")
 
 
 def _draw_links(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:

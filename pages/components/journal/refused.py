@@ -15,14 +15,14 @@ from pages.components.shared.undo_toast import Act, Turn, announce_act, announci
 def draw_refused(memory: MemorySystem) -> None:
     """Draw the gates, how much each kept out, and the latest refused entries."""
     st.caption(
-        "Two gates check observations, crashes and reflections of agents. What they keep out is kept here whole. "
-        "What people say, as directives and tasks, always passes."
+        "Two gates check the observations, crashes and reflections that agents write. Entries that they refuse are "
+        "kept here in full. Directives and tasks, which come from people, are always accepted."
     )
     for gate in gate_views(memory):
         _draw_gate(memory, gate)
     listing = refused_listing(memory, st.session_state.get("journal_refused_shown", SHOWN))
     if not listing.n:
-        st.info("Nothing was kept out.", icon=":material/check:")
+        st.info("No entry has been refused.", icon=":material/check:")
         return
     for column, (words, n) in zip(st.columns(4), listing.by_gate, strict=False):
         column.metric(words.capitalize(), f"{n:,}", border=True)
@@ -68,18 +68,18 @@ def _draw_one(memory: MemorySystem, one: RefusedView) -> None:
     with st.container(border=True, gap="xsmall"):
         draw_code(one.text, key=f"journal_refused_{one.id}")
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Let it in", key=f"journal_accept_{one.id}", icon=":material/check:", disabled=is_off,
+            st.button("Accept it", key=f"journal_accept_{one.id}", icon=":material/check:", disabled=is_off,
                       on_click=_accept, args=(memory, one.id),
-                      help=READ_ONLY if is_off else "Write it as it would have been written then.")  # fmt: skip
+                      help=READ_ONLY if is_off else "Writes it into the journal, in its generation.")  # fmt: skip
             if one.like_id:
-                st.page_link("pages/journal.py", label="Open what it repeats", icon=":material/open_in_new:",
+                st.page_link("pages/journal.py", label="Open the entry that it repeats", icon=":material/open_in_new:",
                              query_params={"id": one.like_id})  # fmt: skip
             st.text(f"{one.entry_type}, generation {one.generation:,}, {one.when}: {one.reason}")
 
 
 def _accept(memory: MemorySystem, refused_id: str) -> None:
     scoped = memory.journal.within("store", ACCEPTED)
-    act(lambda: scoped.accept(refused_id), scoped, "Let 1 refused entry in")
+    act(lambda: scoped.accept(refused_id), scoped, "Accepted 1 refused entry")
 
 
 def _show_more() -> None:

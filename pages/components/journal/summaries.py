@@ -13,7 +13,7 @@ SOURCES_PIXELS = 220
 
 KEPT_COLUMNS = {
     "n": st.column_config.NumberColumn("Entries", format="localized", width=70),
-    "why": st.column_config.TextColumn("Stay because", width="large"),
+    "why": st.column_config.TextColumn("Why they stay", width="large"),
 }
 
 

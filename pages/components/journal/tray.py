@@ -15,7 +15,7 @@ from pages.components.shared.tray import Tray
 
 def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
     draw_deleting(memory, EntryDeleteRequest(ids=now.ids), key="tray_delete", is_possible=bool(now.ids),
-                  help_text="A preview shows first what links to them.")  # fmt: skip
+                  help_text="You first see what links to them.")  # fmt: skip
 
 
 TRAY = Tray(

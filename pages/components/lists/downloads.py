@@ -21,7 +21,7 @@ def draw_downloads(memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[
         ids: Gives the records on all pages of the list.
     """
     with st.popover("Download", icon=":material/download:", key=f"{kind.page}_download"):
-        st.caption("The rows on all pages, with domain, place on the map, uses and rate where there are any.")
+        st.caption("All rows of all pages, with domain, position on the map, uses and success rate.")
         shown = page_map(memory) if kind is EXPERIENCE else None
         for form in FORMS:
             st.download_button(

@@ -72,7 +72,7 @@ def draw_form(memory: MemorySystem, form: EditForm, record_id: str, stored: Edit
         sentence=f"This {noun} was changed elsewhere",
     )
     form.draw(form_key(form.name, begun), begun.stored, is_off)
-    st.button("Save" if begun.stored == stored else "Save mine over it", key=f"{form.name}_save", disabled=is_off,
+    st.button("Save" if begun.stored == stored else "Overwrite with mine", key=f"{form.name}_save", disabled=is_off,
               help=READ_ONLY if is_off else form.help_text, on_click=_save,
               args=(memory, form, begun, stored))  # fmt: skip
 

@@ -16,7 +16,7 @@ from pages.components.lists.forms import Begun, act, begin, begin_typing, form_k
 from pages.components.shared.scope import page_tags
 
 READ_ONLY = "This store is open for reading only."
-PLACEHOLDER = "What you think of it"
+PLACEHOLDER = "What you want to remember about it"
 
 
 def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
@@ -66,7 +66,7 @@ def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EX
         sentence="The note was changed elsewhere",
     )
     st.text_area("Note", begun.stored, key=form_key(form, begun), height=120, disabled=is_off, placeholder=PLACEHOLDER)
-    st.button("Save the note" if begun.stored == stored else "Save mine over it", key=f"{form}_save", disabled=is_off,
+    st.button("Save the note" if begun.stored == stored else "Overwrite with mine", key=f"{form}_save", disabled=is_off,
               help=READ_ONLY if is_off else None, on_click=_save_note,
               args=(memory, begun, stored, kind))  # fmt: skip
 

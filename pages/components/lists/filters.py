@@ -36,8 +36,8 @@ def draw_search(page: str, placeholder: str, *, width: int) -> str:
 
 def draw_irrelevant(page: str) -> bool:
     """Draw the switch for less relevant hits, and return whether it is on."""
-    return st.toggle("Less relevant too", key=f"{page}_irrelevant", bind=URL,
-                     help="Also list hits of little or no relevance")  # fmt: skip
+    return st.toggle("Include less relevant", key=f"{page}_irrelevant", bind=URL,
+                     help="Also lists hits of little or no relevance")  # fmt: skip
 
 
 def turn_to_first_page(asked: object, page: str) -> None:

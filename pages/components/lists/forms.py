@@ -91,4 +91,4 @@ def _draw_conflict(form: str, record_id: str, stored: dict[str, str], sentence: 
     for name, text in stored.items():
         st.caption(f"{name}, as it is stored now")
         draw_code(Text(text), key=f"{form}_conflict_{name}_{record_id}")
-    st.button("Discard mine, take what is stored", key=f"{form}_discard", on_click=forget, args=(form,))
+    st.button("Discard mine and load what is stored", key=f"{form}_discard", on_click=forget, args=(form,))

@@ -172,7 +172,8 @@ def draw_trash_link(memory: MemorySystem, kind: Kind) -> None:
     """Draw the way to the trash below an empty list, if some were deleted."""
     if kind.records(memory).count_trash():
         many = plural(kind.noun).capitalize()
-        st.page_link("pages/history.py", label=f"{many} were deleted; the trash has them", icon=":material/delete:",
+        st.page_link("pages/history.py", label=f"{many} were deleted. They can be restored from the trash.",
+                     icon=":material/delete:",
                      query_params={"history_tab": "Trash", "history_kind": many})  # fmt: skip
 
 

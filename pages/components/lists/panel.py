@@ -70,7 +70,7 @@ class Panel(Generic[D]):
     """The records nearest to one."""
 
     similar_columns: Columns
-    similar_caption: str = "The nearest in meaning; click one to open it."
+    similar_caption: str = "The nearest in meaning. Click one to open it."
     form: EditForm
 
 
@@ -149,7 +149,7 @@ def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:
     """
     for experience_id, *said in sources:
         if not experience_id:
-            st.caption("One that is not in the store any more")
+            st.caption("One that is no longer in the store")
             continue
         *facts, title = said
         with st.container(horizontal=True, gap="small"):

@@ -40,7 +40,7 @@ Columns = Sequence[Column]
 RELEVANCE = Column(
     "relevance",
     st.column_config.ProgressColumn(
-        "Relevance", format="%.2f", min_value=0, max_value=1, width=95, help="Relevance to the question, from 0 to 1"
+        "Relevance", format="%.2f", min_value=0, max_value=1, width=95, help="Relevance to the search, from 0 to 1"
     ),
     is_optional=True,
 )

@@ -24,7 +24,7 @@ def draw_versions(
 ) -> None:
     """Draw every version, the last replaced first."""
     if not versions:
-        st.caption("It was never edited. Each edit keeps here what it was before.")
+        st.caption("It has not been edited. Each edit keeps the previous version here.")
     for version in versions:
         with st.container(border=True):
             _draw_version(memory, record_id, version, kind, changes_to)
@@ -37,10 +37,10 @@ def _draw_version(
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"Replaced {version.when} by")
         st.text(version.actor)
-        st.button("Restore what it was before", key=f"{kind.noun}_restore_{version.number}",
+        st.button("Restore the version before this edit", key=f"{kind.noun}_restore_{version.number}",
                   icon=":material/history:", disabled=is_off or version.is_now, on_click=_restore,
                   args=(memory, record_id, version.number, kind, changes_to),
-                  help=READ_ONLY if is_off else "It says this now." if version.is_now else "It can be undone.",
+                  help=READ_ONLY if is_off else "This is how it is now." if version.is_now else "It can be undone.",
                   )  # fmt: skip
     draw_code(version.difference, key=f"{kind.noun}_difference_{version.number}")
 

@@ -75,7 +75,7 @@ def draw_difference(memory: MemorySystem, sheet: Sheet) -> None:
     if found.words:
         _draw_shares("Word", found.words, WORD_PIXELS, "Words that are more frequent in the selected tasks")
     else:
-        st.caption("No word of the tasks is surely more frequent here.")
+        st.caption("No word is clearly more frequent in the selected tasks.")
 
 
 def _draw_shares(title: str, shares: Sequence[Share], row_pixels: int, alt: str) -> None:

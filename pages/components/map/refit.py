@@ -40,7 +40,7 @@ def _draw_progress(memory: MemorySystem) -> None:
     if status is None or status.state not in REFITTING:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
-        words = f"Making the map: {status.message or 'waiting'}. This page can be left."
+        words = f"Making the map: {status.message or 'waiting'}. You can leave this page."
         st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
         st.button("Cancel", key="map_refit_cancel", on_click=live_map(memory).cancel)
 

@@ -34,8 +34,8 @@ STEPS = {
 
 TASK_COLUMNS = {
     "task": st.column_config.TextColumn("Task", width="large"),
-    "used": st.column_config.TextColumn("With memory", help="Share of judged attempts that succeeded", width="small"),
-    "not_used": st.column_config.TextColumn("Without", help="The same of attempts that used none", width="small"),
+    "used": st.column_config.TextColumn("With memory", help="Success rate of attempts that used memory", width="small"),
+    "not_used": st.column_config.TextColumn("Without", help="Success rate of attempts that used none", width="small"),
     "difference": st.column_config.NumberColumn("Difference", format="%+.0f points", width="small"),
 }
 
@@ -97,12 +97,15 @@ def draw_effect(view: EffectView) -> None:
 def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
     """Draw the tasks that go worst. A click opens one of its attempts."""
     if not tasks:
-        st.caption("No task has failed after being tried more than once.")
+        st.caption("No task that was tried more than once has failed.")
         return
-    st.caption("Success rate by task, lowest first. Click a row to see its attempts. Domains follow with the map.")
+    said = "Success rate by task, lowest first. Click a row to see its attempts."
+    st.caption(f"{said} Domains are listed once there is a map.")
     columns = {"name": st.column_config.TextColumn("Task", width="medium"), **RATE_COLUMNS}
     ids = tuple(task.experience_id for task in tasks)
-    _draw_rows([asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks that go worst")
+    _draw_rows(
+        [asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks with the lowest success rate"
+    )
 
 
 def _draw_tasks(rows: Sequence[TaskRow]) -> None:

@@ -29,9 +29,9 @@ INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rat
 N_KNOWN = COUNT("Attempts", help="Attempts whose outcome is known")
 RATE_COLUMNS = {"percent_succeeded": SHARE, "interval": INTERVAL, "n_known": N_KNOWN}
 RATED_COLUMNS = {
-    "title": st.column_config.TextColumn("Situation", width=155),
+    "title": st.column_config.TextColumn("Strategy", width=155),
     "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
-    "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="Where it lies with a probability of 95 %"),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="The rate with its 95 % interval"),
     "retired": st.column_config.TextColumn("Retired", width=100),
 }
 CHART = {"displayModeBar": False, "scrollZoom": False}
@@ -128,15 +128,16 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
     elif duplicates.problem:
         st.caption("The search for near-duplicates failed. Curate says why.")
     elif not duplicates.is_known:
-        st.caption("Nobody has looked for near-duplicates yet.")
+        st.caption("Near-duplicates have not been searched for yet.")
     if not lines and duplicates.is_known and not duplicates.problem:
-        st.caption("Nothing: no near-duplicates, no failing domain, nothing stale.")
+        st.caption("Nothing to review: there are no near-duplicates, failing domains or stale experiences.")
 
 
 def draw_domains(found: Health) -> None:
     """Draw the domains that go worst. A click shows one on the map."""
     st.caption(
-        "What is surely bad comes first: by the upper end of the interval. Click a row to see its attempts on the map."
+        "The domains that clearly do worst come first, by the upper end of the interval. "
+        "Click a row to see its attempts on the map."
     )
     shown = found.domains[:DOMAINS_SHOWN]
     numbers = tuple(row.number for row in shown)
@@ -184,16 +185,16 @@ def draw_sources(groups: Groups) -> None:
 
 def draw_operations(operations: Sequence[OperationRow]) -> None:
     """Draw what was done to the store lately."""
-    st.subheader("Lately", anchor=False)
+    st.subheader("Recent changes", anchor=False)
     lines = [asdict(row) for row in operations]
     st.dataframe(
         lines,
         column_config=OPERATION_COLUMNS,
         column_order=list(OPERATION_COLUMNS),
         hide_index=True,
-        alt="What was done to the store lately",
+        alt="What was done to the store recently",
     )
-    st.page_link("pages/history.py", label="All of it, with an undo", icon=":material/history:")
+    st.page_link("pages/history.py", label="All changes, with undo", icon=":material/history:")
 
 
 def draw_facts(facts: Mapping[str, str]) -> None:

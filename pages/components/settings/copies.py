@@ -39,7 +39,7 @@ def _exported(memory: MemorySystem, with_vectors: bool, without: tuple[str, ...]
 
 def _draw_backup(memory: MemorySystem) -> None:
     st.subheader("Backup", anchor=False)
-    st.caption("The whole store in one file, with the journal, marks and history, even while agents write.")
+    st.caption("The whole store in one file, with the journal, marks and history. Agents can write meanwhile.")
     st.text_input("Directory", str(memory.storage.path.resolve().parent), key=_DIRECTORY)
     with st.container(horizontal=True):
         st.button("Make a backup", key="settings_backup", icon=":material/archive:", on_click=_back_up, args=(memory,))
@@ -53,7 +53,7 @@ def _draw_backup(memory: MemorySystem) -> None:
 
 def _draw_known(memory: MemorySystem) -> None:
     rows = [
-        {"File": path, "Made": made_at[:16].replace("T", " "), "There": "yes" if Path(path).is_file() else "no"}
+        {"File": path, "Made": made_at[:16].replace("T", " "), "Still there": "yes" if Path(path).is_file() else "no"}
         for path, made_at in known_backups(memory).items()
     ]
     if rows:

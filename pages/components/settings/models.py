@@ -35,14 +35,14 @@ def _draw_language_model() -> None:
     for sentence in model.sentences:
         st.text(sentence)
     is_off = forbidden(settings)
-    help_text = "ATLAS_LLM_FORBIDDEN forbids asking models that this machine does not serve itself." if is_off else None
+    help_text = "ATLAS_LLM_FORBIDDEN allows only language models that run on this machine." if is_off else None
     st.text_input("Model", settings.llm_model, key=_NAME, disabled=is_off, help=help_text)
     st.text_input("Key", key=_KEY, type="password", autocomplete="off", disabled=is_off, help=help_text)
     st.caption(PROMISE)
     with st.container(horizontal=True):
         st.button("Use this model", key="settings_llm_use", type="primary", on_click=_use, disabled=is_off)
         if typed().names:
-            st.button("Forget what was typed", key="settings_llm_forget", on_click=_forget)
+            st.button("Forget this model and its key", key="settings_llm_forget", on_click=_forget)
 
 
 def _use() -> None:

@@ -55,7 +55,7 @@ def _draw_buttons(memory: MemorySystem, name: str, rows: tuple[PrimitiveRow, ...
             st.button(f"Update {counted(n_newer, 'primitive')}", key="settings_primitives_update",
                       icon=":material/upgrade:", disabled=is_off, on_click=load,
                       args=(memory, name, update_primitives),
-                      help=READ_ONLY if is_off else "Leaves alone what was edited. It can be undone.")  # fmt: skip
+                      help=READ_ONLY if is_off else "Edited primitives are left alone. It can be undone.")  # fmt: skip
         if not n_new and not n_newer:
             st.text("The store has all of them.")
 

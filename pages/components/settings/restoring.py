@@ -36,7 +36,7 @@ class _Staged:
 def draw_restoring(memory: MemorySystem) -> None:
     """Draw the choice of a backup, and what restoring it would do."""
     st.subheader("Restore", anchor=False)
-    st.caption("Makes the store what it was when a backup was made. You see what would change first.")
+    st.caption("Brings the store back to the state of a backup. You see first what would change.")
     is_off = memory.storage.read_only
     help_text = READ_ONLY if is_off else None
     upload, known = st.columns(2, gap="large")
@@ -70,7 +70,7 @@ def _draw_preview(memory: MemorySystem, preview: RestorePreview) -> None:
 
 def _stage(memory: MemorySystem, uploaded: UploadedFile | None, chosen: str | None) -> None:
     _forget()
-    with announcing_problems(), st.spinner("Looking into the backup …"):
+    with announcing_problems(), st.spinner("Reading the backup …"):
         if uploaded is None:
             path = Path(str(chosen)).expanduser()
             st.session_state[_STAGED] = _Staged(preview_restore(memory, path, str(path)), None)

@@ -49,8 +49,8 @@ def _draw_counts(memory: MemorySystem) -> None:
 
 
 def _draw_doctor(memory: MemorySystem) -> None:
-    st.subheader("Doctor", anchor=False)
-    st.caption("Checks the ledger, and everything that is derived from it. Checking changes nothing.")
+    st.subheader("Store check", anchor=False)
+    st.caption("Checks the store's database (the ledger) and everything derived from it. Checking changes nothing.")
     st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", on_click=_examine,
               args=(memory,))  # fmt: skip
     held = st.session_state.get(_FOUND)
@@ -69,9 +69,9 @@ def _draw_found(memory: MemorySystem, found: Examination) -> None:
                  alt="What each check found")  # fmt: skip
     if found.n_left:
         is_off = memory.storage.read_only
-        st.button("Mend what can be mended", key="settings_doctor_fix", type="primary", disabled=is_off,
+        st.button("Repair what can be repaired", key="settings_doctor_fix", type="primary", disabled=is_off,
                   on_click=_examine, args=(memory,), kwargs={"fix": True},
-                  help=READ_ONLY if is_off else "Derived parts are made again from the ledger.")  # fmt: skip
+                  help=READ_ONLY if is_off else "Rebuilds derived parts from the ledger.")  # fmt: skip
 
 
 def _examine(memory: MemorySystem, *, fix: bool = False) -> None:

@@ -71,7 +71,7 @@ def _draw_progress(job: Running, doing: str, key: str) -> None:
     if status is None or status.state not in RUNNING:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
-        words = f"{doing}: {status.message or 'waiting'}. This page can be left."
+        words = f"{doing}: {status.message or 'waiting'}. You can leave this page."
         st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
         st.button("Cancel", key=f"{key}_cancel", on_click=job.cancel)
 

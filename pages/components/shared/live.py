@@ -13,7 +13,7 @@ from pages.components.shared.memory_map import live_map
 from pages.components.shared.snapshot import store_state
 
 MAPPED = "New experiences were added to the map"
-QUIET = "Up to date"
+QUIET = "This page is up to date"
 HEIGHT = 56
 """The notice's height in pixels, two lines: the same with news and without, as the boxes below it must not move."""
 

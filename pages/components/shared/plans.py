@@ -159,7 +159,7 @@ def _draw_rows(view: PlanView) -> None:
         _draw_table(going, f"{len(going):,} would be removed", view.subject)
     if saved:
         _draw_table(
-            saved, f"{len(saved):,} would be removed but {'is' if len(saved) == 1 else 'are'} saved", view.subject
+            saved, f"{len(saved):,} would be removed but {'is' if len(saved) == 1 else 'are'} protected", view.subject
         )
 
 

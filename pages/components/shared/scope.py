@@ -52,7 +52,7 @@ def draw_awaited(memory: MemorySystem) -> bool:
     if not scope.domains or not scope.awaits(page_map(memory)):
         return False
     st.info(AWAITED, icon=":material/hourglass_empty:")
-    st.page_link("pages/map.py", label="Open the map to have it made", icon=":material/scatter_plot:")
+    st.page_link("pages/map.py", label="Open the map to create it", icon=":material/scatter_plot:")
     return True
 
 

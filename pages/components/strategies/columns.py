@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components.lists.record_table import CREATED_AT, MARKS, RELEVANCE, WHY, Column
 
-TITLE = Column("title", st.column_config.TextColumn("Situation", width=300))
+TITLE = Column("title", st.column_config.TextColumn("Strategy", width=300))
 SUGGESTION = Column("suggestion", st.column_config.TextColumn("What to do", width=260))
 SUCCEEDED = Column(
     "succeeded",
@@ -22,21 +22,23 @@ BAR = Column(
     st.column_config.ImageColumn(
         "0 – 50 – 100 %",
         width=140,
-        help="The success rate with its 95 % interval. In grey: of the attempts behind it, as it has no tries yet",
+        help="The success rate with its 95 % interval. Grey: of the attempts behind it, while it has no tries",
     ),
     is_optional=True,
 )
 TREND = Column(
     "trend",
     st.column_config.TextColumn(
-        "Trend", width=105, help="Earlier tries against the latest. An arrow up or down is unlikely to be chance"
+        "Trend",
+        width=105,
+        help="Earlier tries compared with the latest. An arrow up or down means a change that is unlikely to be chance",
     ),
     is_optional=True,
 )
 WITHOUT = Column(
     "without",
     st.column_config.TextColumn(
-        "Its tasks without it", width=165, help="Attempts at the tasks that it comes from, its sources among them"
+        "Its tasks without it", width=165, help="Success rate of all attempts at its source tasks"
     ),
     is_optional=True,
 )

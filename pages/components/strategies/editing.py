@@ -7,10 +7,10 @@ from atlas.views.strategies.strategy import EditableStrategy
 from pages.components.lists.edit_forms import EditForm, TextBoxes
 
 LABELS = {
-    "title": "Title; the situation's first line where it is empty",
+    "title": "Title. If it is empty, the first line of the situation is used",
     "situation": "When to apply it",
     "suggestion": "What to do",
-    "parameters": "What differs between the tasks, one a line, as: name (type): what it is",
+    "parameters": "Parameters, one per line: name (type): what it is",
     "rationale": "Why it should work",
 }
 HEIGHTS = {"situation": 100, "suggestion": 200, "parameters": 90, "rationale": 80}
@@ -22,5 +22,5 @@ FORM = EditForm(
     kind=STRATEGY,
     editable=EditableStrategy.of,
     draw=BOXES.draw,
-    help_text="The version that it replaces is kept.",
+    help_text="The previous version is kept.",
 )

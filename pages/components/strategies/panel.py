@@ -60,7 +60,7 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_pin(memory, [detail.id], STRATEGY, key="strategy_pin", is_pinned=detail.marks.pinned)
     draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
     draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
-                  help_text="A preview shows first what would be removed.")  # fmt: skip
+                  help_text="You first see what would be removed.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
@@ -104,9 +104,7 @@ def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) 
 
 def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
     if not detail.attempts:
-        st.caption(
-            "Nobody has tried it yet. A try is an attempt that it was retrieved for, and whose outcome is known."
-        )
+        st.caption("It has no tries yet. A try is an attempt that it was retrieved for and whose outcome is known.")
         return
     key = f"strategy_tries_{detail.id}"
     st.plotly_chart(tries_chart(detail.attempts), key=key, config=CHART, alt=tries_caption(detail.attempts))
@@ -143,15 +141,15 @@ def _draw_updaters(detail: StrategyDetail) -> None:
     st.plotly_chart(updaters_chart(detail.attempts), key=f"strategy_updaters_{detail.id}", config=CHART, alt=said)
     st.dataframe([{"Way of estimating": name, "Rate": f"{rate * 100:.1f} %"} for name, rate in estimates],
                  hide_index=True, alt=said)  # fmt: skip
-    st.caption("The same tries, replayed. Agents are given strategies by the lower end of the 95 % interval, whichever "
-               "way is chosen.")  # fmt: skip
+    st.caption("The same tries, estimated in other ways. Agents always get strategies ranked by the lower end of the "
+               "95 % interval.")  # fmt: skip
 
 
 def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
-    draw_ends(made_of(memory, STRATEGY, detail.id), "Made of this")
+    draw_ends(made_of(memory, STRATEGY, detail.id), "Promoted from")
     st.caption("Where it comes from")
     if not detail.sources:
-        st.caption("It names no attempt that it comes from.")
+        st.caption("It names no source attempts.")
     draw_sources(((one.experience_id, one.outcome, one.title) for one in detail.sources), detail.n_more_sources)
 
 

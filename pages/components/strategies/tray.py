@@ -17,9 +17,9 @@ from pages.components.strategies.retirement import draw_retire, is_all_retired
 def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
     draw_retire(memory, now.ids, key="tray_retire", is_retired=is_all_retired(memory, now.ids))
     draw_merging(memory, StrategyMergeRequest(ids=now.ids), now.ids,
-                 "Into the most tried one. A preview shows first what it would do.")  # fmt: skip
+                 "Merges them into the most tried one. You see a preview first.")  # fmt: skip
     draw_deleting(memory, StrategyDeleteRequest(ids=now.ids), key="tray_delete", is_possible=bool(now.ids),
-                  help_text="A preview shows first what would be removed.")  # fmt: skip
+                  help_text="You first see what would be removed.")  # fmt: skip
 
 
 TRAY = Tray(

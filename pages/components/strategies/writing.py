@@ -28,7 +28,7 @@ _PROBLEM, _BY_HAND, _TYPED = "writing_problem", "writing_by_hand", "writing_hand
 
 COLUMNS = {
     "what": st.column_config.TextColumn("", width=110),
-    "title": st.column_config.TextColumn("Situation", width=260),
+    "title": st.column_config.TextColumn("Strategy", width=260),
     "suggestion": st.column_config.TextColumn("What to do", width="large"),
     "n_sources": st.column_config.NumberColumn("Sources", width=65),
 }
@@ -40,11 +40,11 @@ def draw_from_attempts(memory: MemorySystem) -> None:
     why_not = READ_ONLY if is_off else "" if n_succeeded else "No attempt in this store is known to have succeeded."
     st.button("Write from successful attempts …", key="strategies_write", icon=":material/auto_awesome:",
               disabled=bool(why_not), on_click=_propose, args=(memory, False),
-              help=why_not or f"A preview shows first what would be written, {BY_PATTERN}.")  # fmt: skip
+              help=why_not or f"You first see what would be written, {BY_PATTERN}.")  # fmt: skip
     if has_model(memory):
         st.button("Write with the language model …", key="strategies_write_model", icon=":material/psychology:",
                   disabled=bool(why_not), on_click=_propose, args=(memory, True),
-                  help=why_not or f"It is asked about each attempt, at most {MOST_ASKED} in one go. A preview shows "
+                  help=why_not or f"It is asked about each attempt, at most {MOST_ASKED} at a time. A preview shows "
                   "first what would be written.")  # fmt: skip
 
 
@@ -85,12 +85,12 @@ def _draw_by_hand(memory: MemorySystem) -> None:
     if not st.session_state.get(_BY_HAND):
         st.rerun()
         return
-    st.caption("When does it apply, and what is to be done then? State it for any task of the kind, with {name} where "
-               "tasks differ.")  # fmt: skip
+    st.caption("Say when it applies and what to do. Word it for any task of the kind, with {name} where tasks "
+               "differ.")  # fmt: skip
     BOXES.draw(_TYPED, EditableStrategy(), memory.storage.read_only)
     _draw_problem()
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Write it", key="writing_save", type="primary", icon=":material/check:", on_click=_save,
+        st.button("Write the strategy", key="writing_save", type="primary", icon=":material/check:", on_click=_save,
                   args=(memory,), disabled=memory.storage.read_only)  # fmt: skip
         st.button("Cancel", key="writing_cancel", on_click=_close)
 

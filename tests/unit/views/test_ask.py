@@ -108,7 +108,7 @@ def test_a_memory_that_fails_costs_its_own_line(full):
     configuration = Configuration()
     result = replace(found_for(full, REFUND, configuration), strategy_hits=(), errors={"strategies": "gone"})
     answer = answered(result, block_of(full, result, 2_000), configuration, counts(full))
-    assert sentences(answer)["strategies"] == "Failed, and has no part in the answer: gone"
+    assert sentences(answer)["strategies"] == "This memory failed, so the answer is without it: gone"
     assert [part.is_failed for part in answer.parts] == [True, False, False, False]
     assert answer.n_hits == 3
 
@@ -144,7 +144,7 @@ def test_configurations_say_in_what_they_differ():
     one = Configuration()
     assert settings_differing(one, one) == "A and B are the same configuration."
     other = Configuration(weights=RankingWeights(words=0.1), k=3, off=("journal",))
-    assert settings_differing(one, other) == ("A and B differ in: hits of each memory, memories left out, words.")
+    assert settings_differing(one, other) == ("A and B differ in: hits per memory, memories left out, words.")
 
 
 def test_a_strategy_s_card_tells_its_rate_on_how_many_tries_and_how_sure(full):

@@ -81,7 +81,7 @@ def test_the_call_that_gives_an_agent_the_same_is_named(memory):
     assert "`build_context(task, budget_tokens=500, k=3)`" in agents_call(
         Configuration(k=3, is_diverse=False), 500, usual
     )
-    assert "once these weights are those that searches use" in agents_call(
+    assert "once all searches use these weights" in agents_call(
         Configuration(weights=replace(usual, use=0.1)), 2_000, usual
     )
     assert agents_call(Configuration(off=("journal",)), 2_000, usual).startswith("No agent gets exactly this")

@@ -138,8 +138,8 @@ def test_tags_are_counted_most_frequent_first(memory):
 
 def test_what_an_address_asked_for_in_vain_is_listed_as_one_would_say_it():
     assert left_out_sentence({"tag": 0}) == ""
-    assert "asked for 2 tags that" in left_out_sentence({"tag": 2})
-    assert "asked for 1 tag, 2 sources and 1 date that" in left_out_sentence({"tag": 1, "source": 2, "date": 1})
+    assert "names 2 tags that this store does not have" in left_out_sentence({"tag": 2})
+    assert "names 1 tag, 2 sources and 1 date that" in left_out_sentence({"tag": 1, "source": 2, "date": 1})
 
 
 def test_what_others_did_since_is_counted_by_what_it_was(memory):

@@ -120,11 +120,11 @@ def test_an_entry_says_what_it_is_worth_and_what_was_written_around_it(memory, c
     detail = entry_detail(memory, ids[5])
     assert [row.generation for row in detail.before] == [1, 2, 3, 4]
     assert [row.generation for row in detail.after] == [6, 7, 8, 9]
-    assert any("begins with 0.75" in sentence for sentence in detail.worth)
+    assert any("start at 0.75" in sentence for sentence in detail.worth)
     memory.journal.edit(ids[5], importance=0.2)
     memory.journal.record_use(ids[5], success=True)
-    assert any("gave it 0.20" in sentence for sentence in entry_detail(memory, ids[5]).worth)
-    assert any("counts as 0.28" in sentence for sentence in entry_detail(memory, ids[5]).worth)
+    assert any("set to 0.20" in sentence for sentence in entry_detail(memory, ids[5]).worth)
+    assert any("make it 0.28" in sentence for sentence in entry_detail(memory, ids[5]).worth)
     assert entry_detail(memory, "gone") is None
 
 
@@ -281,7 +281,7 @@ def test_each_gate_says_whether_it_is_on_and_who_says_so(memory):
     memory.journal.keep_repetitions = True
     noise, repetitions = gate_views(memory)
     assert (noise.is_on, noise.is_overridden) == (False, False)
-    assert noise.what == "Entries of fewer than 3 different words are let in"
+    assert noise.what == "Entries of fewer than 3 different words are accepted"
     assert noise.why == "Switched off for everyone who writes to this store."
     assert (repetitions.is_on, repetitions.is_overridden) == (False, True)
     assert repetitions.why == "ATLAS_KEEP_REPETITIONS is set here and overrides the store's setting."

@@ -27,12 +27,12 @@ def pruning(n_total=40, **options):
 
 def test_a_prune_plan_says_how_many_go_and_why():
     view = prune_plan_view(pruning())
-    assert view.headline == "2 of 40 experiences would be removed (5.0%), 1 is saved."
+    assert view.headline == "2 of 40 experiences would be removed (5.0%), 1 is protected."
     assert view.notes == ()
     assert [(row.id, row.goes, row.why) for row in view.rows] == [
         ("a", True, "it is old; it failed"),
         ("b", True, "it is old; it failed"),
-        ("c", False, "it is old; it failed; saved: it is pinned"),
+        ("c", False, "it is old; it failed; protected: it is pinned"),
     ]
     assert (view.n_going, view.share, view.is_large) == (2, 0.05, False)
     assert prune_plan_view(pruning(39)).is_large
@@ -43,8 +43,8 @@ def test_a_prune_plan_says_what_it_could_not_judge():
     assert prune_plan_view(plan).notes == (
         "Only the 30 chosen were considered.",
         "1 of those chosen is not there any more.",
-        "1 has no known outcome, so the success rate does not judge it.",
-        "1,200 have no known time, so the age does not judge them.",
+        "1 has no known outcome, so the rule on success rates skips it.",
+        "1,200 have no known time, so the rule on age skips them.",
     )
 
 

@@ -179,7 +179,7 @@ def test_an_edit_can_be_taken_back_by_its_version(memory):
 
 def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory):
     one = memory.strategies.add(strategy("refund the cancelled flight of a customer"))
-    assert effect_view(memory, one).verdict.startswith("Nobody has tried it yet")
+    assert effect_view(memory, one).verdict.startswith("It has no tries yet")
     memory.experience.store_many([at(f"t{n}", False) for n in range(20)])
     tried(memory, one, 20, 20)
     view = effect_view(memory, one)

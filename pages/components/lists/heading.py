@@ -1,0 +1,18 @@
+"""The head of a page: its title, what it is for, and what an import left out."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.lists.empty import draw_refused_files
+
+
+def draw_heading(title: str, about: str) -> None:
+    """Draw the head of a page.
+
+    Args:
+        about: One sentence on what the page shows.
+    """
+    st.title(title, anchor=False)
+    st.caption(about)
+    draw_refused_files()
