@@ -24,8 +24,8 @@ TABBED = 40
 
 CUT = """() => {
     const said = (one) => (one.innerText ?? '').trim().replace(/\\s+/g, ' ').slice(0, 60)
-    const seen = [...document.querySelectorAll('[data-testid=stMain], [data-testid=stMain] *')]
-        .filter((one) => one.clientWidth > 1 && one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+    const isSeen = (one) => one.clientWidth > 1 && one.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+    const seen = [...document.querySelectorAll('[data-testid=stMain], [data-testid=stMain] *')].filter(isSeen)
     const cut = []
     if (document.documentElement.scrollWidth > innerWidth) cut.push('the page scrolls sideways')
     for (const one of seen) {
@@ -52,17 +52,16 @@ CUT = """() => {
 """What a page cuts off, lets scroll without a hint, or breaks within a word."""
 
 FOCUS = """() => {
-    const look = (one) => JSON.stringify([one, one.parentElement, one.parentElement?.parentElement, one.nextElementSibling]
-        .filter(Boolean).map((each) => {
-            const style = getComputedStyle(each)
-            const outline = style.outlineStyle === 'none' ? '' : style.outline
-            return [outline, style.boxShadow, style.borderColor, style.backgroundColor]
-        }))
+    const around = (one) => [one, one.parentElement, one.parentElement?.parentElement, one.nextElementSibling].filter(Boolean)
+    const look = (one) => JSON.stringify(around(one).map((each) => {
+        const style = getComputedStyle(each)
+        return [style.outlineStyle === 'none' ? '' : style.outline, style.boxShadow, style.borderColor, style.backgroundColor]
+    }))
     let one = document.activeElement
     while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement
     const before = globalThis.atlasFocused, isSame = before && before.one !== one && before.look === look(before.one)
     globalThis.atlasFocused = one && one !== document.body && one.tagName !== 'CANVAS' ? { one, look: look(one) } : null
-    return isSame ? `${before.one.tagName}: ${before.one.ariaLabel || before.one.innerText || before.one.outerHTML.slice(0, 200)}` : ''
+    return isSame ? before.one.cloneNode().outerHTML : ''
 }"""
 """The control that had the keyboard until now, if it looked as it does without: a canvas draws the focus itself."""
 
@@ -98,7 +97,8 @@ def test_the_tray_leaves_the_foot_of_the_map_to_be_seen(page: Page, serve: Serve
     settle(page)
     foot = page.get_by_role("button", name="Play").bounding_box()
     top = page.get_by_test_id("stBottom").bounding_box()
-    assert foot is not None and top is not None
+    assert foot is not None
+    assert top is not None
     assert foot["y"] + foot["height"] <= top["y"]
 
 

@@ -101,7 +101,9 @@ def domain_sentence(row: DomainRow) -> str:
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
     """Return what is typical of a domain, as far as it is still there."""
     held = [one for one in row.typical if one in titles and one in points.places]
-    return tuple(TypicalLine(id=one, outcome=_sign(one, points), task=shortened(titles[one], TASK_CHARACTERS)) for one in held)
+    return tuple(
+        TypicalLine(id=one, outcome=_sign(one, points), task=shortened(titles[one], TASK_CHARACTERS)) for one in held
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
