@@ -24,7 +24,7 @@ TABBED = 40
 
 CUT = """() => {
     const said = (one) => (one.innerText ?? '').trim().replace(/\\s+/g, ' ').slice(0, 60)
-    const isSeen = (one) => one.clientWidth > 1 && one.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+    const isSeen = (one) => one.clientWidth > 1 && one.checkVisibility({ visibilityProperty: true })
     const seen = [...document.querySelectorAll('[data-testid=stMain], [data-testid=stMain] *')].filter(isSeen)
     const cut = []
     if (document.documentElement.scrollWidth > innerWidth) cut.push('the page scrolls sideways')
@@ -52,10 +52,11 @@ CUT = """() => {
 """What a page cuts off, lets scroll without a hint, or breaks within a word."""
 
 FOCUS = """() => {
-    const around = (one) => [one, one.parentElement, one.parentElement?.parentElement, one.nextElementSibling].filter(Boolean)
-    const look = (one) => JSON.stringify(around(one).map((each) => {
+    const around = ({ parentElement: up, nextElementSibling: next }) => [up, up?.parentElement, next].filter(Boolean)
+    const look = (one) => JSON.stringify([one, ...around(one)].map((each) => {
         const style = getComputedStyle(each)
-        return [style.outlineStyle === 'none' ? '' : style.outline, style.boxShadow, style.borderColor, style.backgroundColor]
+        const outline = style.outlineStyle === 'none' ? '' : style.outline
+        return [outline, style.boxShadow, style.borderColor, style.backgroundColor]
     }))
     let one = document.activeElement
     while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement
