@@ -29,4 +29,4 @@ else:
     else:
         draw_own(memory)
         st.caption("On runs whose answers are known from their source, or on queries that people judged:")
-        st.code(evaluate_command(), language=None)
+        st.code(evaluate_command(), language=None, wrap_lines=True)

@@ -28,7 +28,13 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.title("Map", anchor=False, width="content")
         by = st.segmented_control(
-            "Colour by", COLOURED_BY, default=DOMAIN, required=True, key="map_colour_by", persist_state="session"
+            "Colour by",
+            COLOURED_BY,
+            default=DOMAIN,
+            required=True,
+            key="map_colour_by",
+            persist_state="session",
+            wrap=True,
         )
     beside, panel = st.columns([7, 3], gap="medium")
     with beside, st.container(key="map_stage"):

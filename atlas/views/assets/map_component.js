@@ -11,25 +11,29 @@
 
 const mounted = new WeakMap() // of each element its map, the last call, and what ends with them
 
-// The map takes what the window has below the place where its column begins.
+// The map takes what the window has below the place where its column begins, and above the tray of what is selected.
 const MARGIN = 16, LEAST = 420
 const hostOf = (parent) => parent.host ?? parent.getRootNode().host ?? parent
 function holdHeight(parent, signal) {
   const host = hostOf(parent)
   const main = host.closest('[data-testid=stMain]'), column = host.closest('[data-testid=stColumn]')
   if (!main || !column) return
+  const bottom = () => main.querySelector(':scope > [data-testid=stBottom]')
   const row = column.parentElement // held on to: a page that is left takes the column out of it before it takes the map away
   const hold = () => {
     if (!row.isConnected) return
     const header = document.documentElement.classList.contains('atlas-full') ? 0 : 60
     const top = row.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop
-    const height = Math.max(LEAST, Math.round(main.clientHeight - Math.max(top, header) - MARGIN))
+    const height = Math.max(LEAST, Math.round(main.clientHeight - (bottom()?.offsetHeight ?? 0) - Math.max(top, header) - MARGIN))
     host.style.setProperty('--atlas-map-height', `${height}px`)
   }
   const watcher = new ResizeObserver(hold)
   watcher.observe(main)
   watcher.observe(row)
-  signal.addEventListener('abort', () => watcher.disconnect())
+  const coming = new MutationObserver(() => (bottom() && watcher.observe(bottom()), hold())) // the tray comes and goes
+  coming.observe(main, { childList: true })
+  if (bottom()) watcher.observe(bottom())
+  signal.addEventListener('abort', () => (watcher.disconnect(), coming.disconnect()))
   hold()
 }
 

@@ -28,7 +28,7 @@ from atlas.views.curate.health import (
 from atlas.views.experience.list import ExperienceRow, Query, listed_page
 from atlas.views.lists.listing import PAGE_ROWS
 from atlas.views.lists.word_diff import word_diff
-from atlas.views.shared.wording import counted, outcomes_text, signed
+from atlas.views.shared.wording import counted, outcomes_text, shortened, signed
 
 RULE = "rule"
 """The first tab after the queues: pruning by criteria."""
@@ -176,7 +176,7 @@ def _line(
     return GroupLine(
         ids=tuple(there),
         label=f"{_size(there, tasks)}: {outcomes_text(Counter(outcomes[record_id] for record_id in there))}",
-        title=" ".join(read[0].task.description.split())[:TITLE_CHARACTERS] if read else "",
+        title=shortened(" ".join(read[0].task.description.split()), TITLE_CHARACTERS) if read else "",
         members=tuple(_member(one, read[0]) for one in read),
     )
 
@@ -186,8 +186,8 @@ def _member(one: Experience, first: Experience) -> MemberRow:
     task, solution = one.task.description, one.solution_output
     return MemberRow(
         outcome=signed(one.outcome.label),
-        task=task[:TITLE_CHARACTERS] if is_first else word_diff(first.task.description, task),
-        solution=solution[:TITLE_CHARACTERS] if is_first else word_diff(first.solution_output, solution),
+        task=shortened(task, TITLE_CHARACTERS) if is_first else word_diff(first.task.description, task),
+        solution=shortened(solution, TITLE_CHARACTERS) if is_first else word_diff(first.solution_output, solution),
         agent=one.agent_id,
         created_at=one.created_at,
         id=one.id,

@@ -10,6 +10,7 @@ from typing import Any
 from atlas.core.types import Step
 from atlas.views.lists.facts import Part, parts_of
 from atlas.views.shared.texts import as_json, text_of
+from atlas.views.shared.wording import shortened
 
 STEPS_SHOWN = 20
 """Steps on one page."""
@@ -120,4 +121,4 @@ def _line(number: int, step: Step, words: str) -> StepLine | None:
 
 def _short(text: str) -> str:
     line = " ".join(text[: 4 * SUMMARY_CHARACTERS].split())
-    return line if len(line) <= SUMMARY_CHARACTERS else f"{line[: SUMMARY_CHARACTERS - 1].rstrip()}…"
+    return shortened(line, SUMMARY_CHARACTERS)

@@ -15,7 +15,7 @@ from atlas.memory.base.ranking import explain
 from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.lists.highlighting import Passage, Source, passage_of
 from atlas.views.shared.browser import asset
-from atlas.views.shared.wording import attempts_text
+from atlas.views.shared.wording import attempts_text, shortened
 
 TITLE_CHARACTERS = 160
 
@@ -176,7 +176,7 @@ def _title(title: str, passage: Passage) -> str:
     begins_with_it = not passage.is_cut_before and " ".join(passage.text.split())[:60] == line[:60]
     if begins_with_it:
         return ""
-    return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1].rstrip()}…"
+    return shortened(line, TITLE_CHARACTERS)
 
 
 def _bar_as_json(bar: Bar) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from atlas.maps.map import Domain, MemoryMap
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
 from atlas.views.shared.rates import interval_text, rate_text
-from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent
+from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent, shortened
 
 TASK_CHARACTERS = 80
 """Beginning of a task that a row beside the map has room for."""
@@ -101,7 +101,9 @@ def domain_sentence(row: DomainRow) -> str:
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
     """Return what is typical of a domain, as far as it is still there."""
     held = [one for one in row.typical if one in titles and one in points.places]
-    return tuple(TypicalLine(id=one, outcome=_sign(one, points), task=_beginning(titles[one])) for one in held)
+    return tuple(
+        TypicalLine(id=one, outcome=_sign(one, points), task=shortened(titles[one], TASK_CHARACTERS)) for one in held
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +124,7 @@ class RankLine:
 def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> tuple[RankLine, ...]:
     """Return what a question found, as far as it is still there and on the map."""
     return tuple(
-        RankLine(id=one, rank=rank, outcome=_sign(one, points), task=_beginning(titles[one]))
+        RankLine(id=one, rank=rank, outcome=_sign(one, points), task=shortened(titles[one], TASK_CHARACTERS))
         for rank, one in enumerate(ids, 1)
         if one in titles and one in points.places
     )
@@ -154,10 +156,6 @@ def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain) -> DomainR
 
 def _sign(record_id: str, points: Points) -> str:
     return SIGNS[OUTCOMES[points.outcomes[points.places[record_id]]]]
-
-
-def _beginning(title: str) -> str:
-    return title if len(title) <= TASK_CHARACTERS else f"{title[: TASK_CHARACTERS - 1].rstrip()}…"
 
 
 def _most_hopeful(rate: SuccessRate) -> float:

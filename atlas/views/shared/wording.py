@@ -74,6 +74,11 @@ def attempts_text(counts: Mapping[str, int]) -> str:
     return f"×{n:,}: {outcomes_text(counts)}" if n > 1 else ""
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters. It ends in `…` where some were cut off."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
 def moment(at: datetime) -> str:
     """Return `2026-01-31 09:05 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

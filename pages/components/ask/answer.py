@@ -85,7 +85,7 @@ def draw_choice(memory: MemorySystem) -> str:
     """Draw which memory's hits are shown: all of one, or the first of every memory."""
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
-        label_visibility="collapsed",
+        label_visibility="collapsed", wrap=True,
     )  # fmt: skip
     draw_about(memory)
     return shown or ALL

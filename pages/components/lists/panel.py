@@ -83,19 +83,20 @@ def draw_panel(
         explain: Draws why the record is here, if a search found it.
     """
     detail, kind = panel.detail(memory, record_id), panel.kind
-    with st.container(horizontal=True, key=f"{kind.noun}_bar"):
-        st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
-        if detail is not None:
-            panel.draw_acts(memory, detail)
-            draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
-    if detail is None:
-        said = f"This {kind.noun} is not in the {panel.home}. It may have been deleted since."
-        st.warning(said, icon=":material/search_off:")
-        return
-    explain()
-    panel.draw_head(memory, detail)
-    draw_tags(memory, detail.id, detail.marks.tags, kind)
-    _draw_tabs(panel, memory, detail)
+    with st.container(key="opened"):  # a phone shows it above the list
+        with st.container(horizontal=True, key=f"{kind.noun}_bar"):
+            st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
+            if detail is not None:
+                panel.draw_acts(memory, detail)
+                draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
+        if detail is None:
+            said = f"This {kind.noun} is not in the {panel.home}. It may have been deleted since."
+            st.warning(said, icon=":material/search_off:")
+            return
+        explain()
+        panel.draw_head(memory, detail)
+        draw_tags(memory, detail.id, detail.marks.tags, kind)
+        _draw_tabs(panel, memory, detail)
 
 
 def versions_tab(
@@ -150,10 +151,12 @@ def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:
         if not experience_id:
             st.caption("One that is no longer in the store")
             continue
-        link, *places = st.columns([*[1] * len(said), 4])
-        link.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
-                       query_params={"id": experience_id})  # fmt: skip
-        for place, text in zip(places, said, strict=True):
-            place.text(text)
+        *facts, title = said
+        with st.container(horizontal=True, gap="small"):
+            st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
+                         query_params={"id": experience_id}, width="content")  # fmt: skip
+            for fact in facts:
+                st.text(fact, width="content")
+            st.text(title)
     if n_more:
         st.caption(f"and {n_more:,} more")

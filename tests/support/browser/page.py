@@ -44,7 +44,8 @@ def settle(page: Page) -> None:
                 .flatMap((one) => [one.scrollTop, one.scrollHeight, one.clientHeight]).join()
             const now = performance.now()
             if (places !== atlasRest.places) Object.assign(atlasRest, { places, since: now })
-            const lasts = (one) => one.playState === 'running' && one.effect?.getTiming().iterations !== Infinity
+            const lasts = (one) => one.playState === 'running' && one.timeline === document.timeline // not of scrolling
+                && one.effect?.getTiming().iterations !== Infinity
             return atlasRest.began > atlasRest.asked && now - atlasRest.since >= 200
                 && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
                 && !document.querySelector('[data-testid=stSkeleton]') && !document.getAnimations().some(lasts)

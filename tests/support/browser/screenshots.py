@@ -15,7 +15,7 @@ from tests.support.browser.server import dashboard, run_atlas
 from tests.support.repository import REPOSITORY
 
 PICTURES = REPOSITORY / "docs" / "pictures"
-QUESTION = "ask?ask_text=A customer wants to cancel a flight and asks for the money back"
+QUESTION = "ask?ask_text=The stock feed has far fewer rows than yesterday: import it or hold it back?"
 
 PAGES = {
     "overview": "",
