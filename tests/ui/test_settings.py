@@ -121,7 +121,7 @@ def test_primitives_are_listed_loaded_and_taken_back(dashboard: Dashboard, tmp_p
     app = dashboard(tmp_path, "settings", settings_tab=PRIMITIVES)
     assert set(app.dataframe[0].value["state"]) == {"new"}
     app.button(key="settings_primitives_load").click().run()
-    assert set(app.dataframe[0].value["state"]) == {"there already"}
+    assert set(app.dataframe[0].value["state"]) == {"loaded"}
     assert "The store has all of them." in texts(app)
     undo_button(app).click().run()
     assert set(app.dataframe[0].value["state"]) == {"new"}
