@@ -55,7 +55,7 @@ def lines(app: AppTest) -> list[str]:
 def found(app: AppTest) -> list[str]:
     """What is said of each memory, in their order."""
     said = [element.value for element in app.main.caption]
-    return [one for one in said if not one.startswith("It opens this page")][:4]
+    return [one for one in said if not one.startswith("Opens this page")][:4]
 
 
 def infos(app: AppTest) -> list[str]:

@@ -107,7 +107,7 @@ def test_a_store_that_changed_since_says_so(dashboard: Dashboard, store):
 def test_another_scope_than_it_was_found_in_is_said(dashboard: Dashboard, store):
     compress_store(store)
     app = dashboard(store, "curate", scope_outcomes="succeeded", **COMPRESS)
-    assert "This was found in another scope than the one that is set now." in said(app)
+    assert "This was found in another scope than the current one." in said(app)
 
 
 def test_a_read_only_store_can_be_compressed_too(dashboard: Dashboard, store):

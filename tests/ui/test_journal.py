@@ -335,7 +335,7 @@ def test_a_suggested_link_is_accepted_or_refused_by_a_person(dashboard: Dashboar
     )
     app = dashboard(tmp_path, "journal", journal_tab="Link suggestions")
     app.button(key="journal_refuse_0").click().run()
-    assert app.info[0].value.startswith("No link is suggested")
+    assert app.info[0].value.startswith("There are no links to suggest")
     undo_button(app).click().run()
     app.button(key="journal_accept_0").click().run()
     assert [(link.type, link.target_id) for link in memory.journal.get(crash).links] == [("fixed_by", fix)]

@@ -322,7 +322,7 @@ def layer(app: AppTest, name: str) -> dict[str, Any]:
 
 def domains(app: AppTest) -> Any:
     """The table of the domains, which stands below what is said of a selection."""
-    return next(table.value for table in app.dataframe if "n" in table.value)
+    return next(table.value for table in app.dataframe if "n_known" in table.value)
 
 
 def key(app: AppTest) -> str:

@@ -119,7 +119,7 @@ def test_a_model_that_was_wrong_is_reported_and_changes_nothing(dashboard: Dashb
 def test_another_scope_is_said(dashboard: Dashboard, tmp_path, memory):
     plan(memory)
     app = dashboard(tmp_path, "curate", scope_outcomes="succeeded", **REFINE)
-    assert "This was planned in another scope than the one that is set now." in said(app)
+    assert "This was planned in another scope than the current one." in said(app)
 
 
 def test_a_read_only_store_is_planned_for_but_not_changed(dashboard: Dashboard, tmp_path, memory):
