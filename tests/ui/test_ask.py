@@ -55,7 +55,8 @@ def lines(app: AppTest) -> list[str]:
 def found(app: AppTest) -> list[str]:
     """What is said of each memory, in their order."""
     said = [element.value for element in app.main.caption]
-    return [one for one in said if not one.startswith("Opens this page")][:4]
+    assert said[0] == "What an agent would be told for a task, and why."
+    return [one for one in said[1:] if not one.startswith("Opens this page")][:4]
 
 
 def infos(app: AppTest) -> list[str]:
@@ -126,7 +127,7 @@ def test_two_configurations_stand_side_by_side_and_say_how_they_differ(dashboard
     app.multiselect(key="ask_off_right").set_value(["Strategies"]).run()
     app.slider(key="ask_k_right").set_value(1).run()
     assert infos(app)[0].startswith(
-        "A and B differ in: hits of each memory, memories left out. Hits: 3 memories in both, 2 only in A, 0 only in B."
+        "A and B differ in: hits per memory, memories left out. Hits: 3 memories in both, 2 only in A, 0 only in B."
     )
     assert "Left out here." in [element.value for element in app.caption]
     assert len(cards(app)) == 5 + 3
