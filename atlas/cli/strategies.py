@@ -103,7 +103,7 @@ def _head(memory: MemorySystem, strategy: Strategy) -> dict[str, str]:
         "id": strategy.id,
         "title": strategy.title,
         "record": tried_line(rate),
-        "its tasks without it": without_text(without),
+        "same tasks without it": without_text(without),
         "estimate": f"{rate.rate:.2f}, by {type(memory.strategies.success_updater).__name__}" if rate.n else "",
         "derived by": str(strategy.metadata.get("derived_by", "")),
         "sources": ", ".join(strategy.sources),

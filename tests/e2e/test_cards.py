@@ -68,7 +68,7 @@ def test_a_nonsense_question_is_told_so(page: Page, garden: str):
     page.goto(f"{garden}/experiences?scope_text=qqq+zzz+xyzzy&experiences_form=Cards")
     expect(page.get_by_text("Nothing relevant among 14 experiences, 14 hidden")).to_be_visible()
     expect(cards(page)).to_have_count(0)
-    page.get_by_text("Less relevant too").click()
+    page.get_by_text("Include less relevant").click()
     expect(cards(page)).to_have_count(14)
     expect(cards(page).locator("mark")).to_have_count(0)
 

@@ -123,7 +123,7 @@ def test_a_source_that_is_chosen_while_the_page_is_drawn_is_taken(page: Page, ki
 def test_what_another_process_adds_is_found_after_a_reload(page: Page, serve: Serve, encoder, tmp_path):
     page.goto(f"{serve(fill(tmp_path, encoder))}/experiences?scope_text=plants+need+rain")
     expect(page.get_by_text("Nothing relevant among 4 experiences")).to_be_visible()
-    page.get_by_text("Less relevant too").click()
+    page.get_by_text("Include less relevant").click()
     expect(page.get_by_text("The 4 nearest among 4 experiences, relevant or not")).to_be_visible()
     subprocess.run([sys.executable, "-c", WRITER, str(tmp_path)], cwd=REPOSITORY, check=True)
     page.reload()

@@ -31,7 +31,7 @@ def test_a_crash_leads_to_its_fix_and_to_the_experience_that_came_of_it(page: Pa
             if "killed after 900 s at 63 %" in one.content
         )
     page.goto(f"{serve(told)}/journal?id={crash}")
-    expect(page.get_by_role("link", name="Became this experience")).to_be_visible()
+    expect(page.get_by_role("link", name="Promoted to experience")).to_be_visible()
     page.get_by_role("tab", name="Links").click()
     expect(page.get_by_test_id("stGraphVizChart").locator("svg")).to_contain_text("fixed by")
     settle(page)
@@ -40,7 +40,7 @@ def test_a_crash_leads_to_its_fix_and_to_the_experience_that_came_of_it(page: Pa
     expect(fixes.locator("tbody tr").first).to_contain_text("Fixed the index: segments of 5,000 parts")
     fixes.click(position={"x": 200, "y": HEADER_PIXELS + ROW_PIXELS / 2})
     expect(page.get_by_text("Fixed the index: segments of 5,000 parts").first).to_be_visible()
-    page.get_by_role("link", name="Became this experience").click()
+    page.get_by_role("link", name="Promoted to experience").click()
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
     expect(page.get_by_test_id("stText").get_by_text("Get the parts index rebuilt in its window").first).to_be_visible()
 

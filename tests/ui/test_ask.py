@@ -54,8 +54,9 @@ def lines(app: AppTest) -> list[str]:
 
 def found(app: AppTest) -> list[str]:
     """What is said of each memory, in their order."""
-    said = [element.value for element in app.main.caption][1:]  # the first one says what the page is for
-    return [one for one in said if not one.startswith("Opens this page")][:4]
+    said = [element.value for element in app.main.caption]
+    assert said[0] == "What an agent would be told for a task, and why."
+    return [one for one in said[1:] if not one.startswith("Opens this page")][:4]
 
 
 def infos(app: AppTest) -> list[str]:

@@ -38,7 +38,7 @@ NONE_YET = {
 NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
 """A task that no store of an agent at work knows anything about."""
 
-IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the block", "not in the block", "only here"
+IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the context block", "not in the context block", "only here"
 
 DIVERSITY = 0.3
 """How much a hit loses that is like one above it, where hits are to differ from each other."""

@@ -47,7 +47,9 @@ JUDGED_MEANINGS: Mapping[str, str] = {
 QUERIES: Mapping[str, str] = {OWN_TASK: "Own attempts", JUDGED_TASK: "Judged queries"}
 """The queries that searches are measured with, by their task in the report."""
 
-UNJUDGED = "No query was judged yet. On the page Ask, mark hits as right or wrong to measure on queries of your own."
+UNJUDGED = (
+    "No query has been judged yet. On the page Ask, mark hits as right or wrong to measure on queries of your own."
+)
 
 SETTINGS: Mapping[str, str] = {
     "BM25": "Words alone (BM25)",

@@ -115,7 +115,7 @@ def timeline_caption(shown: Timeline) -> str:
     span = f"{counted(n, 'entry')} of generations {shown.first:,} to {shown.last:,}"
     said = f", {crashes:,} of them {'crash' if crashes == 1 else 'crashes'}" if crashes else ""
     bar = "" if shown.width == 1 else f" A bar stands for {shown.width:,} generations."
-    return f"{span}{said}. Each row is drawn to its own scale.{bar} Drag across it to narrow the list."
+    return f"{span}{said}. Each row is drawn to its own scale.{bar} Drag across the chart to narrow the list."
 
 
 def brushed(selection: Mapping[str, Any], shown: Timeline) -> tuple[int, int] | None:

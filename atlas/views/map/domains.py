@@ -54,7 +54,7 @@ class DomainRow:
         """Return it as a table shows it."""
         return {
             "name": self.name,
-            "n": self.n,
+            "n_known": self.rate.n_known,
             "succeeded": f"{rate_text(self.rate)} ({interval_text(self.rate)})" if self.rate.n_known else "–",
         }
 

@@ -259,7 +259,7 @@ def _facts(
     strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate, usage: Usage
 ) -> tuple[Fact, ...]:
     named = {
-        "Its tasks without it": without_text(without) if rate.n else "",
+        "Same tasks without it": without_text(without) if rate.n else "",
         "Trend": trend_text(trend([attempt.success for attempt in attempts])),
         "Retired": rate.retired,
         "Written by": written_by(strategy),

@@ -58,7 +58,7 @@ def draw_suggestions(memory: MemorySystem) -> None:
         st.info("There are no links to suggest: no crash without a fix has a later reflection on the same problem.",
                 icon=":material/check:")  # fmt: skip
         return
-    st.markdown(f"**{counted(len(suggested), 'suggestion')}**, the most alike first")
+    st.markdown(f"**{counted(len(suggested), 'suggestion')}**, most similar first")
     for number, one in enumerate(suggested):
         _draw_suggestion(memory, one, number)
 

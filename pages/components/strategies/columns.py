@@ -38,7 +38,7 @@ TREND = Column(
 WITHOUT = Column(
     "without",
     st.column_config.TextColumn(
-        "Its tasks without it", width=165, help="Success rate of all attempts at its source tasks"
+        "Same tasks without it", width=165, help="Success rate of the attempts at its source tasks that did not use it"
     ),
     is_optional=True,
 )

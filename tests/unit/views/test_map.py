@@ -169,7 +169,7 @@ def test_domains_come_worst_first_with_their_interval(points):
     assert [row.name for row in rows] == ["web", "soup", "tax"]
     assert domain_sentence(rows[0]) == "2 experiences · 0 % succeeded (0–66 %)"
     assert rows[0].as_label()["note"] == "0 % of 2 succeeded"
-    assert rows[0].as_line() == {"name": "web", "n": 2, "succeeded": "0 % (0–66 %)"}
+    assert rows[0].as_line() == {"name": "web", "n_known": 2, "succeeded": "0 % (0–66 %)"}
 
 
 def test_a_domain_of_which_no_outcome_is_known_comes_last():
