@@ -18,7 +18,9 @@ def draw(memory: MemorySystem) -> None:
 
 
 memory = page_memory()
-draw_heading("Concepts", "Reusable code for agents: found in programs that succeeded, or written by people.")
+draw_heading(
+    "Concepts", "Reusable code for agents: found in programs that succeeded, composed of others, or written by people."
+)
 if memory.concepts.count():
     draw(memory)
 else:

@@ -51,7 +51,7 @@ def open_selected(ids: tuple[str, ...], key: str) -> None:
 
 
 memory = page_memory()
-draw_heading("History", "Every change to this store, who made it, and a way to undo it.")
+draw_heading("History", "Every change to this store, and who made it. All but a purge can be undone.")
 if opened := st.query_params.get(OPENED):
     operation_panel(memory, opened)
 else:

@@ -31,7 +31,7 @@ MEANINGS: Mapping[str, str] = {
     "MRR@10": "1 divided by the rank of the first other attempt at the same task, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all other attempts at the same task first; 1 is best.",
     TOLD_NOTHING: "How often nothing was returned, although another attempt at the same task exists. Lower is better. "
-    "Only in the first row is anything hidden.",
+    "Only the first row hides hits.",
     OUTCOME: f"How often an attempt ended as most of the first {LOOKED_AT} hits for its task did; half for a tie.",
 }
 
@@ -42,7 +42,7 @@ JUDGED_MEANINGS: Mapping[str, str] = {
     "MRR@10": "1 divided by the rank of the first hit that was judged right, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all that was judged right first; 1 is best.",
     TOLD_NOTHING: "How often nothing was returned, although what was judged right exists. Lower is better. "
-    "Only in the first row is anything hidden.",
+    "Only the first row hides hits.",
 }
 QUERIES: Mapping[str, str] = {OWN_TASK: "Own attempts", JUDGED_TASK: "Judged queries"}
 """The queries that searches are measured with, by their task in the report."""
