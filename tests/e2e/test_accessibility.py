@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from tests.support.browser.page import THEMES, settle
+from tests.support.browser.page import THEMES, show_theme
 from tests.support.browser.server import Serve
 from tests.support.repository import REPOSITORY
 from tests.support.sample import make_sample
@@ -49,8 +49,7 @@ def test_a_page_has_no_serious_violation_in_light_or_dark(page: Page, serve: Ser
 
 def found_in(page: Page, theme: str) -> list[str]:
     """What axe-core finds on the page in a theme, a line for each element."""
-    page.emulate_media(color_scheme=theme)
-    settle(page)
+    show_theme(page, theme)
     violations = Axe().run(page).response["violations"]
     return [line for one in violations if one["impact"] in GRAVE for line in _lines(page, theme, one)]
 

@@ -54,6 +54,22 @@ def settle(page: Page) -> None:
     )
 
 
+def show_theme(page: Page, theme: str) -> None:
+    """Show the page in `light` or `dark`, and wait until it has come to rest there: its parts follow one by one."""
+    page.emulate_media(color_scheme=theme)
+    page.wait_for_function(
+        """(isDark) => {
+            const colour = getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor
+            const [red, green, blue] = colour.match(/[0-9.]+/g).map(Number)
+            if ((red + green + blue < 384) !== isDark) return false
+            atlasRest.since = performance.now() // it rests a while after this
+            return true
+        }""",
+        arg=theme == "dark",
+    )
+    settle(page)
+
+
 def wait_for_looks(page: Page, n: int) -> None:
     """Wait until the page has looked so many times for what others did; it does each second."""
     before = page.evaluate("() => atlasRest.runs")
@@ -85,6 +101,5 @@ def shoot(page: Page, name: str, *, themes: bool = False) -> None:
     is_dark = page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches")
     before, after = THEMES[::-1] if is_dark else THEMES
     page.screenshot(path=SHOTS / f"{name}-{before}.png")
-    page.emulate_media(color_scheme=after)
-    settle(page)
+    show_theme(page, after)
     page.screenshot(path=SHOTS / f"{name}-{after}.png")
