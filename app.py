@@ -7,11 +7,12 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import AtlasError
+from atlas.views.shared.state import check_entrance
 from pages.components.concepts.tray import TRAY as CONCEPTS
 from pages.components.experience.tray import TRAY as EXPERIENCES
 from pages.components.journal.tray import TRAY as ENTRIES
 from pages.components.shared.live import begin_run
-from pages.components.shared.memory import warmed
+from pages.components.shared.memory import hold_store, warmed
 from pages.components.shared.messages import show_failure, show_problem
 from pages.components.shared.narrowing import follow_address, follow_click, return_to
 from pages.components.shared.sidebar import draw_sidebar
@@ -54,10 +55,12 @@ def main() -> None:
     st.set_page_config(page_title="ATLAS memory", page_icon=str(FRAME / "icon.png"), layout="wide")
     st.logo(str(FRAME / "name.svg"), size="large", icon_image=str(FRAME / "icon.png"))
     st.html(FRAME / "frame.css")
+    hold_store()
     follow_address()
     page = st.navigation(_sections())
     return_to(page.url_path)
     try:
+        check_entrance()
         snapshot = take_snapshot()
         with drawn_from(snapshot):
             _draw(snapshot, page)

@@ -8,7 +8,9 @@ with atlas.open_memory("my-agent") as memory:
         ...
 """
 
+from importlib import import_module as _import_module
 from pathlib import Path as _Path
+from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import (
     AtlasError,
@@ -20,6 +22,7 @@ from atlas.core.errors import (
     LLMError,
     LLMReplyInvalid,
     LLMUnavailable,
+    NotAllowed,
     NotFound,
     PlanOutdated,
     ReadOnlyStore,
@@ -30,7 +33,7 @@ from atlas.core.errors import (
     UndoRefused,
 )
 from atlas.core.hits import Hit, MemoryQueryResult
-from atlas.core.operations import Marks, Operation, Usage
+from atlas.core.operations import Marks, Operation, Operations, Usage
 from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import (
     CodeConcept,
@@ -45,9 +48,12 @@ from atlas.core.types import (
     VerificationSpec,
 )
 from atlas.memory.base import tables as _tables
-from atlas.memory.open import open_memory
-from atlas.memory.recorder import Run, current_run, remember
-from atlas.memory.system import MemorySystem
+
+if TYPE_CHECKING:
+    from atlas.memory.open import open_memory
+    from atlas.memory.recorder import Run, current_run, remember
+    from atlas.memory.system import MemorySystem
+    from atlas.remote.system import RemoteMemory, connect
 
 __all__ = [
     "AtlasError",
@@ -67,12 +73,15 @@ __all__ = [
     "Marks",
     "MemoryQueryResult",
     "MemorySystem",
+    "NotAllowed",
     "NotFound",
     "Operation",
+    "Operations",
     "Outcome",
     "PlanOutdated",
     "RankingWeights",
     "ReadOnlyStore",
+    "RemoteMemory",
     "Run",
     "SchemaTooNew",
     "Settings",
@@ -86,10 +95,30 @@ __all__ = [
     "UndoRefused",
     "Usage",
     "VerificationSpec",
+    "connect",
     "current_run",
     "open_memory",
     "remember",
 ]
+
+_LATER = {
+    "MemorySystem": "atlas.memory.system",
+    "RemoteMemory": "atlas.remote.system",
+    "Run": "atlas.memory.recorder",
+    "connect": "atlas.remote.system",
+    "current_run": "atlas.memory.recorder",
+    "open_memory": "atlas.memory.open",
+    "remember": "atlas.memory.recorder",
+}
+"""Modules that are imported where one of these names is first asked for: a client of a server needs few of them."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for the first time."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value = getattr(_import_module(_LATER[name]), name)
+    return value
 
 
 def _kept_places(directory: _Path, collection: str) -> _tables.Places:

@@ -20,6 +20,7 @@ from benchmarks import (
     retrieving,
     searching,
     segmenting,
+    serving,
     storing,
     visiting,
     windows,
@@ -38,6 +39,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "compressing": compressing.figures,
     "journal": journal.figures,
     "segmenting": segmenting.figures,
+    "serving": serving.figures,
     "counting": counting.figures,
 }
 RESULTS = Path(__file__).parent / "results"

@@ -30,7 +30,7 @@ from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.programs import Program
-from benchmarks.anti_unifying import anti_unify
+from benchmarks.baselines.anti_unifying import anti_unify
 from benchmarks.measuring import Figure
 
 REPOSITORY = Path(__file__).resolve().parent.parent

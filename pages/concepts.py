@@ -19,7 +19,7 @@ def draw(memory: MemorySystem) -> None:
 
 memory = page_memory()
 draw_heading(
-    "Concepts", "Reusable code for agents: found in programs that succeeded, composed of others, or written by people."
+    "Concepts", "Reusable code: found in programs that succeeded, composed of other concepts, or written by people."
 )
 if memory.concepts.count():
     draw(memory)

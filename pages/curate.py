@@ -1,4 +1,4 @@
-"""Curate: queues to look through, pruning, refining and compressing. Every act is previewed and can be undone."""
+"""Curate: queues to look through, pruning, refining and compressing. All but a purge can be undone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.curate.health import DUPLICATES, FAILING
-from atlas.views.curate.queues import COMPRESS, MEANINGS, REFINE, RULE, groups_within, queue_counts, tabs
+from atlas.views.curate.queues import COMPRESS, MEANINGS, REFINE, REVIEW, RULE, groups_within, queue_counts, tabs
+from atlas.views.curate.review import n_waiting
 from pages.components.concepts.compression import draw_compression
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
@@ -18,6 +19,7 @@ from pages.components.curate.queues import (
     ids_in_scope,
     page_queues,
 )
+from pages.components.curate.review import draw_review
 from pages.components.experience.panel import experience_panel
 from pages.components.experience.refinement import draw_refinement
 from pages.components.lists.empty import draw_empty
@@ -55,9 +57,11 @@ def draw(memory: MemorySystem) -> None:
     found, duplicates = page_health(memory), page_duplicates(memory)
     scope = current_where(memory)
     groups, queues = groups_within(duplicates.groups, ids_in_scope(memory, scope)), page_queues(memory, found, scope)
-    queue = ask(tabs(queue_counts(queues, found, groups)))
+    queue = ask(tabs(queue_counts(queues, found, groups), n_waiting(memory)))
     st.caption(MEANINGS[queue])
-    if queue == RULE:
+    if queue == REVIEW:
+        draw_review(memory)
+    elif queue == RULE:
         draw_criteria(memory, scope)
     elif queue == REFINE:
         draw_refinement(memory, scope)
@@ -81,8 +85,11 @@ def draw_beside(memory: MemorySystem, opened: str) -> None:
 
 
 memory = page_memory()
-draw_heading("Curate", "Records that need attention. Every change has a preview and can be undone.")
-if not n_experiences(memory):
+draw_heading(
+    "Curate",
+    "Records that need attention. Merging and removing show a preview first. Everything but a purge can be undone.",
+)
+if not n_experiences(memory) and not n_waiting(memory):
     draw_empty(memory, "Duplicates, failing domains and outdated experiences are listed here for cleaning up.")
 elif opened := opened_id():
     draw_beside(memory, opened)

@@ -17,7 +17,7 @@ from pages.components.shared.tabs import choose_part
 OWN, JUDGED, COMPARE = "This store", "Judged queries", "Compare profiles"
 
 memory = page_memory()
-draw_heading("Evaluation", "How well searches find the right memories, compared with simpler ways to search.")
+draw_heading("Evaluation", "How well searches find the right memories, compared with simpler search methods.")
 if not n_experiences(memory):
     draw_empty(memory, "Here you can measure how well searches find related attempts.")
 else:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.history.operations import n_operation_pages, operation_page
+from pages.components.history.filters import draw_filters
 from pages.components.history.operation import OPENED, OPERATION_COLUMNS, operation_panel
 from pages.components.history.trash import draw_pages, draw_trash
 from pages.components.lists.empty import draw_empty
@@ -24,10 +25,14 @@ OPERATIONS, TRASH = "Operations", "Trash"
 def draw_operations(memory: MemorySystem) -> None:
     """Draw every operation, a page at a time. A click opens one."""
     state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table, not other rows
-    page = draw_pages(n_operation_pages(memory), key="history_page")
-    view = operation_page(memory, page)
-    if not view.rows:
+    if not memory.count_operations():
         draw_empty(memory, "Every change is listed here, with an undo.", title="Nothing has changed in this store yet.")
+        return
+    wanted = draw_filters(memory)
+    page = draw_pages(n_operation_pages(memory, wanted), key="history_page")
+    view = operation_page(memory, page, wanted)
+    if not view.rows:
+        st.info("Nothing was done by this one, or since this time.", icon=":material/search_off:")
         return
     st.caption(f"{view.caption}. Click one to see what it changed.")
     ids = tuple(row.id for row in view.rows)
@@ -51,7 +56,7 @@ def open_selected(ids: tuple[str, ...], key: str) -> None:
 
 
 memory = page_memory()
-draw_heading("History", "Every change to this store, and who made it. All but a purge can be undone.")
+draw_heading("History", "Every change to records of this store, and who made it. All but a purge can be undone.")
 if opened := st.query_params.get(OPENED):
     operation_panel(memory, opened)
 else:

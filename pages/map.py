@@ -12,7 +12,8 @@ from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.experience.panel import experience_panel
-from pages.components.lists.empty import draw_empty, draw_refused_files
+from pages.components.importing.box import draw_refused_files
+from pages.components.lists.empty import draw_empty
 from pages.components.lists.record_table import opened_id
 from pages.components.map.beside import draw_difference, draw_hits
 from pages.components.map.domains import OPEN_DOMAIN, draw_domains
@@ -21,6 +22,8 @@ from pages.components.map.refit import draw_refit
 from pages.components.shared.live import refreshing
 from pages.components.shared.memory_map import live_columns
 from pages.components.shared.snapshot import page_map, page_memory, store_state
+
+ABOUT = "Experiences that are about the same thing lie close together. Groups of them become domains by themselves."
 
 
 def draw(memory: MemorySystem, sheet: Sheet) -> None:
@@ -36,6 +39,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
             persist_state="session",
             wrap=True,
         )
+    st.caption(ABOUT)
     beside, panel = st.columns([7, 3], gap="medium")
     with beside, st.container(key="map_stage"):
         marks = draw_map(memory, sheet, coloured(memory, sheet, by or DOMAIN))
@@ -95,4 +99,5 @@ if sheet is not None:
     draw(memory, sheet)
 else:
     st.title("Map", anchor=False)
+    st.caption(ABOUT)
     draw_nothing(memory)

@@ -11,9 +11,9 @@ from atlas.views.shared.kinds import STRATEGY
 from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
+from pages.components.importing.box import draw_refused_files
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.empty import draw_empty, draw_refused_files
-from pages.components.overview.files import n_bytes
+from pages.components.lists.empty import draw_empty
 from pages.components.overview.first_look import draw_answers, draw_steps, draw_title
 from pages.components.overview.parts import (
     draw_concepts,
@@ -81,7 +81,7 @@ def remove(memory: MemorySystem) -> None:
 @st.cache_data(max_entries=8, show_spinner=False)
 def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) -> Overview:
     """Return the overview, worked out once for each state of the store, and each number of tries of its strategies."""
-    return overview(_memory, n_bytes(_memory.storage.path))
+    return overview(_memory, _memory.storage.n_bytes())
 
 
 memory = page_memory()

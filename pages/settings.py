@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from atlas import MemorySystem
+from atlas.views.settings.roles import may_administer
+from pages.components.importing.box import draw_import_box
 from pages.components.lists.heading import draw_heading
+from pages.components.settings.audit import draw_audit
 from pages.components.settings.copies import draw_copies
+from pages.components.settings.keys import draw_keys
+from pages.components.settings.links import draw_links
 from pages.components.settings.models import draw_models
+from pages.components.settings.people import draw_people
 from pages.components.settings.primitives import draw_primitives
 from pages.components.settings.restoring import draw_restoring
 from pages.components.settings.store import draw_store
@@ -16,14 +22,20 @@ from pages.components.shared.tabs import choose_part
 def draw_backups(memory: MemorySystem) -> None:
     """Draw how to copy the store, and how to bring a copy back."""
     draw_copies(memory)
-    draw_restoring(memory)
+    if may_administer():
+        draw_restoring(memory)
 
 
 PARTS = {
     "Store": draw_store,
+    "Import": draw_import_box,
     "Export and backup": draw_backups,
     "Models": draw_models,
     "Primitives": draw_primitives,
+    "Keys": draw_keys,
+    "People": draw_people,
+    "Links": draw_links,
+    "Audit": draw_audit,
 }
 """Parts of the page, by their names."""
 

@@ -6,46 +6,35 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 
-from atlas.cli import (
-    ablate,
-    compress,
-    concepts,
-    evaluate,
-    exchange,
-    experiences,
-    history,
-    journal,
-    map,
-    profiles,
-    purge,
-    refine,
-    store,
-    strategies,
-)
 from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
 
-GROUPS = (
-    store,
-    exchange,
-    experiences,
-    refine,
-    concepts,
-    compress,
-    strategies,
-    journal,
-    map,
-    history,
-    purge,
-    profiles,
-    evaluate,
-    ablate,
-)
-"""Modules of commands, each with an `add_commands`, in the order in which `atlas --help` lists them."""
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "store": ("init", "status", "backup", "restore", "doctor", "reembed"),
+    "exchange": ("import", "export"),
+    "experiences": ("search", "show", "tag", "prune", "merge"),
+    "refine": ("refine",),
+    "concepts": ("concepts", "primitives"),
+    "compress": ("compress",),
+    "strategies": ("strategies",),
+    "journal": ("journal",),
+    "map": ("map",),
+    "history": ("history", "undo", "trash"),
+    "purge": ("purge",),
+    "server.keys": ("keys",),
+    "server.serve": ("serve",),
+    "server.mcp": ("mcp",),
+    "profiles": ("profiles",),
+    "evaluate": ("evaluate",),
+    "ablate": ("ablate",),
+}
+"""Commands by the module that declares them with its `add_commands`, in the order in which `atlas --help` lists them.
+
+Only the module of the command that is asked for is imported: `atlas mcp` should answer within a second.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     With ATLAS_DEBUG set, an error that ATLAS did not foresee shows its traceback too.
     """
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser(given).parse_args(given)
     try:
         settings = _settings(options)
         status: int = options.run(options, settings)
@@ -82,15 +72,23 @@ def _report_bug(error: Exception) -> None:
     print(f"atlas: {what} (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)", file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="atlas", description="See, trust and curate what an agent has learned.")
-    parser.add_argument("--store", type=Path, help="the store's directory (default: ATLAS_STORE, or .atlas)")
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    """Return what reads the words given: it knows their command, or every command where they name none."""
+    everywhere = argparse.ArgumentParser(add_help=False)
+    everywhere.add_argument(
+        "--store", help="the store's directory, or a server's address (default: ATLAS_STORE, or .atlas)"
+    )
+    first = argparse.ArgumentParser(add_help=False, parents=[everywhere])
+    first.add_argument("command", nargs="?")
+    asked = first.parse_known_args(given)[0].command
+    parser = argparse.ArgumentParser(
+        prog="atlas", description="See, trust and curate what an agent has learned.", parents=[everywhere]
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for group in GROUPS:
-        group.add_commands(commands)
+    for module in [name for name, declared in GROUPS.items() if asked in declared] or GROUPS:
+        import_module(f"atlas.cli.{module}").add_commands(commands)
     return parser
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    settings = Settings.from_environment()
-    return replace(settings, store=options.store) if options.store else settings
+    return Settings.from_environment({**os.environ, "ATLAS_STORE": options.store} if options.store else None)

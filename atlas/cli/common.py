@@ -12,6 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+import atlas
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import Operation
 from atlas.core.settings import Settings
@@ -67,6 +68,11 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
     return open_memory(
         settings=settings, read_only=read_only, create=create, announce=lambda text: print(text, file=sys.stderr)
     )
+
+
+def reached(settings: Settings) -> MemorySystem | atlas.RemoteMemory:
+    """Return the memory where a command can do with what a server offers: that of a server, or the one opened here."""
+    return atlas.connect(settings.server, key=settings.key) if settings.server else opened(settings)
 
 
 def calibrate(memory: MemorySystem) -> None:

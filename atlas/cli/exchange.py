@@ -19,9 +19,12 @@ from atlas.cli.common import (
     progress_bar,
     safe,
 )
+from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
-from atlas.importers.run import ImportReport, import_paths
-from atlas.importers.sink import MemorySink
+from atlas.importers.logs import SuccessRule, Wishes
+from atlas.importers.run import ImportReport, Sink, import_paths
+from atlas.importers.sink import CountingSink, MemorySink
+from atlas.storage.store import LABEL, LEDGER
 from atlas.views.settings.copies import SOURCES, Export
 from atlas.views.shared.wording import counted, in_words
 
@@ -32,6 +35,11 @@ def add_commands(commands: Any) -> None:
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or directories of files")
     add_format_option(command)
     command.add_argument("--strict", action="store_true", help="stop at the first row that is rejected")
+    command.add_argument("--dry-run", action="store_true", help="count what would be added, and add nothing")
+    rule = "the score that says whether an attempt of a log succeeded, and from which value on, as in correctness>=0.5"
+    command.add_argument("--success", type=_rule, metavar="RULE", help=rule)
+    noted = "note every tool call that failed in a log as a crash in the journal"
+    command.add_argument("--crashes", action="store_true", help=noted)
     summary = "write all experiences, strategies and concepts as lines of JSON"
     command = add_command(commands, "export", _export, summary)
     command.add_argument("file", type=Path, help="a new file, or - for the terminal")
@@ -40,37 +48,72 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--without", action="append", default=[], choices=SOURCES, metavar="SOURCE", help=without)
 
 
+def _rule(text: str) -> SuccessRule:
+    try:
+        return SuccessRule.of(text)
+    except InvalidInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _import(options: argparse.Namespace, settings: Settings) -> int:
+    if options.dry_run:
+        return _count(options, settings)
     with opened(settings, create=True) as memory:
         sink = MemorySink(memory, f"imported {', '.join(safe(path.name) for path in options.paths)}")
-        with progress_bar(unit="B", unit_scale=True, desc="importing") as on_progress:
-            report = import_paths(
-                sink,
-                options.paths,
-                format=options.format,
-                strict=options.strict,
-                settings=settings,
-                on_progress=on_progress,
-            )
-        _print_report(report, sink.operation_id if report.added else None)
+        report = _run(sink, options, settings)
+        _print_report(report, "added")
+        if report.added and sink.operation_id:
+            print(how_to_undo(sink.operation_id))
         if report.added:
             calibrate(memory)
+    return _status(report)
+
+
+def _count(options: argparse.Namespace, settings: Settings) -> int:
+    """Print what an import would do. A store that is not there stays so."""
+    if any((settings.store.expanduser() / name).exists() for name in (LEDGER, LABEL)):
+        with opened(settings, read_only=True) as memory:
+            report = _run(CountingSink(memory), options, settings)
+    else:
+        report = _run(CountingSink(None), options, settings)
+    _print_report(report, "would be added")
+    return _status(report)
+
+
+def _run(sink: Sink, options: argparse.Namespace, settings: Settings) -> ImportReport:
+    with progress_bar(unit="B", unit_scale=True, desc="importing") as on_progress:
+        return import_paths(
+            sink,
+            options.paths,
+            format=options.format,
+            strict=options.strict,
+            wishes=Wishes(success=options.success, crashes=options.crashes),
+            settings=settings,
+            on_progress=on_progress,
+        )
+
+
+def _status(report: ImportReport) -> int:
     return 0 if report.read or not report.rejected else 1
 
 
-def _print_report(report: ImportReport, operation_id: str | None) -> None:
+def _print_report(report: ImportReport, done: str) -> None:
     for rejection in report.rejections:
         print(f"rejected: {rejection}", file=sys.stderr)
     is_mixed = report.added_attempts != report.added
     of_what = f" ({_of_what(report)})" if is_mixed else ""
     print(
-        f"{report.read} read, {report.added} added{of_what}, {report.skipped} skipped as duplicates, "
+        f"{report.read} read, {report.added} {done}{of_what}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
     )
     if report.purged:
         print(f"{report.purged} of those skipped had been purged here, and are not taken again")
-    if operation_id:
-        print(how_to_undo(operation_id))
+    for why, n in sorted(report.unknown.items()):
+        if n:
+            print(f"of those read, {n} {'has' if n == 1 else 'have'} an unknown outcome: {why}")
+    if report.scrubbed:
+        kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(report.scrubbed.items()))
+        print(f"taken out of the texts: {kinds}")
 
 
 def _of_what(report: ImportReport) -> str:

@@ -16,6 +16,7 @@ from atlas.cli.common import (
     line,
     opened,
     print_plan,
+    reached,
     safe,
 )
 from atlas.core.errors import InvalidInput
@@ -23,6 +24,7 @@ from atlas.core.hits import Hit
 from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.memory.base.ranking import explain
+from atlas.memory.system import MemorySystem
 from atlas.views.experience.finding import profile_problems
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
 from atlas.views.shared.wording import attempts_text, hidden_text
@@ -88,7 +90,7 @@ def _add_prune(commands: Any) -> None:
 
 
 def _search(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
+    with reached(settings) as memory:
         if options.words:
             _refuse_unheard(options)
             held = memory.experience.search_words(options.text, options.k)
@@ -106,7 +108,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
         hidden = hidden_text(found.n_hidden, n_shown=len(found.hits), most=options.k)
         nothing = "" if found.hits else "nothing relevant found"
         for said in (
-            *profile_problems(memory),
+            *(profile_problems(memory) if isinstance(memory, MemorySystem) else ()),
             *found.problems,
             "; ".join(filter(None, (nothing, hidden and f"{hidden}, --all shows them"))),
         ):

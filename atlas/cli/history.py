@@ -6,6 +6,7 @@ import argparse
 import itertools
 from typing import Any
 
+import atlas
 from atlas.cli.common import add_command, count, counts, full_ids, how_to_undo, opened, safe
 from atlas.core.errors import NotFound
 from atlas.core.operations import Operation
@@ -33,8 +34,8 @@ def add_commands(commands: Any) -> None:
 
 
 def _history(options: argparse.Namespace, settings: Settings) -> int:
-    with open_storage(settings=settings, read_only=True, create=False) as storage:
-        for operation in storage.history(options.n):
+    with _told_by(settings, read_only=True) as history:
+        for operation in history.history(options.n):
             undone = f"  (undone by {operation.undone_by[:8]})" if operation.undone_by else ""
             when = f"{operation.created_at:%Y-%m-%d %H:%M:%S}"
             what = f"{operation.kind:7} {counts(operation):24} {safe(operation.actor)}  {safe(operation.reason)}"
@@ -43,15 +44,22 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _undo(options: argparse.Namespace, settings: Settings) -> int:
-    with open_storage(settings=settings, create=False) as storage:
-        undone = storage.undo(options.operation or _newest_not_undone(storage).id)
+    with _told_by(settings) as history:
+        undone = history.undo(options.operation or _newest_not_undone(history).id)
         print(f"{undone.reason}: {counts(undone)}. To do it again: atlas undo {undone.id[:8]}")
     return 0
 
 
-def _newest_not_undone(storage: Store) -> Operation:
+def _told_by(settings: Settings, *, read_only: bool = False) -> Store | atlas.RemoteMemory:
+    """Return what tells the history: a server, or the store without its models."""
+    if settings.server:
+        return atlas.connect(settings.server, key=settings.key)
+    return open_storage(settings=settings, read_only=read_only, create=False)
+
+
+def _newest_not_undone(history: Store | atlas.RemoteMemory) -> Operation:
     for offset in itertools.count(step=HISTORY_BATCH):
-        operations = storage.history(HISTORY_BATCH, offset)
+        operations = history.history(HISTORY_BATCH, offset)
         for operation in operations:
             if not operation.undoes and not operation.undone_by:
                 return operation

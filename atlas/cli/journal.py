@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from typing import Any
 
+import atlas
 from atlas.cli.common import (
     SHOWN,
     UNTOUCHED,
@@ -16,9 +18,10 @@ from atlas.cli.common import (
     how_to_undo,
     opened,
     progress_bar,
+    reached,
     safe,
 )
-from atlas.core.errors import NotFound
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
@@ -94,9 +97,9 @@ def _add_writing(parts: Any) -> None:
         "--keep-repetitions", action="store_true", help="write it even if the gate for repetitions would refuse it"
     )
     command = add_command(parts, "gates", _gates, "print which gates are on, or switch them on or off")
-    for flag, what, pronoun in (("--noise", "noise", "it"), ("--repetitions", "repetitions", "them")):
+    for what in ("noise", "repetitions"):
         command.add_argument(
-            flag, choices=SWITCHED, help=f"on keeps {what} out, off lets {pronoun} in, for all who write to the store"
+            f"--{what}", choices=SWITCHED, help=f"on refuses {what}, off accepts {what}, for all who write to the store"
         )
 
 
@@ -151,12 +154,15 @@ def _recent(options: argparse.Namespace, settings: Settings) -> int:
 
 def _search(options: argparse.Namespace, settings: Settings) -> int:
     where = {"entry_type": {"$in": options.type}} if options.type else None
-    with opened(settings) as memory:
+    also_buried = {"with_buried": True} if options.all else {}
+    if settings.server and options.all:
+        raise InvalidInput("a server does not search what is buried; leave --all out, or search on its pages")
+    with reached(settings) as memory:
         if options.words:
-            held = memory.journal.search_words(options.text, options.k, where=where, with_buried=options.all)
+            held = memory.journal.search_words(options.text, options.k, where=where, **also_buried)
             print("\n".join(map(_line, held)) or "nothing found")
             return 0
-        found = memory.journal.retrieve(options.text, options.k, where=where, with_buried=options.all)
+        found = memory.journal.retrieve(options.text, options.k, where=where, **also_buried)
         for hit in found.hits:
             signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
             print(f"{_line(hit.item)}\n    {explain(hit)}\n    rank value {hit.rank_value:.3f} = {signals}")
@@ -200,6 +206,8 @@ def _rejected(options: argparse.Namespace, settings: Settings) -> int:
 
 def _add(options: argparse.Namespace, settings: Settings) -> int:
     metadata = metadata_in(options.metadata)
+    if settings.server:
+        return _send(options, settings, metadata)
     with opened(settings) as memory:
         latest = memory.journal.recent(1, tiers=TIERS) if options.generation is None else []
         scoped = memory.journal.within("store", "written by hand")
@@ -219,6 +227,28 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
         [refused] = memory.journal.rejected(1).latest
         flag = "--keep-noise" if refused.refusal.gate == NOISE else "--keep-repetitions"
         print(f"Refused: {safe(refused.refusal.reason)}. To write it anyway, add {flag}.", file=sys.stderr)
+    return 0
+
+
+def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str, Any]) -> int:
+    """Write an entry on a server, whose gates decide by themselves."""
+    if options.keep_noise or options.keep_repetitions or options.link:
+        raise InvalidInput(
+            "over a server an entry cannot be linked, or written past a gate; do that on the server's machine or on "
+            "its pages, and leave --link, --keep-noise and --keep-repetitions out here"
+        )
+    with atlas.connect(settings.server, key=settings.key) as memory:
+        written = memory.journal.add(
+            options.type,
+            options.text,
+            generation=options.generation or 0,
+            importance=options.importance,
+            metadata=metadata,
+        )
+    if written is None:
+        print("Refused by a gate of the journal. Its page says why.", file=sys.stderr)
+    else:
+        print(f"Written as {written[:8]}.")
     return 0
 
 
@@ -292,7 +322,7 @@ def _promote(options: argparse.Namespace, settings: Settings) -> int:
         if plan.task is not None:
             print(f"  task {_line(plan.task)}")
         if plan.target == "strategy":
-            print("  It counts as not tried until attempts use it.")
+            print("  It starts without tries. Attempts that use it count from then on.")
         if options.dry_run:
             print(UNTOUCHED)
             return 0

@@ -10,6 +10,7 @@
     │   ├── ReadOnlyStore       opened for reading only
     │   └── EmbeddingModelMismatch
     ├── UndoRefused             undone already, or changed since
+    ├── NotAllowed              something that the role of a key or person does not allow
     ├── PlanOutdated            the store has changed since a plan was made
     ├── EmbeddingUnavailable    no weights for an embedding model
     ├── LLMError                something about a language model; no memory was changed
@@ -64,6 +65,10 @@ class EmbeddingModelMismatch(StoreError):
 
 class UndoRefused(AtlasError):
     """An operation that cannot be undone. The message says why."""
+
+
+class NotAllowed(AtlasError):
+    """Something that the role of the key or person it is done for does not allow."""
 
 
 class PlanOutdated(AtlasError):

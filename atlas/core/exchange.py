@@ -232,7 +232,13 @@ def _decode_use(encoded: Any, record_id: str, position: int) -> Use:
 
 
 def _encode_marks(marks: Marks) -> Json:
-    return {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note, "buried": marks.buried}
+    return {
+        "tags": list(marks.tags),
+        "pinned": marks.pinned,
+        "note": marks.note,
+        "buried": marks.buried,
+        **({"held_for": marks.held_for} if marks.held_for else {}),
+    }
 
 
 def _decode_marks(encoded: Json) -> Marks:
@@ -244,6 +250,7 @@ def _decode_marks(encoded: Json) -> Marks:
         pinned=_truth(encoded, "pinned", "marks."),
         note=_text(encoded, "note", "marks."),
         buried=_truth(encoded, "buried", "marks."),
+        held_for=_text(encoded, "held_for", "marks."),
     )
 
 

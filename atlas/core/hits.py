@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
+from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -73,6 +73,20 @@ class Hit(Generic[T]):
         )
 
 
+def unexplained(item: T) -> Hit[T]:
+    """Return a hit that nothing says the reason of."""
+    outcome = getattr(item, "outcome", Outcome(None))
+    return Hit(
+        item=item,
+        similarity=0.0,
+        meaning=0.0,
+        words=0.0,
+        relevance=UNKNOWN_RELEVANCE,
+        signals={},
+        outcomes={outcome.label: 1},
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval(Generic[T]):
     """Hits for a query: none if nothing has to do with it."""
@@ -88,6 +102,9 @@ class Retrieval(Generic[T]):
 
     problems: tuple[str, ...] = ()
     """Failures that did not cost the answer, each as a sentence, such as that of a reranker."""
+
+    by_words: bool = False
+    """True if words alone found it, as was asked for, or as the embedding model of a server is not ready yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

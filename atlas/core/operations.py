@@ -19,6 +19,9 @@ class Marks:
     buried: bool = False
     """A buried record is kept, listed and counted, but searches leave it out unless they ask for it."""
 
+    held_for: str = ""
+    """Name of the writer whose searches alone find it until a curator accepts it. Empty for most records."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
@@ -77,10 +80,52 @@ class Operation:
     """Number of records `added`, `changed`, `removed` and `marked`."""
 
     undoes: str | None = None
-    """The operation that this one took back."""
+    """The operation that this one took back. Of several, their ids with commas between them."""
 
     undone_by: str | None = None
     """The operation that took this one back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoneMany:
+    """Operations that were undone as one, or would be."""
+
+    id: str
+    """The operation that undid them, once it was done."""
+
+    undone: tuple[Operation, ...]
+    """Newest first."""
+
+    refused: tuple[tuple[Operation, str], ...]
+    """Operations that cannot be undone any more, each with the reason."""
+
+    @property
+    def outcome(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The ids of those undone, and of those not."""
+        return tuple(one.id for one in self.undone), tuple(one.id for one, _ in self.refused)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    """The operations that are wanted of a history. Empty texts stand for any."""
+
+    actor: str = ""
+    kind: str = ""
+    of: str = ""
+    """The id of a record that was touched."""
+
+    since: datetime | None = None
+
+
+ANY_OPERATION = Operations()
+
+UNDO = "undo"
+"""Kind of the operations that took others back."""
+
+
+def undone_by(operation: Operation) -> tuple[str, ...]:
+    """Return the ids of the operations that one took back."""
+    return tuple(operation.undoes.split(",")) if operation.undoes else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,12 @@ class Settings:
     store: Path = Path(".atlas")
     """ATLAS_STORE: the store directory."""
 
+    server: str = ""
+    """ATLAS_STORE, where it is the address of a server that has the store, such as `http://memory.example:8501`."""
+
+    key: str = field(default="", repr=False)
+    """ATLAS_KEY: the key that the server is asked with."""
+
     embedding_model: str = ""
     """ATLAS_EMBEDDING_MODEL: a model's name. Empty means the store's own, or the default for a new store."""
 
@@ -97,10 +103,10 @@ class Settings:
     """ATLAS_MAX_IMPORT_MEGABYTES: size of an unpacked file above which an import refuses it."""
 
     keep_noise: bool | None = None
-    """ATLAS_KEEP_NOISE: 1 lets the journal take empty talk, 0 keeps it out. By default as the store says."""
+    """ATLAS_KEEP_NOISE: 1 has the journal accept empty talk, 0 refuse it. By default as the store says."""
 
     keep_repetitions: bool | None = None
-    """ATLAS_KEEP_REPETITIONS: 1 lets the journal take entries that repeat a recent one of their type, 0 keeps them out.
+    """ATLAS_KEEP_REPETITIONS: 1 has the journal accept entries that repeat a recent one of their type, 0 refuse them.
 
     By default as the store says.
     """
@@ -129,6 +135,20 @@ class Settings:
     ranking: RankingWeights | None = None
     """Weights of every search, or None for those of the profile that the store uses."""
 
+    @property
+    def directory(self) -> Path:
+        """The store's directory.
+
+        Raises:
+            InvalidInput: A server has the store.
+        """
+        if self.server:
+            raise InvalidInput(
+                f"this needs the store's directory, but ATLAS_STORE is the address of a server, {self.server}; do it "
+                "on that server's machine or on its pages, or ask the server with atlas.connect()"
+            )
+        return self.store
+
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Return the settings that the ATLAS_* variables give.
@@ -137,6 +157,8 @@ class Settings:
             InvalidInput: A variable's value is not of its option's type.
         """
         environ = os.environ if environ is None else environ
+        if _is_address(environ.get("ATLAS_STORE", "")):
+            environ = {**environ, "ATLAS_STORE": "", "ATLAS_SERVER": environ["ATLAS_STORE"]}
         types = get_type_hints(cls)
         given = {
             option.name: _parse(
@@ -146,6 +168,11 @@ class Settings:
             if environ.get(f"ATLAS_{option.name.upper()}") and option.name != "ranking"
         }
         return cls(**given)
+
+
+def _is_address(store: str) -> bool:
+    """Return whether ATLAS_STORE names a server instead of a directory."""
+    return store.lower().startswith(("http://", "https://"))
 
 
 def user_cache() -> Path:

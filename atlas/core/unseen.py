@@ -20,6 +20,13 @@ _VIRAMA = 9
 """The combining class of signs that bind a letter to the next one, or, with a joiner, end it."""
 
 
+SHORT_ID = 8
+"""Characters of an id that are shown, where it is one of ours."""
+
+ID_CHARACTERS = 64
+"""Most characters of any other id that are shown."""
+
+
 def written_out(line: str) -> str:
     """Return one line with every invisible character as its Python escape, unless its neighbours need it.
 
@@ -31,6 +38,17 @@ def written_out(line: str) -> str:
 def has_unseen(text: str) -> bool:
     """Return whether a text holds an invisible character, needed or not."""
     return _UNSEEN.search(text) is not None
+
+
+def shown_id(record_id: str) -> str:
+    """Return an id as a block shows it, from which `used` of an attempt can be told: short, and on one line."""
+    if re.fullmatch(r"[0-9a-f]{32}", record_id):
+        return record_id[:SHORT_ID]
+    told = "".join(
+        one if one.isprintable() and one not in "[]" and not has_unseen(one) else "_"
+        for one in " ".join(record_id.split())
+    )
+    return told if len(told) <= ID_CHARACTERS else f"{told[: ID_CHARACTERS - 1].rstrip()}…"
 
 
 def _seen(found: re.Match[str]) -> str:

@@ -28,9 +28,9 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, OnnxEncoder, UnloadableExport
+from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS, OnnxEncoder, UnloadableExport
 
-EXPORTER = "1"
+EXPORTER = "2"
 """Version of what is exported. Another one exports every model again."""
 
 LIMIT_SECONDS = 900.0
@@ -45,7 +45,7 @@ _SKIPPED = {"onnx", "openvino", ".cache", ".git"}
 _SEAL = "seal.json"
 """File that holds size, time and checksum of the others. It is written last."""
 
-_SEALED = (GRAPH, TOKENIZER, FACTS)
+_SEALED = (GRAPH, WEIGHTS, TOKENIZER, FACTS)
 
 _LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxruntime")
 _ROOM = 5

@@ -117,7 +117,7 @@ class Metric:
     """Its mean over all orders of the records."""
 
 
-TOLD_NOTHING = "told nothing"
+TOLD_NOTHING = "found nothing"
 
 METRICS: Mapping[str, Metric] = {
     **{f"hit@{k}": Metric(partial(hit, k=k), partial(expected_hit, k=k)) for k in (1, 5, DEPTH)},

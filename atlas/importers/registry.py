@@ -9,6 +9,7 @@ from pathlib import Path
 from atlas.core.errors import ImportFailed
 from atlas.importers.files import read_head
 from atlas.importers.formats import atlas_jsonl, inspect_ai, protea, reflexion, swe_agent, tau_bench, voyager
+from atlas.importers.formats.agents import atif, claude_code, codex, langfuse, otlp
 from atlas.importers.rows import Limits, Row
 
 
@@ -28,6 +29,12 @@ class Format:
     read: Callable[[Path, Limits], Iterator[Row]]
     """Function that yields the rows of a file, and raises `ImportFailed` if it cannot be read as a whole."""
 
+    is_log: bool = False
+    """True for logs of somebody's own work, which may hold secrets and whose attempts have ids that stay."""
+
+    why_unknown: str = "the file does not say how the attempt ended"
+    """Reason why the outcome of an attempt may be unknown."""
+
 
 FORMATS: Mapping[str, Format] = {
     format.name: format
@@ -38,6 +45,39 @@ FORMATS: Mapping[str, Format] = {
         Format("swe-agent", "SWE-agent trajectories", swe_agent.matches, swe_agent.read),
         Format("inspect", "Inspect logs", inspect_ai.matches, inspect_ai.read),
         Format("voyager", "Voyager skills", voyager.matches, voyager.read),
+        Format(
+            "claude-code",
+            "Claude Code sessions",
+            claude_code.matches,
+            claude_code.read,
+            is_log=True,
+            why_unknown="a session does not say whether a request was met",
+        ),
+        Format(
+            "codex",
+            "Codex rollouts",
+            codex.matches,
+            codex.read,
+            is_log=True,
+            why_unknown="a rollout does not say whether a request was met",
+        ),
+        Format("atif", "ATIF trajectories", atif.matches, atif.read, is_log=True, why_unknown="the run has no reward"),
+        Format(
+            "langfuse",
+            "Langfuse exports",
+            langfuse.matches,
+            langfuse.read,
+            is_log=True,
+            why_unknown="no score of the trace was named as success",
+        ),
+        Format(
+            "otlp",
+            "OpenTelemetry traces",
+            otlp.matches,
+            otlp.read,
+            is_log=True,
+            why_unknown="no score of the trace was named as success",
+        ),
         Format("protea", "Protea memories", protea.matches, protea.read),
     )
 }

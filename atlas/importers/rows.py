@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
 from atlas.core.strategy_codec import encode_strategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
+from atlas.importers.secrets import scrubbed_text
 from atlas.memory.concepts.records import checked
 from atlas.memory.strategies.records import checked as checked_strategy
 
@@ -68,17 +70,32 @@ class Row:
 
 
 def one_line(reason: str) -> str:
-    """Return the reason on one line, at a readable length, without characters that a terminal would act on."""
-    text = " ".join(reason.encode("utf-8", "backslashreplace").decode("utf-8").split())
+    """Return the reason on one line, at a readable length, without characters that a terminal would act on.
+
+    It quotes what is wrong, which may be a secret, so it is scrubbed before it is cut.
+    """
+    text = scrubbed_text(" ".join(reason.encode("utf-8", "backslashreplace").decode("utf-8").split()), Counter())
     text = "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
     return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
 
 
 def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
     """Return the row that `make` gives, refused with the reason where it fails or the ledger could not hold it."""
-    try:
+    made: list[Item] = []
+
+    def make_checked() -> None:
         item = make()
         _check(item)
+        made.append(item)
+
+    reason = refusal(make_checked)
+    return Row(position, None if reason else made[0], reason, offset=offset, n_bytes=n_bytes)
+
+
+def refusal(act: Callable[[], object]) -> str:
+    """Return why what is done with one row of an import fails, on one line, or an empty text where it does not."""
+    try:
+        act()
     except InvalidInput as error:
         reason = str(error)
     except RecursionError:
@@ -86,8 +103,8 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
     except Exception as error:  # noqa: BLE001 - one row of an import: whatever is wrong with it, the others go on
         reason = f"cannot be read: {type(error).__name__}: {error}"
     else:
-        return Row(position, item, offset=offset, n_bytes=n_bytes)
-    return Row(position, None, one_line(reason), offset=offset, n_bytes=n_bytes)
+        return ""
+    return one_line(reason) or "cannot be read"
 
 
 def _check(item: Item) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from atlas.core.errors import ImportFailed
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
-from atlas.core.types import Trajectory
+from atlas.core.types import Experience, Trajectory
+from atlas.importers.logs import Wishes, prepared
 from atlas.importers.registry import FORMATS, Format, detect
 from atlas.importers.rows import MEGABYTE, Item, Limits, Row, one_line
 from atlas.memory.experience.extraction import to_trajectory
@@ -76,7 +78,7 @@ class ImportReport:
     """The result of an import. `read` is `added` + `skipped` + the rows among `rejected`."""
 
     read: int
-    """Rows that were looked at."""
+    """Rows that were looked at, and notes that were made of them."""
 
     added: int
     added_concepts: int
@@ -104,6 +106,11 @@ class ImportReport:
     """The first 100 of those refused."""
 
     files: int
+    scrubbed: Mapping[str, int] = field(default_factory=dict)
+    """Number of secrets that were taken out of the rows of logs, by kind."""
+
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    """Number of attempts whose outcome is unknown, by the reason."""
 
     @property
     def added_attempts(self) -> int:
@@ -117,6 +124,7 @@ def import_paths(
     *,
     format: str = "auto",
     strict: bool = False,
+    wishes: Wishes | None = None,
     settings: Settings,
     on_progress: Progress | None = None,
 ) -> ImportReport:
@@ -127,6 +135,7 @@ def import_paths(
         paths: Files and directories.
         format: A name in `FORMATS`, or `auto` to tell each file's format by what is in it.
         strict: Stop at the first row or file that is refused; what came before it has been handed over.
+        wishes: Decisions about logs, such as which score is success.
         settings: Gives the largest size of a file.
         on_progress: Called whenever a batch has been stored and a file has been read.
 
@@ -136,7 +145,8 @@ def import_paths(
     """
     chosen, limits = _format(format), Limits.of(settings)
     files = source_files(paths)
-    run = _Run(sink, strict=strict, on_progress=on_progress, total_bytes=sum(file.size for file in files))
+    total_bytes = sum(file.size for file in files)
+    run = _Run(sink, strict=strict, wishes=wishes or Wishes(), on_progress=on_progress, total_bytes=total_bytes)
     for file in files:
         run.take_file(file.path, file.size, _rows(file.path, chosen, limits))
     run.flush()
@@ -198,9 +208,14 @@ class _Sourced(NamedTuple):
 class _Run:
     """The state of one import: what has been counted, and the batch that has not been handed over yet."""
 
-    def __init__(self, sink: Sink, *, strict: bool, on_progress: Progress | None, total_bytes: int) -> None:
+    def __init__(
+        self, sink: Sink, *, strict: bool, wishes: Wishes, on_progress: Progress | None, total_bytes: int
+    ) -> None:
         self._sink = sink
         self._strict = strict
+        self._wishes = wishes
+        self._scrubbed: Counter[str] = Counter()
+        self._unknown: Counter[str] = Counter()
         self._on_progress = on_progress
         self._total_bytes = total_bytes
         self._done_bytes = 0
@@ -252,13 +267,18 @@ class _Run:
             rejected=self._n_rejected,
             rejections=tuple(self._rejections),
             files=n_files,
+            scrubbed=dict(self._scrubbed),
+            unknown=dict(self._unknown),
         )
 
     def _take(self, item: Item, n_bytes: int, source: str) -> None:
         if source != self._source:
             self.flush()
             self._source = source
-        self._items.append(item)
+        items = prepared(item, self._wishes, self._scrubbed) if FORMATS[source].is_log else [item]
+        self._unknown[FORMATS[source].why_unknown] += sum(map(_is_unknown, items))
+        self._items += items
+        self._n_read += len(items) - 1
         self._items_bytes += n_bytes
         if len(self._items) >= BATCH_ITEMS or self._items_bytes >= BATCH_BYTES:
             self.flush()
@@ -274,6 +294,12 @@ class _Run:
     def _tell_progress(self) -> None:
         if self._on_progress is not None:
             self._on_progress(self._done_bytes, self._total_bytes)
+
+
+def _is_unknown(item: Item) -> bool:
+    """Return whether an item is an attempt whose outcome is unknown."""
+    attempt = item.experience if isinstance(item, ExportedExperience) else item
+    return isinstance(attempt, Trajectory | Experience) and attempt.outcome.success is None
 
 
 def _rows(path: Path, chosen: Format | None, limits: Limits) -> Iterator[_Sourced]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Any
+
 from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
 from atlas.importers.formats.protea_logs import KnownLogs
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
+from atlas.memory.base.memory import Memory
+from atlas.memory.experience.extraction import to_experience, to_metadata
 from atlas.memory.system import MemorySystem
 
 
@@ -84,3 +89,73 @@ class MemorySink:
             return []
         scoped = self._memory.conversations.within("import", self._reason, operation_id=self._experience.operation_id)
         return scoped.add_turns(turns)
+
+
+MAX_SAMPLES = 3
+
+
+class CountingSink:
+    """A sink that stores nothing, and counts what the memories do not hold yet, by id and by what attempts say."""
+
+    def __init__(self, memory: MemorySystem | None) -> None:
+        """Count against a memory, or against none."""
+        self._memory = memory
+        self._seen: set[str] = set()
+        self._said = set(memory.experience.values("content_hash")) if memory else set()
+        self.samples: list[Item] = []
+        """The first few of the items that would be added."""
+
+    def add(self, items: list[Item], source: str) -> AddCount:
+        """Count a batch."""
+        new = [item for item in items if self._is_new(item)]
+        self.samples += new[: MAX_SAMPLES - len(self.samples)]
+        return AddCount(
+            added=len(new),
+            skipped=len(items) - len(new),
+            added_concepts=sum(isinstance(item, CodeConcept | ExportedConcept) for item in new),
+            added_entries=sum(isinstance(item, JournalEntry) for item in new),
+            added_strategies=sum(isinstance(item, ExportedStrategy) for item in new),
+            added_turns=sum(isinstance(item, Turn) for item in new),
+        )
+
+    def _is_new(self, item: Item) -> bool:
+        names = {_id(item), *_hashes(item)}
+        if names & (self._seen | self._said) or self._is_held(item):
+            return False
+        self._seen |= names
+        return True
+
+    def _is_held(self, item: Item) -> bool:
+        if self._memory is None or isinstance(item, Trajectory):
+            return False
+        records, ids = _records(self._memory, item), [_id(item)]
+        return bool(records.titles(ids) or records.purged(ids))
+
+
+def _records(memory: MemorySystem, item: Item) -> Memory[Any]:
+    """Return the memory that takes an item."""
+    if isinstance(item, CodeConcept | ExportedConcept):
+        return memory.concepts
+    if isinstance(item, ExportedStrategy):
+        return memory.strategies
+    if isinstance(item, JournalEntry):
+        return memory.journal
+    return memory.conversations if isinstance(item, Turn) else memory.experience
+
+
+def _id(item: Item) -> str:
+    if isinstance(item, ExportedExperience):
+        return item.experience.id
+    if isinstance(item, ExportedConcept):
+        return item.concept.id
+    return item.strategy.id if isinstance(item, ExportedStrategy) else item.id
+
+
+def _hashes(item: Item) -> list[str]:
+    """Return the hash of what an attempt says."""
+    if isinstance(item, ExportedExperience):
+        return [item.content_hash or to_metadata(item.experience)["content_hash"]]
+    if isinstance(item, Trajectory):
+        made = to_experience(item, experience_id=item.id, embedding_text="", now=datetime.now(UTC))
+        return [to_metadata(made)["content_hash"]]
+    return []

@@ -1,20 +1,55 @@
-"""Imports of files that somebody sends instead of naming where they lie."""
+"""Files to import that somebody sends, or that lie on this machine."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from atlas.core.settings import Settings
-from atlas.importers.run import ImportReport, import_paths
-from atlas.importers.sink import MemorySink
+from atlas.core.errors import InvalidInput
 
 
-def import_contents(sink: MemorySink, files: Mapping[str, bytes], settings: Settings) -> ImportReport:
-    """Import files given as their contents, by their names. A row that is refused stops no other."""
-    with TemporaryDirectory() as scratch:
-        paths = [Path(scratch) / (Path(name).name or "upload") for name in files]
-        for path, content in zip(paths, files.values(), strict=True):
+class Sources:
+    """Files to import. Those that were sent lie in a directory that is deleted when this is closed."""
+
+    def __init__(self, paths: tuple[Path, ...], directory: tempfile.TemporaryDirectory[str] | None = None) -> None:
+        self.paths = paths
+        self._directory = directory
+
+    @classmethod
+    def sent(cls, files: Iterable[tuple[str, bytes]]) -> Sources:
+        """Return files that were sent, each with its name.
+
+        Each lies in a directory of its own: which of them belong together cannot be told.
+        """
+        directory = tempfile.TemporaryDirectory(prefix="atlas-upload-")
+        paths = []
+        for number, (name, content) in enumerate(files):
+            path = Path(directory.name, str(number), "sent", Path(name).name or "upload")
+            path.parent.mkdir(parents=True)
             path.write_bytes(content)
-        return import_paths(sink, paths, settings=settings)
+            paths.append(path)
+        return cls(tuple(paths), directory)
+
+    @classmethod
+    def named(cls, path: str) -> Sources:
+        """Return a file or a directory of this machine.
+
+        Raises:
+            InvalidInput: It is not there, or no path at all.
+        """
+        try:
+            found = Path(path).expanduser()
+            is_there = found.exists()
+        except (OSError, RuntimeError, ValueError) as error:  # a home of nobody, say, or a name that is too long
+            raise InvalidInput(
+                f"{path!r:.200} cannot be looked up: {error}; check the path, or upload the files"
+            ) from error
+        if not is_there:
+            raise InvalidInput(f"there is no file or directory {path}; check the path, or upload the files")
+        return cls((found,))
+
+    def close(self) -> None:
+        """Delete what was sent."""
+        if self._directory is not None:
+            self._directory.cleanup()

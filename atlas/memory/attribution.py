@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from atlas.core.errors import NotFound
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.operations import Operations
 from atlas.core.types import Task, Trajectory
-from atlas.memory.context import SHORT_ID, shown_id
+from atlas.core.unseen import SHORT_ID, shown_id
+from atlas.infra.actor import actor_name
+from atlas.memory.base.memory import Memory
 from atlas.memory.query import AnyMemory, joined, told
 from atlas.storage.store import Store
 
@@ -54,7 +57,7 @@ class TrajectoryAttribution:
 
     def __init__(self, most_tasks: int = MOST_TASKS) -> None:
         self._most_tasks = most_tasks
-        self._retrieved: OrderedDict[str, Ids] = OrderedDict()
+        self._retrieved: OrderedDict[tuple[str, str], Ids] = OrderedDict()
         self._lock = threading.Lock()
 
     def note(self, task: Task, retrieved: Ids) -> None:
@@ -201,5 +204,32 @@ def _ids(value: Any) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(ids))
 
 
-def _key(task: Task) -> str:
-    return task.id or task.description
+def _key(task: Task) -> tuple[str, str]:
+    """Return by what a task is known: two agents that one process serves may work on the same one at once."""
+    return actor_name(""), task.id or task.description
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBefore:
+    """An attempt that was stored already."""
+
+    record_id: str
+    operation_id: str | None
+    """The operation that stored it, or None where it was imported."""
+
+
+def stored_before(experience: Memory[Any], storage: Store, trajectory_id: str) -> StoredBefore | None:
+    """Return the attempt of an id that whoever this runs for has stored already, or None.
+
+    Raises:
+        InvalidInput: Another actor has stored one of this id.
+    """
+    known = experience.ids({"trajectory_id": trajectory_id})
+    if not known:
+        return None
+    done = storage.history(1, 0, Operations(kind="store", of=known[0]))
+    if done and done[0].actor != actor_name(storage.settings.actor):
+        raise InvalidInput(
+            f"{done[0].actor} has stored an attempt of the id {trajectory_id!r}; give yours an id of its own"
+        )
+    return StoredBefore(known[0], done[0].id if done else None)

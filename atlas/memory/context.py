@@ -12,7 +12,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
-from atlas.core.unseen import has_unseen, written_out
+from atlas.core.unseen import shown_id, written_out
 from atlas.core.words import STOP_WORDS
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
 from atlas.memory.base.success_rates import credible_interval
@@ -53,12 +53,6 @@ lines. A fence around each text would add 3.4, 8.7, 8.5 and 3.9 %; one around ea
 leave a text that passes for another field of its memory.
 """
 
-SHORT_ID = 8
-"""Characters of an id that are shown, where it is one of ours."""
-
-ID_CHARACTERS = 64
-"""Of any other id."""
-
 COST_POWER = 0.5
 """How much a memory's length counts against what it says: 0 for not at all, 1 for in full."""
 
@@ -92,6 +86,9 @@ class ContextBlock:
     errors: Mapping[str, str] = field(default_factory=dict)
     """Errors of memories that could not be asked, and of records that cannot be shown, by memory."""
 
+    by_words: bool = False
+    """True if words alone found it, as was asked for, or as the embedding model of a server is not ready yet."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
@@ -114,11 +111,16 @@ def counter_of(embedder: object) -> TokenCounter:
     )
 
 
-def build_context(result: MemoryQueryResult, counter: TokenCounter, budget_tokens: int = BUDGET_TOKENS) -> ContextBlock:
+def build_context(
+    result: MemoryQueryResult, counter: TokenCounter, budget_tokens: int = BUDGET_TOKENS, *, by_words: bool = False
+) -> ContextBlock:
     """Return the block of what was retrieved that is worth most within a budget, always the same one.
 
     Memories are chosen one after another: each time the one whose relevance, times the share of its words that nothing
     chosen holds, is most for its length. What says nothing new is left out.
+
+    Args:
+        by_words: Whether words alone found it, for the block to say so.
 
     Raises:
         InvalidInput: The budget is negative.
@@ -139,6 +141,7 @@ def build_context(result: MemoryQueryResult, counter: TokenCounter, budget_token
         shown={name: tuple(part.id for part in chosen if part.memory == name) for name in SECTIONS},
         n_left_out=len(parts) - len(chosen),
         errors=joined(result.errors, errors),
+        by_words=by_words,
     )
 
 
@@ -151,17 +154,6 @@ def record_text(n_succeeded: int, n: int) -> str:
         return "not tried yet"
     interval, tries = credible_interval(n_succeeded, n), "1 try" if n == 1 else f"{n:,} tries"
     return f"succeeded in {n_succeeded:,} of {tries} (95 %: {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
-
-
-def shown_id(record_id: str) -> str:
-    """Return an id as a block shows it, from which `used` of an attempt can be told: short, and on one line."""
-    if re.fullmatch(r"[0-9a-f]{32}", record_id):
-        return record_id[:SHORT_ID]
-    told = "".join(
-        one if one.isprintable() and one not in "[]" and not has_unseen(one) else "_"
-        for one in " ".join(record_id.split())
-    )
-    return _bounded(told, ID_CHARACTERS)
 
 
 def _chosen(parts: Sequence[_Part], counter: TokenCounter, budget: int) -> list[_Part]:

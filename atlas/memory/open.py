@@ -82,7 +82,7 @@ def open_memory(
     settings = settings or Settings.from_environment()
     clock = clock or SystemClock()
     storage = Store.open(
-        path or settings.store,
+        path or settings.directory,
         read_only=read_only or settings.read_only,
         create=create,
         settings=settings,
@@ -159,7 +159,7 @@ def _memories(
 
 def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True) -> Store:
     """Open a store directory for what needs no embedding: history, undo, backup, doctor."""
-    return Store.open(settings.store, read_only=read_only or settings.read_only, create=create, settings=settings)
+    return Store.open(settings.directory, read_only=read_only or settings.read_only, create=create, settings=settings)
 
 
 def reembed_store(settings: Settings, model: str, on_progress: Progress | None = None) -> int:

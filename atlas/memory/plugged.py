@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self, TypeVar
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.hits import UNKNOWN_RELEVANCE, Hit, Retrieval
+from atlas.core.hits import Retrieval, unexplained
 from atlas.core.settings import RankingWeights
-from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory
+from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 from atlas.infra.bridge import call
 from atlas.infra.duck_typing import offered
 from atlas.storage.plain.usage import with_successes
@@ -73,7 +73,7 @@ class Plugged:
                 f"expected a list of {self.item.__name__} from the {method} of {type(self.memory).__name__!r}, "
                 f"got {given!r:.120}"
             )
-        return Retrieval(hits=[_hit(self._known(one)) for one in items[:k]], n_hidden=0, threshold=0.0)
+        return Retrieval(hits=[unexplained(self._known(one)) for one in items[:k]], n_hidden=0, threshold=0.0)
 
     def _question(self, task: Task) -> Any:
         return task
@@ -143,19 +143,6 @@ def lacking(memory: object, noun: str) -> NotFound:
     return NotFound(
         f"the {noun} of this memory system is {_a(repr(type(memory.memory).__name__))}, none of ATLAS's own; "
         f"for the methods of the protocol, use `{memory.own_name}`"
-    )
-
-
-def _hit(item: Any) -> Hit[Any]:
-    outcome = getattr(item, "outcome", Outcome(None))
-    return Hit(
-        item=item,
-        similarity=0.0,
-        meaning=0.0,
-        words=0.0,
-        relevance=UNKNOWN_RELEVANCE,
-        signals={},
-        outcomes={outcome.label: 1},
     )
 
 

@@ -135,6 +135,20 @@ def ask_all(
     return {name: outcome(answer, name, memory) for name, memory in memories.items()}
 
 
+def by_words_alone(
+    memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int
+) -> dict[str, Retrieval[Any] | Exception]:
+    """Return what of each memory shares words with a task, or what it raised, by its name. Nothing is embedded."""
+
+    def answer(memory: AnyMemory) -> Retrieval[Any]:
+        if isinstance(memory, Plugged):
+            return memory.retrieve(task, k)
+        return memory.retrieve_words(task.description, k)
+
+    with storage.reading() if storage is not None else nullcontext():
+        return {name: outcome(answer, memory) for name, memory in memories.items()}
+
+
 def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
     """Return the answers of memories as one."""
     found = gathered(outcomes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
-from atlas.memory.attribution import TrajectoryAttribution, UseCounter
+from atlas.memory.attribution import TrajectoryAttribution, UseCounter, stored_before
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.context import (
     BUDGET_TOKENS,
@@ -39,11 +40,21 @@ from atlas.memory.plugged import (
     PluggedStrategies,
     as_given,
     lacking,
-    own,
     own_or,
 )
-from atlas.memory.promotion import Promoter, Promotion
-from atlas.memory.query import Among, AnyMemory, ask, ask_all, gathered, joined, outcome, result_of, searches_for
+from atlas.memory.promotion import PromotingMemories
+from atlas.memory.query import (
+    Among,
+    AnyMemory,
+    ask,
+    ask_all,
+    by_words_alone,
+    gathered,
+    joined,
+    outcome,
+    result_of,
+    searches_for,
+)
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.undoing import UndoableMemories
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
@@ -55,7 +66,7 @@ __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
 M = TypeVar("M")
 
 
-class MemorySystemImpl(JudgedMemories, UndoableMemories):
+class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     """The memories of an agent. Each is optional, so that what one contributes can be measured."""
 
     def __init__(
@@ -268,15 +279,21 @@ class MemorySystemImpl(JudgedMemories, UndoableMemories):
         threshold: float | None = None,
         distinct: bool = False,
         diversity: float = 0.0,
+        by_words: bool = False,
     ) -> ContextBlock:
         """Return the part of a prompt that tells an agent what is remembered for a task, within a budget.
 
         It asks like `query`; what it shows, rather than all that was found, then counts as used for the task.
         Tokens are counted with the embedder's tokenizer where it has one.
+
+        Args:
+            by_words: Whether words alone are looked for, so that no embedding model is needed. Nothing is hidden then.
         """
         among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
-        result = result_of(ask_all(self._memories, self._storage, task, k, among))
-        block = build_context(result, self.token_counter, budget_tokens)
+        asked = by_words_alone if by_words else partial(ask_all, among=among)
+        counter = counter_of(None) if by_words else self.token_counter
+        result = result_of(asked(self._memories, self._storage, task, k))
+        block = build_context(result, counter, budget_tokens, by_words=by_words)
         self._attribution.note(task, block.shown)
         return block
 
@@ -286,8 +303,7 @@ class MemorySystemImpl(JudgedMemories, UndoableMemories):
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
         """Remember an attempt, and count its outcome for what it used.
 
-        A success goes to the experiences and to the strategies, anything else to the experiences alone. Concepts learn
-        only by compression, from many attempts at once. Importers bypass this: they fill the experiences alone.
+        A success goes to experiences and strategies, anything else to experiences alone. Concepts learn by compression.
 
         What ATLAS's own experience memory refuses is stored nowhere. One of somebody else's that raises costs its own
         part alone, like any other memory that does: strategies are written, and uses counted, all the same.
@@ -305,11 +321,27 @@ class MemorySystemImpl(JudgedMemories, UndoableMemories):
             InvalidInput: ATLAS's own experience memory cannot hold the attempt; nothing was stored.
         """
         operations = (memory.within("store").operation_id for memory in self._memories.values())
-        operation_id = next(filter(None, operations), None)
-        stored: dict[str, Any] = {}
-        others: dict[str, Any] = {}
+        return self._store(trajectory, next(filter(None, operations), None))
+
+    astore = twin(store)
+
+    @operation()
+    def store_once(self, trajectory: Trajectory) -> dict[str, Any]:
+        """Remember an attempt as `store` does, unless the same actor has stored one of its id: for what is sent again.
+
+        What a killed process left undone of it is done. `InvalidInput` where another actor has one of this id.
+        """
+        with self.storage.one_at_a_time():
+            if (before := stored_before(self.experience, self.storage, trajectory.id)) is None:
+                return self.store(trajectory)
+            return self._store(trajectory, before.operation_id, known=before.record_id) | {"is_known": True}
+
+    astore_once = twin(store_once)
+
+    def _store(self, trajectory: Trajectory, operation_id: str | None, *, known: str = "") -> dict[str, Any]:
+        stored, others = ({"experience": known} if known else dict[str, Any]()), dict[str, Any]()
         experience, strategies = self._memory("experience"), self._memory("strategies")
-        if experience is not None:
+        if experience is not None and not known:
             storing = experience.within("store", operation_id=operation_id).store
             if isinstance(experience, Plugged):
                 others["experience"] = outcome(storing, trajectory)
@@ -325,8 +357,6 @@ class MemorySystemImpl(JudgedMemories, UndoableMemories):
         errors = joined(written.errors, counted.errors)
         return stored | made | ({"used": counted.used} if counted.used else {}) | ({"errors": errors} if errors else {})
 
-    astore = twin(store)
-
     def memory_effect(self) -> MemoryEffect:
         """Return at how many tasks attempts that used memories, as `store` counts them, went better than the others."""
         with self.storage.reading():
@@ -334,34 +364,6 @@ class MemorySystemImpl(JudgedMemories, UndoableMemories):
             return memory_effect(self.experience, list(self._memories.values()), used_by)
 
     amemory_effect = twin(memory_effect)
-
-    def plan_promotion(self, entry_id: str) -> Promotion:
-        """Return what an entry of the journal would become. Nothing is touched.
-
-        A crash becomes an experience with what fixed it as the solution and an unknown outcome, as a link says that it
-        was fixed, but no run does. A reflection becomes a strategy that nobody has tried.
-
-        Raises:
-            NotFound: It is not there, or this system has no memory for what it would become.
-            InvalidInput: It is neither, the crash is linked to no fix, or it was promoted already.
-        """
-        return self._promoter.plan(entry_id)
-
-    aplan_promotion = twin(plan_promotion)
-
-    def apply_promotion(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation. Return its id, for `undo`.
-
-        Raises:
-            PlanOutdated: One of the entries has changed since; nothing was done.
-        """
-        return self._promoter.apply(promotion)
-
-    aapply_promotion = twin(apply_promotion)
-
-    @property
-    def _promoter(self) -> Promoter:
-        return Promoter(self.journal, own(self._memory("experience")), own(self._memory("strategies")))
 
     def _noted(
         self, task: Task, outcomes: Mapping[str, Retrieval[Any] | BaseException], count_retrieval: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from atlas.core.operations import Operation, RecordChange
+from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.storage.store import Store
 
 
@@ -20,21 +20,44 @@ class UndoableMemories(ABC):
         """Return a number that grows with every change to the store, by any process: what to key a cache on."""
         return self.storage.ledger.revision()
 
-    def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
-        """Return what was done to the store, newest first."""
-        return self.storage.history(limit, offset)
+    def history(self, limit: int = 50, offset: int = 0, *, wanted: Operations = ANY_OPERATION) -> list[Operation]:
+        """Return what was done to the store, newest first.
+
+        Args:
+            wanted: What to leave the others out by: who did it, its kind, a record that it touched, a time.
+        """
+        return self.storage.history(limit, offset, wanted)
 
     def operation(self, operation_id: str) -> Operation:
         """Return one operation, by its id or a beginning of it that no other shares, or `NotFound`."""
         return self.storage.operation(operation_id)
 
-    def count_operations(self) -> int:
+    def count_operations(self, wanted: Operations = ANY_OPERATION) -> int:
         """Return how many operations the history holds."""
-        return self.storage.count_operations()
+        return self.storage.count_operations(wanted)
+
+    def actors(self) -> list[str]:
+        """Return everybody who did anything to the store, whoever did so last first."""
+        return self.storage.ledger.history.actors()
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
         """Return what an operation did to each record, in its order, field by field."""
         return self.storage.changes(operation_id, limit, offset)
+
+    def plan_undo(self, wanted: Operations) -> UndoneMany:
+        """Return what undoing all operations that are wanted would do, such as those of an actor since a time.
+
+        Nothing is changed. What cannot be undone, as others have changed it since, is listed with the reason.
+        """
+        return self.storage.plan_undo(wanted)
+
+    def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
+        """Undo exactly what a plan says, as one operation that can be undone.
+
+        Raises:
+            PlanOutdated: More or less would be undone by now. Nothing was done.
+        """
+        return self.storage.apply_undo(wanted, plan, reason=reason)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
         """Take an operation back, exactly. See `atlas.storage.sqlite.history.undo.undo` for when that is refused."""

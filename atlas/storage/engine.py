@@ -144,6 +144,7 @@ class UsageTables(Protocol):
         actor: str,
         trajectory_id: str = "",
         operation_id: str = "",
+        is_waiting: bool = False,
     ) -> None:
         """Add one use and its outcome, durably. An attempt of which a use counts for the record adds none."""
 
@@ -238,7 +239,7 @@ class LedgerEngine(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """True where it was opened for reading only."""
+        """True where it was opened for reading only, or where whoever this runs for is a viewer."""
 
     @property
     def words(self) -> KeywordSearch:

@@ -13,6 +13,7 @@ from pathlib import Path
 from atlas.core.errors import PlanOutdated, StoreUnavailable
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.engine import LedgerEngine
+from atlas.storage.frozen import PREFIX
 from atlas.storage.history import Left
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.sqlite.copies import ledger_id_at
@@ -22,12 +23,18 @@ LEDGER = "atlas.sqlite"
 CACHE = "cache"
 """The directory of results that were worked out from the records: safe to delete at any time."""
 
-_LEDGERS = ("atlas.schema-*.sqlite*", ".atlas.*.sqlite*", ".atlas-restore-*", ".atlas-backup-*")
-"""The ledger as it was before a newer version took it over, and what was left where that, a backup or a restore was
-killed."""
+_LEDGERS = (
+    *("atlas.schema-*.sqlite*", ".atlas.*.sqlite*", ".atlas-restore-*", ".atlas-backup-*"),
+    f"{PREFIX}*",
+)
+"""The ledger as it was before a newer version took it over, what was left where that, a backup or a restore was killed,
+and frozen copies."""
 
 _SET_ASIDE = "*_meta.unreadable-*.json"
 """Marks files that were set aside because nobody could read them."""
+
+_REFUSED_TRACES = "received/*/*.refused"
+"""Traces that a server could make no attempt of, and that may hold anything."""
 
 _BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL = ".*_meta.json.[0-9]*", ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
 """Files that are to be put in place of others, each while its lock is held. A label holds nothing of records."""
@@ -35,6 +42,7 @@ _BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL = ".*_meta.json.[0-9]*", ".domain_names
 _OURS = (
     *("atlas.sqlite", "atlas.sqlite-wal", "atlas.sqlite-shm", "atlas.sqlite-journal"),
     *("store.json", "domain_names.json", "*_meta.json", "*.lock", "chroma", CACHE),
+    *("keys.json", "people.json", "links.json", "audit.jsonl"),
     *(_BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL, *_LEDGERS, _SET_ASIDE),
 )
 
@@ -139,7 +147,7 @@ def remove_leftovers(store: Path, aside: Versions) -> list[Path]:
     """
     held = set_aside(store, aside)
     _remove([store / name for name in held if held[name] == aside[name]])
-    _remove(_matching(store, [_BEGUN_MARKS]))
+    _remove(_matching(store, [_BEGUN_MARKS, _REFUSED_TRACES]))
     with InterProcessLock(store / "domain_names.lock").held():
         _remove(_matching(store, [_BEGUN_NAMES]))
     cache = store / CACHE

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from atlas.core.operations import Operation, RecordChange, TrashedRecord
+from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, TrashedRecord, UndoneMany
 from atlas.core.types import Vectors
 from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
 
@@ -82,14 +82,17 @@ class History(Protocol):
     def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
 
-    def operations(self, limit: int = 50, offset: int = 0) -> list[Operation]:
+    def operations(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first."""
 
     def operation(self, operation_id: str) -> Operation:
         """Return one operation, by its id or by a beginning of it that no other shares, or raise `NotFound`."""
 
-    def count(self) -> int:
+    def count(self, wanted: Operations = ANY_OPERATION) -> int:
         """Return how many operations there are."""
+
+    def actors(self) -> list[str]:
+        """Return everybody who did anything, whoever did so last first."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
         """Return what an operation did to each record, in its order."""
@@ -99,6 +102,11 @@ class History(Protocol):
 
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
         """Undo an operation as one new operation. Undoing that one does it again."""
+
+    def undo_many(
+        self, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
+    ) -> UndoneMany:
+        """Undo all operations that are wanted as one, or say what that would do where nothing is expected of it."""
 
     def merge(
         self,
@@ -112,6 +120,11 @@ class History(Protocol):
         dropped: Sequence[str] = (),
     ) -> None:
         """Make one record of several, as often as is asked, or raise `PlanOutdated` where one has changed since."""
+
+    def accept(
+        self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
+    ) -> int:
+        """Let records be found by everybody that waited for review, and their uses count. Return how many waited."""
 
     def versions(self, collection: str, record_id: str) -> list[Version]:
         """Return a record as it was before each edit, the last first."""

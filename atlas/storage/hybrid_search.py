@@ -1,12 +1,14 @@
 """Finding records by vector, by words or by both, with or without those that a person has buried.
 
+What another writer has added, and waits for review, is left out like what is buried.
+
 Each search sees one state of the store from its filter to its last record, whatever is written meanwhile.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -15,9 +17,10 @@ import numpy as np
 
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.types import Vector
+from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.records import Context, Matches, Scope, Seqs, as_metadata
+from atlas.storage.records import HELD_FOR, WAITING, Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.in_memory import Found
 from atlas.storage.vectors.vector_search import Nearest
 
@@ -25,7 +28,6 @@ SPARE = 256
 """How many more of the nearest are asked for, as they might be buried. Where that is too few, the rest is searched."""
 
 BURIED: Where = {"marks.buried": True}
-UNBURIED: Where = {"marks.buried": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +146,22 @@ def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Foun
     hits = nearest.query(vector, k + min(len(hidden), SPARE))
     found = [hit for hit in hits if hit[0] not in hidden]
     if len(found) < k and len(hidden) > SPARE:
-        found = nearest.query_among(vector, k, collection.ledger.matching(collection.name, UNBURIED))
+        others = np.setdiff1d(collection.ledger.matching(collection.name), scope.hidden, assume_unique=True)
+        found = nearest.query_among(vector, k, others)
     return found[:k]
 
 
 def _scope(collection: Searched, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
-    hidden = _none() if with_buried else matching(BURIED)
+    hidden = _none() if with_buried else np.union1d(matching(BURIED), _of_others(matching))
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
     return Scope(passing=passing, hidden=hidden)
+
+
+def _of_others(matching: Callable[[Where], Seqs]) -> Seqs:
+    """Return what waits for review, without what whoever this runs for has written."""
+    waiting, reader = matching(WAITING), actor_name("")
+    return np.setdiff1d(waiting, matching({HELD_FOR: reader})) if len(waiting) and reader else waiting
 
 
 def _result(collection: Searched, found: Found) -> QueryResult:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy.typing as npt
 
-from atlas.core.errors import NotFound
+from atlas.core.errors import NotAllowed, NotFound
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
+from atlas.infra.actor import actor_name, is_under_review
 from atlas.protocols.infra import Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage import hybrid_search as searching
@@ -277,14 +278,21 @@ class LedgerCollection(Collection):
         """Add one use of a record and how it went, of an attempt once. Rates follow from the uses."""
         if not self._ledger.get(self._name, [record_id], light=True):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
+        is_waiting = is_under_review()
+        if is_waiting and not self.operation_id:
+            raise NotAllowed(
+                "whoever writes under review may say what a memory was used for only with the attempt that used it, "
+                "so that a curator accepts both; store the attempt, with `used`"
+            )
         self._ledger.usage.record(
             self._name,
             record_id,
             success,
             task_id=task_id,
             trajectory_id=trajectory_id,
-            actor=self.parts.settings.actor,
+            actor=actor_name(self.parts.settings.actor),
             operation_id=self.operation_id or "",
+            is_waiting=is_waiting,
         )
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
@@ -316,6 +324,12 @@ class LedgerCollection(Collection):
         """Set records' marks to what a function makes of them, and return how many that changed."""
         operation = self._operation or self._draft("mark")
         return self.parts.marks.change(self._name, ids, change, operation)
+
+    def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
+        """Let records be found by everybody that waited for review, and return how many did."""
+        operation = self._operation or self._draft("accept")
+        with self.parts.marks.settled():
+            return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
     def versions(self, record_id: str) -> list[Version]:
         """Return what a record said before each edit, the last first."""
@@ -393,4 +407,4 @@ class LedgerCollection(Collection):
         return as_records(ids, embeddings, metadatas, documents, dimension=self.parts.dimension)
 
     def _draft(self, kind: str, reason: str = "") -> OperationDraft:
-        return self._ledger.draft(kind, actor=self.parts.settings.actor, reason=reason)
+        return self._ledger.draft(kind, actor=actor_name(self.parts.settings.actor), reason=reason)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from atlas.core.errors import EmbeddingModelMismatch, InvalidInput
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import Vector, Vectors
+from atlas.protocols.infra import Where
 
 Seqs = npt.NDArray[np.int64]
 """Numbers of records, of shape (n,)."""
@@ -123,6 +124,13 @@ class Version:
     operation_id: str
 
 
+HELD_FOR = "marks.held_for"
+"""Filter key of the writer whose records wait for review."""
+
+WAITING: Where = {HELD_FOR: {"$gt": ""}}
+"""The filter of records that wait for review."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationDraft:
     """An operation that is about to write."""
@@ -132,6 +140,8 @@ class OperationDraft:
     actor: str
     reason: str = ""
     undoes: str | None = None
+    is_reviewed: bool = False
+    """True if what it adds waits until a curator accepts it, and it may change nothing else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,19 @@ import json
 import logging
 import os
 import threading
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from atlas.core.errors import NotFound, ReadOnlyStore, StoreError, StoreUnavailable
-from atlas.core.operations import Operation, RecordChange
+from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore, StoreError, StoreUnavailable
+from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.core.settings import Settings
+from atlas.infra.actor import Role, actor_name, check_role, present_actor
+from atlas.infra.audit import AuditLog
 from atlas.infra.clock import SystemClock
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.protocols.infra import Clock
@@ -23,6 +27,7 @@ from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.damage import damaged
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import LEDGER as LEDGER
+from atlas.storage.frozen import frozen_at
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.marks.judgements import JudgementBook
@@ -52,6 +57,9 @@ class EmbeddingModel:
 class Store:
     """An open store directory. Use it as a context manager, or close it."""
 
+    schema_version = SCHEMA_VERSION
+    """The schema of its ledger."""
+
     def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings) -> None:
         self.path = path
         self.ledger = ledger
@@ -59,9 +67,12 @@ class Store:
         self.marks = MarksBook(path, ledger)
         self.profiles = ProfileBook(ledger.notes)
         self.judgements = JudgementBook(ledger.notes, ledger.clock)
+        self.audit = AuditLog(path, ledger.clock)
+        self._is_opened_read_only = ledger.read_only
         self._collections: dict[str, CollectionParts] = {}
         self._retrievals = RetrievalLog(ledger)
         self._lock = threading.RLock()
+        self._one_at_a_time = threading.Lock(), InterProcessLock(path / "once.lock")
 
     @classmethod
     def open(
@@ -88,7 +99,7 @@ class Store:
         settings = settings or Settings()
         if not create:
             _check_there(path)
-        if read_only:
+        if read_only or frozen_at(path) is not None:
             _check_not_lost(path)
             if not (path / LEDGER).exists():
                 raise ReadOnlyStore(f"there is no store at {path}, and one opened for reading only cannot be created")
@@ -106,7 +117,7 @@ class Store:
 
     @property
     def read_only(self) -> bool:
-        """True where it was opened for reading only."""
+        """True where it was opened for reading only, or where whoever this runs for is a viewer."""
         return self.ledger.read_only
 
     @property
@@ -158,17 +169,17 @@ class Store:
         """Return a block inside of which everything that this thread reads is of one state of the store."""
         return self.ledger.reading()
 
-    def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
+    def history(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first."""
-        return self.ledger.history.operations(limit, offset)
+        return self.ledger.history.operations(limit, offset, wanted)
 
     def operation(self, operation_id: str) -> Operation:
         """Return one operation, by its id or a beginning of it that no other shares, or raise `NotFound`."""
         return self.ledger.history.operation(operation_id)
 
-    def count_operations(self) -> int:
+    def count_operations(self, wanted: Operations = ANY_OPERATION) -> int:
         """Return how many operations the history holds."""
-        return self.ledger.history.count()
+        return self.ledger.history.count(wanted)
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
         """Return what an operation did to each record, in its order."""
@@ -179,9 +190,66 @@ class Store:
         return self.ledger.history.collections_of(operation_id)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back as one new operation. Undoing that one does it again."""
+        """Take an operation back as one new operation. Undoing that one does it again.
+
+        Raises:
+            NotAllowed: Somebody else did it, and whoever this runs for is no curator.
+            NotFound: There is no such operation.
+            UndoRefused: It was undone already, or what it touched has changed since.
+        """
+        self._check_may_undo(operation_id)
         with self.marks.settled():
-            return self.ledger.history.undo(operation_id, actor=self.settings.actor, reason=reason)
+            return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)
+
+    def plan_undo(self, wanted: Operations) -> UndoneMany:
+        """Return what undoing all operations that are wanted would do, the newest first. Nothing is changed.
+
+        Raises:
+            NotAllowed: Others did some of it, and whoever this runs for is no curator.
+            InvalidInput: Nothing narrows what is wanted.
+        """
+        return self._undo_many(wanted, None)
+
+    def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
+        """Undo exactly what a plan says, as one operation.
+
+        Raises:
+            PlanOutdated: Something else would be undone by now. Nothing was done.
+        """
+        return self._undo_many(wanted, plan, reason)
+
+    def _undo_many(self, wanted: Operations, expected: UndoneMany | None, reason: str = "") -> UndoneMany:
+        if wanted == ANY_OPERATION:
+            raise InvalidInput("say whose operations are to be undone, since when, of which kind or of which record")
+        actor = present_actor()
+        if actor is not None and wanted.actor != actor.name:
+            check_role(Role.CURATOR, "undo what others did")
+        why = reason or f"took back {_words_of(wanted)}"
+        with self.marks.settled():
+            return self.ledger.history.undo_many(
+                wanted, actor=actor_name(self.settings.actor), reason=why, expected=expected
+            )
+
+    @contextmanager
+    def one_at_a_time(self) -> Iterator[None]:
+        """Let no other process or thread into such a block meanwhile. For what is looked up and then written."""
+        threads, processes = self._one_at_a_time  # waiting for threads alone costs no polling
+        with threads, processes.held():
+            yield
+
+    def _check_may_undo(self, operation_id: str) -> None:
+        """Raise `NotAllowed` unless whoever this runs for did the operation, or is a curator."""
+        actor = present_actor()
+        if actor is not None and self.operation(operation_id).actor != actor.name:
+            check_role(Role.CURATOR, "undo what others did")
+
+    def n_bytes(self) -> int:
+        """Return what the store's files take on disk."""
+        total = 0
+        for path in self.path.rglob("*"):
+            with suppress(OSError):  # gone between being listed and being looked at
+                total += path.stat().st_size if path.is_file() else 0
+        return total
 
     def catch_up(self) -> int:
         """Bring every index that queries use up to the ledger, and return how many records were taken in."""
@@ -239,7 +307,7 @@ class Store:
             raise StoreUnavailable(f"{self.path / INDEX / name} cannot be removed by a forked process")
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
-        index = None if self.read_only else ChromaIndex(self.path / INDEX, name)
+        index = None if self._is_opened_read_only else ChromaIndex(self.path / INDEX, name)
         nearest = Nearest(
             self.ledger,
             name,
@@ -325,3 +393,12 @@ def _check_there(path: Path) -> None:
             f"there is no store at {path}; check the path, or create one: atlas --store {path} init, "
             f"or atlas --store {path} import PATH"
         )
+
+
+def _words_of(wanted: Operations) -> str:
+    """Return `all that crawler did since 2026-05-01 14:00 UTC`."""
+    kind = f"every {wanted.kind} that" if wanted.kind else "all that"
+    who = wanted.actor or "anybody"
+    of = f" to {wanted.of}" if wanted.of else ""
+    since = f" since {wanted.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if wanted.since else ""
+    return f"{kind} {who} did{of}{since}"

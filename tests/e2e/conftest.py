@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.browser.page import REST
-from tests.support.browser.server import GIVE_UP_SECONDS, Serve, dashboard
+from tests.support.browser.server import ELSEWHERE, GIVE_UP_SECONDS, Serve, dashboard
 from tests.support.stores import MODEL
 
 expect.set_options(timeout=GIVE_UP_SECONDS * 1000)
@@ -24,6 +24,7 @@ QUIET = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1",
 ]
 
 
@@ -43,17 +44,30 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """An empty tab; anything that the page's own scripts fail at fails the test."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
-    context.set_default_timeout(GIVE_UP_SECONDS * 1000)
-    context.add_init_script(REST)
+def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
+    """Opens the empty tab of a person of their own; anything that a page's own scripts fail at fails the test."""
+    contexts: list[BrowserContext] = []
     failures: list[str] = []
-    page = context.new_page()
-    page.on("pageerror", lambda error: failures.append(str(error)))
-    yield page
-    context.close()
+
+    def opened() -> Page:
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+        contexts.append(context)
+        context.set_default_timeout(GIVE_UP_SECONDS * 1000)
+        context.add_init_script(REST)
+        page = context.new_page()
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
     assert failures == []
+
+
+@pytest.fixture
+def page(new_page: Callable[[], Page]) -> Page:
+    """An empty tab."""
+    return new_page()
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,24 @@ def run(capsys, *arguments: str, status: int = 0) -> str:
     return captured.out if status == 0 else captured.err
 
 
+def test_importing_a_log_dry_counts_it_and_touches_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    said = [("user", "Fix /home/ann/a.py"), ("assistant", "Mended.")]
+    lines = [
+        {"type": kind, "uuid": f"u{n}", "sessionId": "s", "message": {"role": kind, "content": text}}
+        for n, (kind, text) in enumerate(said)
+    ]
+    log = tmp_path / "s.jsonl"
+    log.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    counted = run(capsys, "import", str(log), "--dry-run")
+    assert "1 read, 1 would be added, 0 skipped as duplicates, 0 rejected" in counted
+    assert "taken out of the texts: home directories 1" in counted
+    assert not (tmp_path / "store").exists()
+    with pytest.raises(SystemExit):
+        main(["import", str(log), "--success", "good"])
+    assert "should read like correctness>=0.5" in capsys.readouterr().err
+
+
 def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
     said = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
     assert "2 of 4 experiences would be removed (50.0%)" in said
@@ -576,7 +594,7 @@ def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):
     assert "experiences      5" in run(capsys, "status")
     assert "was promoted already" in run(capsys, "journal", "promote", crash, status=1)
     assert "promoted_to: ['experience:" in run(capsys, "journal", "show", crash)
-    assert "It counts as not tried" in run(capsys, "journal", "promote", journal["fix"])
+    assert "It starts without tries" in run(capsys, "journal", "promote", journal["fix"])
 
 
 def test_compacting_the_journal_is_shown_before_it_is_done_and_undone_as_a_whole(store, capsys):

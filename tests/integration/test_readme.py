@@ -7,17 +7,23 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 import atlas
+from atlas.access.keys import KeyRing
 from atlas.cli import main
+from atlas.infra.actor import Role
+from atlas.testing import HashEmbedder
 from tests.support.repository import REPOSITORY
+from tests.support.serving import serving
 
 README, PYTHON, CLI = REPOSITORY / "README.md", REPOSITORY / "docs/python.md", REPOSITORY / "docs/cli.md"
+SERVING = REPOSITORY / "docs/serving.md"
 PAGES = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
 SAMPLE = REPOSITORY / "sample_data"
 
@@ -53,9 +59,15 @@ def with_python(pages: list[Path]) -> list[Path]:
     return [page for page in pages if blocks(text_of(page), "python")]
 
 
-def run_python(page: Path, directory: Path) -> str:
-    """Return what the Python examples of a page print, one after another in one program."""
+def run_python(page: Path, directory: Path, served: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return what the Python examples of a page print, one after another in one program.
+
+    Args:
+        served: What stands in place of the address and the key that the page names.
+    """
     program = "\n".join(blocks(text_of(page), "python"))
+    for named, real in served.items():
+        program = program.replace(named, real)
     run = subprocess.run([sys.executable, "-c", program], cwd=directory, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout
@@ -87,10 +99,20 @@ def test_the_examples_for_agents_do_what_their_page_says(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in with_python(PAGES) if page not in (README, PYTHON)], ids=lambda page: page.name
+    "page", [page for page in with_python(PAGES) if page not in (README, PYTHON, SERVING)], ids=lambda page: page.name
 )
 def test_the_python_examples_of_a_page_run(page, tmp_path):
     run_python(page, tmp_path)
+
+
+def test_the_examples_of_a_server_do_what_their_page_says(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory, serving(memory) as address:
+        key = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")[1]
+        run_python(SERVING, tmp_path, {"https://memory.example": address, "atlas_KEY": key})
+        assert [(operation.kind, operation.actor) for operation in memory.history()] == [
+            ("undo", "crawler"),
+            ("store", "crawler"),
+        ]
 
 
 # The command line
@@ -138,6 +160,10 @@ def fill(path: Path) -> None:
         memory.journal.add("reflection", "read_orders must check the columns before it sorts by date", generation=2)
 
 
+SERVERS = ("serve", "mcp")
+"""Commands that go on until they are stopped. Other tests start them."""
+
+
 def resolved(word: str) -> str:
     if not re.fullmatch("[A-Z_]+", word):
         return word
@@ -148,6 +174,8 @@ def resolved(word: str) -> str:
 @pytest.mark.parametrize("page", [page for page in PAGES if calls(text_of(page))], ids=lambda page: page.name)
 def test_the_commands_of_a_page_run_in_their_order(page, workplace, capsys):
     for call in calls(text_of(page)):
+        if call[0] in SERVERS:
+            continue
         status = main([resolved(word) for word in call])
         assert status == 0, f"atlas {shlex.join(call)}: {capsys.readouterr().err}"
 
@@ -185,6 +213,10 @@ def test_the_command_line_page_has_an_example_of_every_command_and_names_every_o
         assert missing == [], f"docs/cli.md does not name these options of: atlas {' '.join(command)}"
 
 
+UNNAMED = ("ranking", "server")
+"""Fields that no variable of their own gives: the weights, and the server that `ATLAS_STORE` may name."""
+
+
 def test_the_command_line_page_names_every_setting():
-    settings = [f"ATLAS_{field.name.upper()}" for field in fields(atlas.Settings) if field.name != "ranking"]
+    settings = [f"ATLAS_{field.name.upper()}" for field in fields(atlas.Settings) if field.name not in UNNAMED]
     assert [name for name in settings if f"| `{name}` |" not in text_of(CLI)] == []

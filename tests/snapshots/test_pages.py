@@ -43,6 +43,7 @@ PARTS = (
     ("settings", {"settings_tab": "Export and backup"}),
     ("settings", {"settings_tab": "Models"}),
     ("settings", {"settings_tab": "Primitives"}),
+    *(("settings", {"settings_tab": part}) for part in ("Import", "Keys", "People", "Links", "Audit")),
 )
 """The parts of pages that are not drawn first, by what an address says of them."""
 

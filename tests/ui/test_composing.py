@@ -49,7 +49,7 @@ def test_two_concepts_that_fit_are_composed_previewed_added_and_taken_back(dashb
     app.button(key="tray_compose").click().run()
     assert "return total(halve(numbers))" in shown_code(app)
     assert "halve_then_total([4, 6])" in shown_code(app)
-    assert "Results of its examples when they were run" in said(app)
+    assert "What its examples returned" in said(app)
     assert "halve_then_total" not in names(tmp_path)
     app.button(key="compose_apply").click().run()
     assert "Added a composed concept" in said(app)
@@ -71,11 +71,11 @@ def test_concepts_that_do_not_fit_say_why(dashboard: Dashboard, tmp_path, chosen
     app = dashboard(tmp_path, "concepts")
     select(app, [ids[name] for name in chosen])
     app.button(key="tray_compose").click().run()
-    assert "These concepts do not fit together." in said(app)
+    assert "These concepts cannot be composed." in said(app)
     assert why in said(app)
     assert "total: takes list[int]; returns int" in said(app)
     app.button(key="compose_close").click().run()
-    assert "These concepts do not fit together." not in said(app)
+    assert "These concepts cannot be composed." not in said(app)
     assert names(tmp_path) == set(ids)
 
 

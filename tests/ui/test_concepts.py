@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -275,7 +277,7 @@ def test_the_history_names_concepts_opens_them_and_brings_them_back(dashboard: D
 
 
 def caption(app: AppTest) -> str:
-    return next(e.value for e in app.caption if " concept" in e.value).removesuffix(". Click one to open it.")
+    return next(e.value for e in app.caption if re.match(r"[\d,]+ ", e.value)).removesuffix(". Click one to open it.")
 
 
 def table(app: AppTest):

@@ -115,7 +115,7 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     assert len(right["x"]) == len(left["x"]) - 1
     table = app.dataframe[0].value.set_index("setting")
     assert table.loc["As an agent gets it (default)", "hit@1"] == "1.000 (1.00–1.00)"
-    assert table.loc["As an agent gets it (default)", "told nothing"] == "0.000 (0.00–0.00)"
+    assert table.loc["As an agent gets it (default)", "found nothing"] == "0.000 (0.00–0.00)"
     assert "Foreign queries: 200 queries on many other subjects" in texts(app)
     assert table.loc["Chance", "hit@1"] == f"{1 / 11:.3f}"
     assert table.loc[f"Profile {HOSTILE}", "hit@1"] == "0.500 (0.50–0.50)"
@@ -301,7 +301,7 @@ def test_judged_queries_are_measured_beside_the_attempts_of_the_store(dashboard:
     assert "How often the first hit was judged right. On 1 judged query, with 95 % intervals over queries." in texts(
         app
     )
-    assert "Of 1 more query with only wrong hits, it is rightly told nothing for 100 %." in texts(app)
+    assert "Of 1 more query with only wrong hits, it rightly gets nothing for 100 %." in texts(app)
     assert "hit@1" in app.dataframe[0].value.columns
     assert "since this was measured" not in texts(app)
     with opened_store(tmp_path) as memory:

@@ -202,7 +202,9 @@ def test_reading_only_switches_every_change_off_and_says_why(dashboard: Dashboar
     acts = [app.button(key=f"experience_{act}") for act in ("pin", "bury", "delete")]
     boxes = [*acts, tags_box(app), note_box(app), edit_box(app, "task"), button_named(app, "Save")]
     assert all(box.disabled for box in boxes)
-    assert {act.help for act in acts} == {"This store is open for reading only."}
+    assert {act.help for act in acts} == {
+        "Nothing can be changed here: the store is open for reading only, or you are a viewer."
+    }
 
 
 def test_all_that_is_in_scope_is_selected_over_its_pages(dashboard: Dashboard, tmp_path):

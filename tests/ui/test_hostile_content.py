@@ -17,16 +17,16 @@ from tests.support.hostile import HOSTILE, MARKER, everywhere
 from tests.support.records import attempt, concept, entry
 from tests.support.stores import make_store, opened_store
 
-SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe", "text_area", "bidi_component"}
-"""Elements that show their content as it is: of a multiselect, that is its options and what is chosen; of a component
-of ours, what its script puts in as text, which the browser's tests hold."""
+SAFE = {"text", "code", "arrow_data_frame", "multiselect", "selectbox", "dataframe", "text_area", "bidi_component"}
+"""Elements that show their content as it is: of boxes to choose from, that is their options and what is chosen; of a
+component of ours, what its script puts in as text, which the browser's tests hold."""
 
 SAFE_OF_CONCEPTS = SAFE | {"text_input", "graphviz_chart"}
 """The picture's labels are quoted; see the test of `quoted`."""
 
 
-SAFE_OF_JOURNAL = SAFE | {"plotly_chart", "graphviz_chart", "selectbox"}
-"""The timeline's names are escaped; see its test. Of a selectbox, its options."""
+SAFE_OF_JOURNAL = SAFE | {"plotly_chart", "graphviz_chart"}
+"""The timeline's names are escaped; see its test."""
 
 
 @pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))

@@ -385,7 +385,7 @@ def test_conversations_are_read_and_the_window_is_marked(dashboard: Dashboard, t
         memory.conversations.add(f"**Question** {number}", f"Answer {number}", "main")
     app = dashboard(tmp_path, "journal", journal_tab="Conversations")
     assert "**Question** 0" in [element.value for element in app.text]
-    assert sum("in the agent's context" in element.value for element in app.markdown) == 5
+    assert sum("reminded of now" in element.value for element in app.markdown) == 5
     assert_no_problem(app)
 
 

@@ -33,7 +33,7 @@ def test_an_empty_store_is_filled_from_the_page(dashboard: Dashboard, tmp_path):
     app = dashboard(tmp_path, "map")
     assert [element.value for element in app.info] == ["Nothing is remembered yet."]
     assert parts(app) == {}
-    app.button(key="overview_load_sample").click().run()
+    app.button(key="import_sample").click().run()
     assert layer(app, "map_points")["n"] > 300
     assert_no_problem(app)
 

@@ -98,7 +98,7 @@ def test_an_address_that_asks_for_what_is_not_there_is_answered_in_our_own_words
     asked = {"scope_outcomes": "![x](y)", "scope_sources": "$$", "scope_since": "<b>", "scope_by": "*"}
     app = dashboard(tmp_path, "experiences", **asked, scope_domains="drop table", experiences_order="#")
     said = "1 way of searching, 1 outcome, 1 domain, 1 source and 1 date"
-    ignored = f"The address names {said} that this store does not have. The scope ignores them."
+    ignored = f"The address names {said} that this store does not have. The scope leaves this out."
     assert app.sidebar.warning[0].value == ignored
     assert sentence(app) == "4 experiences"
     assert not app.exception

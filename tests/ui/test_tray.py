@@ -168,6 +168,9 @@ def test_a_read_only_store_offers_looking_and_exporting_only(dashboard: Dashboar
     app = selecting(dashboard(tmp_path, "experiences", read_only=True), *memory.experience.ids()[:3])
     for act in ("pin", "bury", "merge", "prune"):
         assert app.button(key=f"tray_{act}").disabled
-        assert app.button(key=f"tray_{act}").help == "This store is open for reading only."
+        assert (
+            app.button(key=f"tray_{act}").help
+            == "Nothing can be changed here: the store is open for reading only, or you are a viewer."
+        )
     assert not app.button(key="tray_show").disabled
     assert not app.download_button(key="tray_export").disabled

@@ -13,6 +13,8 @@ from atlas.importers.fields import as_list, as_object, as_text, without_blobs
 
 AGENT = "assistant"
 SYSTEM = ("system", "developer")
+TEXTS = ("text", "input_text", "output_text", "summary_text")
+"""Types of the parts of a message that are text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,9 @@ class Message:
 
     tool: str = ""
     """Name of the tool that answers, empty where a person does."""
+
+    failed: bool = False
+    """True for the answer of a tool call that failed."""
 
     @property
     def speaker(self) -> str:
@@ -98,7 +103,7 @@ def _part(part: Any, name: str, resolve: Callable[[str], str]) -> Content:
         return Content(without_blobs(resolve(part)))
     part = as_object(part, name)
     kind = as_text(part.get("type"), f"{name}.type")
-    if kind == "text" or (not kind and "text" in part):
+    if kind in TEXTS or (not kind and "text" in part):
         return Content(without_blobs(resolve(as_text(part.get("text"), f"{name}.text"))))
     if kind in ("reasoning", "thinking"):
         thought = as_text(part.get("reasoning", part.get("thinking")), f"{name}.{kind}")
@@ -107,7 +112,11 @@ def _part(part: Any, name: str, resolve: Callable[[str], str]) -> Content:
 
 
 def _step(turn: Message | None, replies: Sequence[Message]) -> Step:
-    heard = {"observation_from": ", ".join(dict.fromkeys(reply.speaker for reply in replies))} if replies else {}
+    heard: dict[str, Any] = {}
+    if replies:
+        heard["observation_from"] = ", ".join(dict.fromkeys(reply.speaker for reply in replies))
+    if any(reply.failed for reply in replies):
+        heard["failed"] = True
     if turn is None:
         return Step(observation=_observation(replies), metadata=heard)
     spoken = turn.text if turn.calls else ""

@@ -12,7 +12,7 @@ import numpy as np
 
 from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
-from atlas.core.hits import Hit, Retrieval
+from atlas.core.hits import Hit, Retrieval, unexplained
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.embedding.plain import whole_embedder
@@ -272,6 +272,13 @@ class Memory(Records, ABC, Generic[T]):
         return self._read(self._store.get(found.ids))
 
     asearch_words = twin(search_words)
+
+    def retrieve_words(self, query: str, k: int = 4, *, where: Where | None = None) -> Retrieval[T]:
+        """Return the hits of `search_words` for a query. Nothing is embedded, so how relevant they are is not known."""
+        found = self.search_words(query, k, where=where, as_typed=False)
+        return Retrieval(hits=[unexplained(item) for item in found], n_hidden=0, threshold=0.0, by_words=True)
+
+    aretrieve_words = twin(retrieve_words)
 
     def similar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:
         """Return the k nearest to one, without itself.

@@ -106,10 +106,14 @@ def joined(*lists: Iterable[str]) -> tuple[str, ...]:
 
 
 def merged_marks(every: Sequence[Marks]) -> Marks:
-    """Return what several records' marks say together: all tags and notes. Pinned if one is, buried if all are."""
+    """Return what several records' marks say together: all tags and notes.
+
+    It is pinned if one is, buried if all are, and held for review if all are.
+    """
     return Marks(
         tags=joined(*(marks.tags for marks in every)),
         pinned=any(marks.pinned for marks in every),
         note="\n".join(joined(marks.note for marks in every if marks.note)),
         buried=all(marks.buried for marks in every),
+        held_for=every[0].held_for if all(marks.held_for for marks in every) else "",
     )

@@ -22,6 +22,7 @@ from atlas.memory.base.unused import Idle, idle
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Collection
+from atlas.storage.records import Moment
 
 METADATA = "meta."
 """Before the names of a record's own metadata, so that a filter on them is none on ATLAS's: `meta.file`."""
@@ -236,6 +237,24 @@ class Records:
         return self._store.change_marks(list(dict.fromkeys(listed(ids))), change)
 
     achange_marks = twin(change_marks)
+
+    def release(self, ids: Sequence[str], *, unchanged_since: Moment | None = None) -> int:
+        """Let records be found by everybody that waited for review, as one operation, and return how many did.
+
+        What a key under review writes is found by that key alone until then, and the uses that came with it count for
+        nothing. `WAITING` is the filter of all that waits.
+
+        Args:
+            unchanged_since: Moment when somebody looked at them, as `storage.ledger.moment` gives it.
+
+        Raises:
+            NotFound: One of them is not there, and nothing was accepted.
+            PlanOutdated: One of them has changed since that moment, and nothing was accepted.
+            NotAllowed: Whoever this runs for is no curator.
+        """
+        return self._store.release(listed(ids), unchanged_since)
+
+    arelease = twin(release)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Return how often each record was retrieved and used, and how that went."""

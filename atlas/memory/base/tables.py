@@ -137,6 +137,7 @@ def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, place: Place | Non
         "n_retrieved": usage.n_retrieved,
         "pinned": marks.pinned,
         "buried": marks.buried,
+        "held_for": marks.held_for,
         "tags": ", ".join(marks.tags),
         "note": marks.note,
         **placed,

@@ -74,8 +74,8 @@ class Contexts:
         log = self.log
         latest = [*log.recent(N_CONSIDERED), *log.recent(N_CONSIDERED, [SUMMARY])]
         rows = log.store.scan(order_by="importance", descending=True, limit=N_CONSIDERED)
-        buried = log.buried()
-        live = [row["id"] for row in rows if row["metadata"]["tier"] in LIVE and row["id"] not in buried]
+        hidden = log.hidden()
+        live = [row["id"] for row in rows if row["metadata"]["tier"] in LIVE and row["id"] not in hidden]
         important = log.get(live)
         return list({entry.id: entry for entry in [*latest, *important]}.values())
 
@@ -103,8 +103,8 @@ class Contexts:
         types, tiers = self.types.counting_as(SCORED), list(LIVE)
         where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}
         rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_CONSIDERED)
-        buried = self.log.buried()
-        found = self.log.get([row["id"] for row in rows if row["id"] not in buried])
+        hidden = self.log.hidden()
+        found = self.log.get([row["id"] for row in rows if row["id"] not in hidden])
         return [entry for entry in found if entry.tier in LIVE]  # a plain store may know no filters
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from atlas.core.journal_codec import TIERS, check_names, checked_entry, decode_entry
 from atlas.core.types import JournalEntry, Link
+from atlas.infra.actor import actor_name
 from atlas.memory.base.latest import newest
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import columns, retried
@@ -18,7 +19,7 @@ from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, Telling, title_of
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
-from atlas.storage.records import Context, Moment
+from atlas.storage.records import HELD_FOR, WAITING, Context, Moment
 
 NOUN = "journal entry"
 
@@ -58,9 +59,9 @@ class EntryLog(Log):
         if entry_types is not None:
             where["entry_type"] = {"$in": list(entry_types)}
         with self.store.reading():
-            buried = set() if is_all or limit <= 0 else self.buried()
-            rows = newest(self.store, where, limit + len(buried))
-            return self.get([row["id"] for row in rows if row["id"] not in buried][: max(limit, 0)])
+            hidden = set() if is_all or limit <= 0 else self.hidden()
+            rows = newest(self.store, where, limit + len(hidden))
+            return self.get([row["id"] for row in rows if row["id"] not in hidden][: max(limit, 0)])
 
     def get(self, ids: Sequence[str]) -> list[JournalEntry]:
         """Return those of the entries that are there, in this order."""
@@ -73,9 +74,11 @@ class EntryLog(Log):
             raise not_found(NOUN, entry_id)
         return rows[0]
 
-    def buried(self) -> set[str]:
-        """Return the ids of entries that a person has buried, so that agents do not find them."""
-        return set(self.store.ids({"marks.buried": True}))
+    def hidden(self) -> set[str]:
+        """Return the ids of entries that agents do not find: buried by a person, or another's that wait for review."""
+        buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(WAITING))
+        own = self.store.ids({HELD_FOR: actor_name("")}) if waiting else ()
+        return {*buried, *waiting.difference(own)}
 
     def check_there(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` where one of the entries is not there."""

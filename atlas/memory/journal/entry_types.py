@@ -1,4 +1,4 @@
-"""The types of a journal's entries: how much one tells at first, how fast that fades, and what may be kept out."""
+"""The types of a journal's entries: how much one tells at first, how fast that fades, and what gates may refuse."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EntryType:
     """After how long an entry that nobody used is worth half, or None for what is never forgotten."""
 
     is_gated: bool = True
-    """True if noise and repetitions of this type are kept out. What a person said never is."""
+    """True if noise and repetitions of this type are refused. What a person said never is."""
 
     counts_as: str = ""
     """A type in whose place it is taken into a context, or empty for itself alone."""

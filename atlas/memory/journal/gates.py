@@ -1,4 +1,4 @@
-"""The two gates before a journal's entries, what they keep out, and letting it in."""
+"""The two gates before a journal's entries: what they refuse, and accepting it after all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedEntry:
-    """An entry that a gate kept out of the journal."""
+    """An entry that a gate refused."""
 
     id: str
     entry_type: str
@@ -64,7 +64,7 @@ class RefusedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusals:
-    """All that the gates kept out of the journal, in any process."""
+    """All that the gates refused, in any process."""
 
     n_total: int
     by_gate: Mapping[str, int]
@@ -74,7 +74,7 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """Both gates of one journal, and the collection of what they keep out."""
+    """Both gates of one journal, and the collection of what they refuse."""
 
     refused: Collection | None
     """Keeps what is refused. Without one both gates are off, so that nothing goes without trace."""
@@ -92,7 +92,7 @@ class Gates:
             for name, keeps in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
         )
 
-    def keep_out(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str], log: EntryLog) -> bool:
+    def refuse(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str], log: EntryLog) -> bool:
         """Keep an entry among what was refused, with the reason, if a gate refuses it. Return whether one does."""
         refusal = self._refusal(entry, kind, kept, log)
         if refusal is None or self.refused is None:
@@ -108,7 +108,7 @@ class Gates:
         return True
 
     def rejected(self, limit: int) -> Refusals:
-        """Return what was kept out: how many for which reason, and the latest of them."""
+        """Return what was refused: how many for which reason, and the latest of them."""
         if self.refused is None:
             return Refusals(n_total=0, by_gate={}, latest=())
         with self.refused.reading():
@@ -117,17 +117,17 @@ class Gates:
         return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
 
     def accept(self, refused_id: str, log: EntryLog) -> str:
-        """Write what was kept out into a log. Return its id, or raise `NotFound`."""
+        """Write what was refused into a log. Return its id, or raise `NotFound`."""
         rows = self.refused.get([refused_id]) if self.refused else []
         if not rows or self.refused is None:
-            raise NotFound(f"no entry {refused_id!r} was kept out; see: rejected()")
+            raise NotFound(f"no entry {refused_id!r} was refused; see: rejected()")
         scoped = log.within("store", ACCEPTED)
         added = scoped.add([from_row(rows[0])])
         self.refused.within("store", ACCEPTED, scoped.store.operation_id).delete([refused_id])
         return added[0] if added else refused_id
 
     def _refusal(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str], log: EntryLog) -> Refusal | None:
-        """Return why an entry should be kept out, if it should and can."""
+        """Return why an entry should be refused, if it should and can be."""
         is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(kept)}
         found = noise(entry.content) if is_on[NOISE] else None
         if found is not None or not is_on[REPEATED]:

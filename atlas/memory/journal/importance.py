@@ -70,7 +70,7 @@ _COUNTER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an entry was kept out."""
+    """Reason why an entry was refused."""
 
     gate: str
     """`noise` or `near-duplicate`."""

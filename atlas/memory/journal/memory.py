@@ -105,13 +105,13 @@ class Journal(Memory[JournalEntry]):
         self._store.keep(*kept_switch(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
-        """Return what the gates kept out: how many for which reason, and the latest of them. They are kept whole."""
+        """Return what the gates refused: how many for which reason, and the latest of them. They are kept whole."""
         return self._gates.rejected(limit)
 
     arejected = twin(rejected)
 
     def accept(self, refused_id: str) -> str:
-        """Write what a gate kept out. Return its id, or raise `NotFound`. Undone, it is kept out again."""
+        """Write what a gate refused. Return its id, or raise `NotFound`. Undone, it is refused again."""
         return self._gates.accept(refused_id, self._log)
 
     aaccept = twin(accept)
@@ -144,7 +144,7 @@ class Journal(Memory[JournalEntry]):
         told = importance_of(kind, content, metadata or {}) if importance is None else importance
         entry = new_entry(kind.name, content, generation, told, metadata or {}, links, now=now, place=place)
         self._log.check_there([link.target_id for link in entry.links])
-        is_refused = self._gates.keep_out(entry, kind, kept, self._log)
+        is_refused = self._gates.refuse(entry, kind, kept, self._log)
         return None if is_refused else self.add_entries([entry])[0]
 
     aadd = twin(add)

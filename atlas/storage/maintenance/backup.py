@@ -24,6 +24,8 @@ from typing import Any
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import Marks
+from atlas.infra.actor import Role, actor_name, check_role
+from atlas.infra.audit import BACKED_UP, RESTORED
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import in_use
@@ -100,10 +102,12 @@ def backup(store: Store, target: Path) -> BackupReport:
     """Write the whole store into one new file.
 
     Raises:
+        NotAllowed: Whoever this runs for is no admin.
         InvalidInput: The file exists already.
         StoreUnavailable: It cannot be written; nothing is left behind.
         StoreDamaged: The ledger is damaged, so that the backup could not be restored; nothing is left behind.
     """
+    check_role(Role.ADMIN, "write a backup")
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
     beside = target.with_name(f".{target.name}.{os.getpid()}")
@@ -116,6 +120,7 @@ def backup(store: Store, target: Path) -> BackupReport:
             beside.replace(target)
             if not store.read_only:
                 _note_made(store.ledger, target)
+                store.audit.note(BACKED_UP, who=actor_name(store.settings.actor), about=str(target))
             return BackupReport(n_records=n_records, n_bytes=target.stat().st_size)
     except StoreUnavailable:  # of the store itself
         raise
@@ -129,9 +134,11 @@ def look_into(store: Store, source: Path) -> BackupContents:
     """Return what restoring a backup would make of the store. All is checked that a restore checks.
 
     Raises:
+        NotAllowed: Whoever this runs for is no admin.
         InvalidInput: The file is not a backup that this version can read.
         StoreUnavailable: It cannot be read, or the disk has no room to unpack it.
     """
+    check_role(Role.ADMIN, "look into a backup")
     with tempfile.TemporaryDirectory(prefix="atlas-restore-") as scratch:
         copy = Path(scratch) / LEDGER
         _unpack(store.ledger, source, copy)
@@ -145,10 +152,12 @@ def restore(store: Store, source: Path) -> BackupReport:
     Processes that have the store open see the restored records from their next call on.
 
     Raises:
+        NotAllowed: Whoever this runs for is no admin.
         InvalidInput: The file is not a backup that this version can read; the store is unchanged.
         StoreUnavailable: It cannot be read, or the disk has no room to unpack it; the store is unchanged. Or the names
             of domains cannot be replaced, after all else was restored.
     """
+    check_role(Role.ADMIN, "restore a backup")
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, in_use(Path(scratch)):
         copy = Path(scratch) / LEDGER
         names = _unpack(store.ledger, source, copy)
@@ -159,6 +168,7 @@ def restore(store: Store, source: Path) -> BackupReport:
     _note(store.ledger, _restored(source) | made)
     _replace_names(store.path / NAMES, names)
     _relabel(store)
+    store.audit.note(RESTORED, who=actor_name(store.settings.actor), about=str(source))
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
 
 

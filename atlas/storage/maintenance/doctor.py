@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from atlas.infra.actor import Role, actor_name, check_role
 from atlas.storage.records import Check
 from atlas.storage.store import Store
 from atlas.storage.vectors.chroma import IndexUnusable
@@ -33,8 +34,11 @@ def examine(store: Store, *, fix: bool = False) -> list[Finding]:
     """Check everything. With `fix`, mend from the ledger what follows from it, and check again.
 
     Raises:
+        NotAllowed: `fix`, and whoever this runs for is no curator.
         StoreDamaged: The ledger itself cannot be read.
     """
+    if fix:
+        check_role(Role.CURATOR, "repair the store")
     return list(_examine(store, fix))
 
 
@@ -114,7 +118,7 @@ def _mend_marks(store: Store) -> None:
     store.marks.settle(thoroughly=True)
     if store.ledger.marks.strays():
         why = "of records that never were here"
-        store.marks.drop_strays(store.ledger.draft("mark", actor=store.settings.actor, reason=why))
+        store.marks.drop_strays(store.ledger.draft("mark", actor=actor_name(store.settings.actor), reason=why))
 
 
 def _look_at_purges(store: Store) -> str:

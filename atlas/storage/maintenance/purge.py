@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput
+from atlas.infra.actor import actor_name
+from atlas.infra.audit import PURGED
 from atlas.storage.erasing import copies, set_aside, strangers
 from atlas.storage.history import Doomed, Left, Quote, Reword
 from atlas.storage.maintenance.backup import Backup, read_backups
@@ -89,9 +91,10 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     Raises:
         PlanOutdated: One of them, or its marks, has changed since; nothing was done.
     """
-    draft = store.ledger.draft("purge", actor=store.settings.actor, reason=reason)
+    draft = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=reason)
     keys = [(record.collection, record.id) for record in plan.records]
     aside = set_aside(store.path, (Path(path).name for path in plan.copies))
     left = Left(collections=sorted({collection for collection, _ in keys}), set_aside=aside)
     store.ledger.purges.purge(keys, draft, left, unchanged_since=plan.moment, reword=reword)
+    store.audit.note(PURGED, who=draft.actor, about=f"{len(keys):,} records, {draft.id}")
     return Purged(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())

@@ -14,7 +14,13 @@ MARK_NAMES = tuple(field.name for field in fields(Marks))
 
 def encode_marks(marks: Marks) -> dict[str, Any]:
     """Return marks as JSON, empty ones as an empty object."""
-    encoded = {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note, "buried": marks.buried}
+    encoded = {
+        "tags": list(marks.tags),
+        "pinned": marks.pinned,
+        "note": marks.note,
+        "buried": marks.buried,
+        "held_for": marks.held_for,
+    }
     return {name: value for name, value in encoded.items() if value}
 
 
@@ -25,6 +31,7 @@ def decode_marks(encoded: Mapping[str, Any]) -> Marks:
         pinned=bool(encoded.get("pinned")),
         note=encoded.get("note", ""),
         buried=bool(encoded.get("buried")),
+        held_for=encoded.get("held_for", ""),
     )
 
 
@@ -39,8 +46,8 @@ def is_marks(value: Any) -> bool:
     """Return whether `decode_marks` can read a JSON value."""
     if not isinstance(value, dict):
         return False
-    tags, note = value.get("tags", []), value.get("note", "")
-    return isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) and isinstance(note, str)
+    tags, texts = value.get("tags", []), [value.get(name, "") for name in ("note", "held_for")]
+    return isinstance(tags, list) and all(isinstance(text, str) for text in [*tags, *texts])
 
 
 def check_marks(marks: Mapping[str, Marks]) -> None:

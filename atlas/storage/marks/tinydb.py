@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import logging
-import os
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from tinydb.table import Table
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.operations import Marks
+from atlas.infra.durable_files import replace_durably
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.marks.codec import decode_marks, encode_marks, is_marks_by_table
 
@@ -106,18 +106,7 @@ class AtomicJSONStorage(Storage):
         if self._batch is not None:
             self._batch = data
             return
-        text = json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False)
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        try:
-            with temporary.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync_directory(self._path.parent)
+        replace_durably(self._path, json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False))
 
     def _parse(self) -> dict[str, dict[str, Any]]:
         if not self._path.is_file() or self._path.stat().st_size > MAX_BYTES:
@@ -176,11 +165,3 @@ class TinyMetadataStore:
     def version(self) -> object:
         """Return another value whenever any process has replaced marks."""
         return self._storage.version()
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.infra import fork_safety as forking
+from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import gone
 from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.text.analyzer import searchable
@@ -160,6 +161,7 @@ class Database:
         """Yield a connection in a write transaction: committed at the block's end, rolled back on any error.
 
         Raises:
+            NotAllowed: Whoever this runs for is a viewer.
             ReadOnlyStore: The store was opened for reading only.
             StoreUnavailable: Another writer held the store too long, or the disk is full or not writable.
         """
@@ -167,6 +169,7 @@ class Database:
             raise ReadOnlyStore(
                 f"the store at {self.path.parent} was opened for reading only; open it without read_only"
             )
+        check_role(Role.WRITER, "change the store")
         with self._translated(), self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:

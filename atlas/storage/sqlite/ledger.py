@@ -16,6 +16,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
+from atlas.infra.actor import Role, check_kind, is_under_review, may
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import Check, Described, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
@@ -28,7 +29,7 @@ from atlas.storage.sqlite.filters import Sql, read_matching, where_sql
 from atlas.storage.sqlite.history.history import SqliteHistory
 from atlas.storage.sqlite.history.operations import check_records_unchanged, check_unchanged
 from atlas.storage.sqlite.history.purging import SqlitePurges
-from atlas.storage.sqlite.marks import SqliteMarks, put_marks
+from atlas.storage.sqlite.marks import SqliteMarks, check_own, put_marks
 from atlas.storage.sqlite.meta import IS_PURGED, SqliteNotes
 from atlas.storage.sqlite.ordering import ordered_page, sorted_sql
 from atlas.storage.sqlite.records import (
@@ -41,6 +42,7 @@ from atlas.storage.sqlite.records import (
     read_record,
     writing,
 )
+from atlas.storage.sqlite.review import hold
 from atlas.storage.sqlite.schema import prepare_schema
 from atlas.storage.sqlite.usage import SqliteUsage, restore_usage, restore_uses
 from atlas.storage.sqlite.vectors import SqliteVectors
@@ -78,8 +80,8 @@ class SqliteLedger:
 
     @property
     def read_only(self) -> bool:
-        """True where it was opened for reading only."""
-        return self.database.read_only
+        """True where it was opened for reading only, or where whoever this runs for is a viewer."""
+        return self.database.read_only or not may(Role.WRITER)
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
@@ -274,7 +276,10 @@ class SqliteLedger:
 
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
         """Return a new operation. It reaches the history with its first write."""
-        return OperationDraft(id=new_id(), kind=kind, actor=actor, reason=reason, undoes=undoes)
+        check_kind(kind)
+        return OperationDraft(
+            id=new_id(), kind=kind, actor=actor, reason=reason, undoes=undoes, is_reviewed=is_under_review()
+        )
 
     def add(
         self,
@@ -317,6 +322,7 @@ class SqliteLedger:
                 check_alone(writer.connection, collection, alone_in, added)
             if restored:
                 _restore(writer, collection, {one: restored[one] for one in added if one in restored})
+            hold(writer, collection, added)
         return added
 
     def update(
@@ -340,10 +346,11 @@ class SqliteLedger:
             PlanOutdated: One of them has changed.
             EmbeddingModelMismatch: The store's vectors are of another model.
         """
+        ids = [*(record.id for record in records), *dropped]
         with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
+            check_own(writer.connection, operation, collection, ids)
             if unchanged_since is not None:
-                ids = [*(record.id for record in records), *dropped]
                 check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             for record in records:
                 writer.check_there(collection, [record.id])
@@ -375,6 +382,7 @@ class SqliteLedger:
                 check_unchanged(writer.connection, collection, unchanged_since)
             self.usage.check_unused(collection, used)
             present = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
+            check_own(writer.connection, operation, collection, present)
             for record_id in present:
                 writer.remove("removed", collection, record_id)
         return len(present)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from atlas.core.codec import check_json, to_text
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.protocols.infra import Clock
-from atlas.storage.marks.codec import check_marks, decode_marks, encode_marks
+from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.meta import purged_by
@@ -24,7 +25,7 @@ TABLES = """
 CREATE TABLE marks (
     collection TEXT    NOT NULL,
     record_id  TEXT    NOT NULL,
-    name       TEXT    NOT NULL,                 -- 'tags', 'note', 'pinned' or 'buried'
+    name       TEXT    NOT NULL,                 -- 'tags', 'note', 'pinned', 'buried' or 'held_for'
     position   INTEGER NOT NULL,
     value      NOT NULL,
     PRIMARY KEY (collection, record_id, name, position)
@@ -53,7 +54,8 @@ CREATE TABLE lost_marks (
 ) WITHOUT ROWID;
 """
 
-_IS_MARK = "(name IN ('tags', 'note') AND typeof(value) = 'text') OR (name IN ('pinned', 'buried') AND value = 1)"
+TEXTS = ("tags", "note", "held_for")
+_IS_MARK = f"(name IN {TEXTS} AND typeof(value) = 'text') OR (name IN ('pinned', 'buried') AND value = 1)"
 _STRAYS = (
     "SELECT DISTINCT collection, record_id FROM marks m WHERE NOT EXISTS "
     "(SELECT 1 FROM records r WHERE r.collection = m.collection AND r.id = m.record_id)"
@@ -85,13 +87,14 @@ class SqliteMarks:
             ).fetchall()
         if name == "tags":
             return {record_id: tuple(tag for _, tag in own) for record_id, own in groupby(rows, itemgetter(0))}
-        return {record_id: value if name == "note" else bool(value) for record_id, value in rows}
+        return {record_id: value if name in TEXTS else bool(value) for record_id, value in rows}
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set records' marks, or raise `NotFound` where one is not there."""
         check_marks(marks)
         with writing(self._database, self._clock, operation) as writer:
-            put_marks(writer, collection, marks)
+            check_own(writer.connection, operation, collection, marks)
+            put_marks(writer, collection, _held_as_before(writer.connection, collection, marks))
 
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
@@ -100,9 +103,12 @@ class SqliteMarks:
         with writing(self._database, self._clock, operation) as writer:
             held = read_marks(writer.connection, collection, ids)
             before = {record_id: held.get(record_id, NO_MARKS) for record_id in ids}
-            wanted = {record_id: change(marks) for record_id, marks in before.items()}
+            wanted = _held_as_before(
+                writer.connection, collection, {one: change(marks) for one, marks in before.items()}
+            )
             check_marks(wanted)
             writer.check_there(collection, wanted)
+            check_own(writer.connection, operation, collection, wanted)
             changed = {record_id: marks for record_id, marks in wanted.items() if marks != before[record_id]}
             put_marks(writer, collection, changed)
             forget_lost(writer.connection, collection, wanted)
@@ -252,6 +258,26 @@ def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks])
         mark(writer, collection, record_id, held.get(record_id, NO_MARKS), value)
 
 
+def check_own(connection: sqlite3.Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
+    """Raise `NotAllowed` where a writer under review would change what does not wait for its own review."""
+    if not operation.is_reviewed:
+        return
+    wanted = list(ids)
+    held = read_marks(connection, collection, wanted)
+    for record_id in wanted:
+        if held.get(record_id, NO_MARKS).held_for != operation.actor:
+            raise NotAllowed(
+                f"{operation.actor} writes under review and may change only what it wrote itself, until a curator "
+                f"accepts it; {record_id!r} is not among that. Ask a curator, or add a record instead"
+            )
+
+
+def _held_as_before(connection: sqlite3.Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
+    """Return marks with what says who waits for review as it is, which accepting alone changes."""
+    held = read_marks(connection, collection, list(wanted))
+    return {one: replace(marks, held_for=held.get(one, NO_MARKS).held_for) for one, marks in wanted.items()}
+
+
 def _read_pending(connection: sqlite3.Connection, collection: str) -> dict[str, int]:
     """Return the records whose entry in the file has to follow, each with the revision of its change."""
     rows = connection.execute("SELECT record_id, revision FROM pending_marks WHERE collection = ?", (collection,))
@@ -269,7 +295,7 @@ def check_table(connection: sqlite3.Connection) -> None:
     """Raise `InvalidInput` unless the table of marks holds marks alone."""
     for record_id, value, is_mark in connection.execute(f"SELECT record_id, value, {_IS_MARK} FROM marks"):
         if not is_mark:
-            raise InvalidInput(f"the marks of {record_id!r} should be tags, pinned, buried and note, but are not")
+            raise InvalidInput(f"the marks of {record_id!r} should be {', '.join(MARK_NAMES)}, but are not")
         check_json({record_id: value}, "marks")
 
 

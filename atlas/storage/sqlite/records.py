@@ -21,6 +21,7 @@ import numpy.typing as npt
 from atlas.core.codec import to_text
 from atlas.core.errors import NotFound
 from atlas.core.types import Vectors
+from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import OperationDraft, Record, mismatch
@@ -92,8 +93,8 @@ class LedgerWriter:
             return False
         row = self.connection.execute(
             f"SELECT 1 FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
-            "(SELECT 1 FROM changes WHERE collection = r.collection AND record_id = r.id AND operation = ?) LIMIT 1",
-            (collection, json.dumps([record.content_hash]), self.operation.id),
+            "(SELECT 1 FROM changes WHERE collection = r.collection AND record_id = r.id AND operation = ?4) LIMIT 1",
+            (collection, json.dumps([record.content_hash]), actor_name(""), self.operation.id),
         ).fetchone()
         return row is not None
 
@@ -330,20 +331,25 @@ def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]
 
 
 _SAYING = (
-    "SELECT content_hash, seq FROM records WHERE collection = ?1 AND deleted = 0 "
+    "SELECT content_hash, seq FROM records r WHERE collection = ?1 AND deleted = 0 "
     "AND content_hash IN (SELECT value FROM json_each(?2)) "
+    "AND NOT EXISTS (SELECT 1 FROM marks WHERE collection = ?1 AND record_id = r.id AND name = 'held_for' "
+    "AND value <> ?3) "
     "UNION ALL SELECT value, seq FROM attributes WHERE key = "
     "(SELECT key FROM attribute_keys WHERE collection = ?1 AND name = 'merged_hashes') "
     "AND value IN (SELECT value FROM json_each(?2))"
 )
-"""Content hashes, and the live records that have or stand for them. Parameters: collection, hashes as JSON."""
+"""Content hashes, and the live records that have or stand for them, without those that wait for the review of others.
+
+Parameters: collection, hashes as JSON, name of whoever asks.
+"""
 
 
 def read_known_hashes(connection: sqlite3.Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
     """Return the content hashes that a live record has, or stands for, each with the id of one."""
     rows = connection.execute(
         f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
-        (collection, json.dumps(list(hashes))),
+        (collection, json.dumps(list(hashes)), actor_name("")),
     )
     return dict(rows.fetchall())
 

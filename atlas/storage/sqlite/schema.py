@@ -109,7 +109,7 @@ CREATE TABLE events (
     created_at TEXT    NOT NULL,
     actor      TEXT    NOT NULL,
     operation  TEXT    NOT NULL DEFAULT '',      -- that it is part of; empty where it belongs to none
-    undone     INTEGER NOT NULL DEFAULT 0        -- with its operation: it counts for nothing until that is done again
+    undone     INTEGER NOT NULL DEFAULT 0        -- if its operation is undone 1, if it waits 2
 );
 CREATE INDEX events_by_record    ON events (collection, record_id, seq);
 CREATE INDEX events_by_operation ON events (operation) WHERE operation <> '';

@@ -22,6 +22,9 @@ USE = "use"
 BY = ":"
 """Between the kind of an event and the trajectory that caused it: `use`, or `use:` and the trajectory's id."""
 
+UNDONE, WAITING = 1, 2
+"""Why a use counts for nothing, as bits of its column `undone`: with its operation, or until that is accepted."""
+
 
 class SqliteUsage:
     """The usage of the records of every collection."""
@@ -95,21 +98,25 @@ class SqliteUsage:
         actor: str,
         trajectory_id: str = "",
         operation_id: str = "",
+        is_waiting: bool = False,
     ) -> None:
         """Add one use and its outcome, durably. An attempt of which a use counts for the record adds none.
 
         Args:
             operation_id: The operation that it is part of, and with which it is undone.
+            is_waiting: Whether it counts for nothing until what the operation added is accepted.
         """
         kind, at = _kind(trajectory_id), self._clock.now().isoformat()
         with self._database.write() as connection:
             if trajectory_id and _counts(connection, collection, record_id, kind):
                 return
             connection.execute(
-                "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor, operation) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (collection, record_id, kind, success, task_id, at, actor, operation_id),
+                "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor, operation, "
+                "undone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (collection, record_id, kind, success, task_id, at, actor, operation_id, WAITING * is_waiting),
             )
+            if is_waiting:
+                return
             connection.execute(
                 "INSERT INTO usage (collection, record_id, n_uses, n_successes, last_used_at) VALUES (?, ?, 1, ?, ?) "
                 "ON CONFLICT DO UPDATE SET n_uses = n_uses + 1, n_successes = n_successes + excluded.n_successes, "
@@ -142,27 +149,36 @@ class SqliteUsage:
             )
 
 
-def take_back_uses(connection: sqlite3.Connection, operation_id: str, *, counts: bool) -> None:
+def change_uses(connection: sqlite3.Connection, operation_id: str, why: int, *, is_set: bool) -> None:
     """Leave the uses of an operation out of every count and list, or let them count again.
 
     Args:
-        counts: Whether they do from now on.
+        why: `UNDONE` or `WAITING`. A use counts where neither is set.
+        is_set: Whether that holds from now on.
     """
     events = connection.execute(
-        "SELECT seq, collection, record_id, kind, success FROM events WHERE operation = ? AND undone = ?",
-        (operation_id, counts),
+        "SELECT seq, collection, record_id, kind, success, undone FROM events WHERE operation = ? "
+        "AND (undone & ? <> 0) <> ?",
+        (operation_id, why, is_set),
     ).fetchall()
-    for seq, collection, record_id, kind, success in events:
-        if counts and kind != USE and _counts(connection, collection, record_id, kind):
+    for seq, collection, record_id, kind, success, before in events:
+        after = before ^ why
+        if not after and kind != USE and _counts(connection, collection, record_id, kind):
             continue  # the attempt was recorded again meanwhile
-        connection.execute("UPDATE events SET undone = ? WHERE seq = ?", (not counts, seq))
-        sign = 1 if counts else -1
-        connection.execute(
-            "UPDATE usage SET n_uses = n_uses + ?3, n_successes = n_successes + ?4, last_used_at = (SELECT "
-            "max(created_at) FROM events WHERE collection = ?1 AND record_id = ?2 AND undone = 0) "
-            "WHERE collection = ?1 AND record_id = ?2",
-            (collection, record_id, sign, sign * success),
-        )
+        connection.execute("UPDATE events SET undone = ? WHERE seq = ?", (after, seq))
+        if sign := (not after) - (not before):
+            _change_totals(connection, collection, record_id, sign, sign * success)
+
+
+def _change_totals(connection: sqlite3.Connection, collection: str, record_id: str, n: int, n_successes: int) -> None:
+    """Add to the totals of a record, which has none yet where all its uses have waited."""
+    connection.execute("INSERT OR IGNORE INTO usage (collection, record_id) VALUES (?, ?)", (collection, record_id))
+    connection.execute(
+        "UPDATE usage SET n_uses = n_uses + ?3, n_successes = n_successes + ?4, last_used_at = (SELECT "
+        "max(created_at) FROM events WHERE collection = ?1 AND record_id = ?2 AND undone = 0) "
+        "WHERE collection = ?1 AND record_id = ?2",
+        (collection, record_id, n, n_successes),
+    )
 
 
 def restore_usage(connection: sqlite3.Connection, collection: str, usage: Mapping[str, Usage]) -> None:

@@ -153,6 +153,12 @@ class Nearest:
         now = self._ledger.position(self._collection)
         return self._exceeds(self._exact_max_rows, now) and now.revision - self.seal().revision > lag_rows
 
+    def n_behind(self) -> int:
+        """Return how many changes the index has still to take in. 0 where queries do without it."""
+        if self.index is None or self.is_exact():
+            return 0
+        return max(0, self._ledger.position(self._collection).revision - self.seal().revision)
+
     def is_exact(self) -> bool:
         """Return whether queries compare every vector and do without the index, as they are few."""
         return not self._exceeds(self._exact_max_rows, self._ledger.position(self._collection))

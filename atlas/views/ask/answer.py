@@ -179,7 +179,7 @@ def block_difference(left: Answer, right: Answer) -> str:
 
 
 def settings_differing(left: Configuration, right: Configuration) -> str:
-    """Return `The configurations differ in hits of each memory and success.`. That they do not, where they do not."""
+    """Return `The configurations differ in hits of each memory and success.`, or that they do not differ."""
     weights = [knob.label for knob in knobs() if getattr(left.weights, knob.name) != getattr(right.weights, knob.name)]
     named = {
         "Hits per memory": left.k != right.k,

@@ -72,8 +72,8 @@ KNOBS: Mapping[str, Knob] = {
             "Strictness",
             3.0,
             0.1,
-            "Multiplied by the relevance that an answer has in this store, below which nothing is shown. "
-            "97 of 100 queries about other subjects stay below it. 0 hides nothing",
+            "Multiplies the relevance that the best hit needs before anything is shown. "
+            "97 of 100 queries about other subjects do not reach it. 0 hides nothing",
         ),
     )
 }

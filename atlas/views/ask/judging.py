@@ -13,7 +13,7 @@ LABELS: Mapping[str, str] = {RIGHT: ":material/thumb_up: Right", WRONG: ":materi
 
 ABOUT = (
     "For each hit: should a search for this task find it? Mark it as right or wrong. "
-    "Evaluation measures searches on these marks."
+    "Evaluation measures searches on these judgements."
 )
 
 Judged = Mapping[tuple[str, str], str]

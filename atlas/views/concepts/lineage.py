@@ -11,6 +11,7 @@ from atlas.memory.concepts.records import PYTHON
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.lists.listing import Row
+from atlas.views.shared.wording import shortened
 
 DRAWN = 12
 """Concepts of each kind that the picture shows."""
@@ -65,8 +66,7 @@ def quoted(name: str) -> str:
     """Return a name as a DOT string: one line of printable characters, in which nothing is an instruction."""
     plain = "".join(character if character.isprintable() else " " for character in name[: 4 * LABEL_CHARACTERS])
     plain = " ".join(plain.split())
-    short = plain if len(plain) <= LABEL_CHARACTERS else plain[: LABEL_CHARACTERS - 1] + "…"
-    entities = short.replace("&", "&amp;")  # Graphviz would read others
+    entities = shortened(plain, LABEL_CHARACTERS).replace("&", "&amp;")  # Graphviz would read others
     return '"' + entities.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

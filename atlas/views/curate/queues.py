@@ -14,6 +14,7 @@ from atlas.jobs.duplicates import LiveDuplicates as LiveDuplicates
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.health import (
     BURIED,
+    DOMAIN_ORDER,
     DUPLICATES,
     FAILING,
     NEVER,
@@ -30,6 +31,9 @@ from atlas.views.lists.listing import PAGE_ROWS
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.wording import counted, outcomes_text, shortened, signed
 
+REVIEW = "review"
+"""The first tab of all, where anything waits: what keys under review wrote."""
+
 RULE = "rule"
 """The first tab after the queues: pruning by criteria."""
 
@@ -44,6 +48,7 @@ MEMBERS_SHOWN = 100
 TITLE_CHARACTERS = 300
 
 TITLES = {
+    REVIEW: "Waiting for review",
     DUPLICATES: "Near-duplicates",
     FAILING: "Failing domains",
     NEVER: "Never retrieved",
@@ -56,11 +61,15 @@ TITLES = {
 }
 
 MEANINGS = {
+    REVIEW: (
+        "Keys under review wrote these. Only the key that wrote a record finds it until it is accepted. "
+        "Rejecting deletes it. Both can be undone."
+    ),
     DUPLICATES: (
         "Attempts at the same task with the same outcome. "
         "Merging keeps one attempt of each group. A preview shows which, and merging can be undone."
     ),
-    FAILING: "Domains of the map. Those that clearly do badly come first.",
+    FAILING: f"Domains of the map. {DOMAIN_ORDER}",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
     UNKNOWN: (
@@ -152,11 +161,16 @@ def queue_counts(queues: Mapping[str, Sequence[str]], found: Health, groups: Seq
     return counts | {queue: len(ids) for queue, ids in queues.items()}
 
 
-def tabs(counts: Mapping[str, int]) -> dict[str, str]:
-    """Return the titles of the queues, those that hold something first, and of the other tabs last."""
+def tabs(counts: Mapping[str, int], n_waiting: int = 0) -> dict[str, str]:
+    """Return the titles of the queues, those that hold something first, and of the other tabs last.
+
+    Args:
+        n_waiting: How many records wait for review. The tab is there where any does.
+    """
+    review = {REVIEW: f"{TITLES[REVIEW]} {n_waiting:,}"} if n_waiting else {}
     order = sorted(QUEUES, key=lambda queue: (not counts[queue], QUEUES.index(queue)))
     counted_titles = {queue: f"{TITLES[queue]} {counts[queue]:,}" for queue in order}
-    return counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}
+    return review | counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}
 
 
 def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:

@@ -268,13 +268,13 @@ def _told(found: OwnEvaluation, task: TaskResult) -> str:
     now = next((row for row in task.rows if row.name == AGENT), None)
     if now is None:
         return ""
-    wrongly = f"An agent is wrongly told nothing for {percent(now.estimates[TOLD_NOTHING].mean)} of them."
+    wrongly = f"An agent wrongly gets nothing for {percent(now.estimates[TOLD_NOTHING].mean)} of them."
     wrong = _foreign(found, ONLY_WRONG)
     if wrong is None:
         return wrongly
     rightly = percent(1.0 - wrong.told_something[AGENT].mean)
     more = counted(wrong.n_queries, "more query")
-    return f"{wrongly} Of {more} with only wrong hits, it is rightly told nothing for {rightly}."
+    return f"{wrongly} Of {more} with only wrong hits, it rightly gets nothing for {rightly}."
 
 
 def _foreign(found: OwnEvaluation, source: str) -> ForeignResult | None:

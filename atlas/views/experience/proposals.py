@@ -37,11 +37,11 @@ class PruneRequest:
 
     @property
     def is_diverse(self) -> bool:
-        """True if the best of each neighbourhood is saved."""
+        """True if the best of each group of similar experiences stays."""
         return bool(self.criteria.get(KEEP_DIVERSE))
 
     def with_diversity(self, is_kept: bool) -> PruneRequest:
-        """Return the same request, with the best of each neighbourhood saved or not."""
+        """Return the same request, in which the best of each group of similar experiences stays or not."""
         return replace(self, criteria={**self.criteria, KEEP_DIVERSE: is_kept})
 
     def propose(self, memory: MemorySystem) -> PruneProposal:
@@ -57,7 +57,7 @@ class PruneRequest:
             return None
         return Choice(
             name="diverse",
-            label="Keep the best of each group of near-duplicates",
+            label="Keep the best of each group of similar experiences",
             help_text="If nothing similar would be left in the memory, the best of them is kept.",
             is_on=self.is_diverse,
             other=self.with_diversity(not self.is_diverse),
@@ -168,7 +168,7 @@ def criteria_of(
         max_age_days: Older attempts go.
         never_retrieved_days: What was not retrieved for so long goes.
         max_count: How many to keep.
-        keep_diverse: Whether the best of each neighbourhood is saved.
+        keep_diverse: Whether the best of each group of similar experiences stays.
     """
     named = {
         "min_success_rate": None if min_percent is None else min_percent / 100,

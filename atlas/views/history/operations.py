@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas.core.errors import NotFound
-from atlas.core.operations import Operation, RecordChange
+from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange
 from atlas.memory.system import MemorySystem
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import EXPERIENCE, Kind, kind_of
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment, plural, signed
+from atlas.views.shared.wording import counted, moment, plural, shortened, signed
 
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 50
@@ -34,6 +34,7 @@ MEANINGS = {
     "undo": "An operation was undone",
     "purge": "Records were erased for good",
     "refuse": "A gate refused a journal entry",
+    "accept": "Experiences that waited for review were accepted",
 }
 """Meanings of the kinds of operations."""
 
@@ -47,6 +48,7 @@ KIND_MEANINGS = {
     "delete": "{Nouns} were deleted",
     "merge": "{Nouns} were merged",
     "compress": "Functions that programs have in common were added",
+    "accept": "{Nouns} that waited for review were accepted",
     "compose": "A concept that was composed of others was added",
     "restore": "{Nouns} were restored from the trash",
     "link": "Journal entries were linked",
@@ -183,12 +185,22 @@ class TrashPage:
 
 def operation_rows(memory: MemorySystem, limit: int, offset: int = 0) -> tuple[OperationRow, ...]:
     """Return operations, newest first."""
-    return tuple(_row(memory, operation, _first(memory, operation)) for operation in memory.history(limit, offset))
+    return tuple(operation_row(memory, operation) for operation in memory.history(limit, offset))
 
 
-def n_operation_pages(memory: MemorySystem) -> int:
+def operation_row(memory: MemorySystem, operation: Operation) -> OperationRow:
+    """Return an operation as one line."""
+    return _row(memory, operation, _first(memory, operation))
+
+
+def actors_of(memory: MemorySystem) -> list[str]:
+    """Return everybody who did anything, whoever did so last first. Untrusted texts."""
+    return memory.actors()
+
+
+def n_operation_pages(memory: MemorySystem, wanted: Operations = ANY_OPERATION) -> int:
     """Return how many pages the history has. At least one."""
-    return _pages(memory.count_operations(), PAGE_OPERATIONS)
+    return _pages(memory.count_operations(wanted), PAGE_OPERATIONS)
 
 
 def n_trash_pages(memory: MemorySystem, kind: Kind = EXPERIENCE) -> int:
@@ -196,11 +208,12 @@ def n_trash_pages(memory: MemorySystem, kind: Kind = EXPERIENCE) -> int:
     return _pages(kind.records(memory).count_trash(), PAGE_TRASH)
 
 
-def operation_page(memory: MemorySystem, page: int = 1) -> OperationPage:
+def operation_page(memory: MemorySystem, page: int = 1, wanted: Operations = ANY_OPERATION) -> OperationPage:
     """Return one page of what was done to the store. The first is 1."""
-    n = memory.count_operations()
+    n = memory.count_operations(wanted)
+    done = memory.history(PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS, wanted=wanted)
     return OperationPage(
-        rows=operation_rows(memory, PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS),
+        rows=tuple(operation_row(memory, operation) for operation in done),
         caption=f"{counted(n, 'operation')}, newest first",
     )
 
@@ -335,8 +348,7 @@ def _counts(operation: Operation) -> str:
 def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
     """Return `concept crop added`, or how many of them."""
     if first is not None and first.kind != "purged" and list(operation.counts.values()) == [1]:
-        title = first.title if len(first.title) <= TITLE_CHARACTERS else f"{first.title[: TITLE_CHARACTERS - 1]}…"
-        return f"{kind.noun} {title} {first.kind}"
+        return f"{kind.noun} {shortened(first.title, TITLE_CHARACTERS)} {first.kind}"
     return ", ".join(f"{counted(n, kind.noun)} {name}" for name, n in operation.counts.items())
 
 

@@ -1,4 +1,4 @@
-"""The gates of a journal, and the entries that they kept out. Any of these can still be let in."""
+"""The gates of a journal, and the entries that they refused. Any of these can still be accepted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GATES = {
     NOISE: "tell nothing",
     REPEATED: "repeat an entry of the same type",
 }
-"""Words for what is wrong with entries that a gate keeps out."""
+"""Words for what is wrong with entries that a gate refuses."""
 
 NAMES = {NOISE: "Noise", REPEATED: "Repetitions"}
 
@@ -27,7 +27,7 @@ STOPPED = {
     NOISE: f"Entries of fewer than {MIN_WORDS} different words",
     REPEATED: "Entries that repeat a recent one of their type",
 }
-"""Entries that a gate keeps out while it is on."""
+"""Entries that a gate refuses while it is on."""
 
 VARIABLES = {NOISE: "ATLAS_KEEP_NOISE", REPEATED: "ATLAS_KEEP_REPETITIONS"}
 """The environment variables that go before what the store says."""
@@ -41,7 +41,7 @@ class GateView:
     label: str
     is_on: bool
     what: str
-    """The effect of the gate: `Entries of fewer than 3 different words are kept out`."""
+    """The effect of the gate: `Entries of fewer than 3 different words are refused`."""
 
     why: str
     """Who says so: a sentence."""
@@ -52,7 +52,7 @@ class GateView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedView:
-    """One entry that was kept out. Type and text are untrusted."""
+    """One entry that was refused. Type and text are untrusted."""
 
     id: str
     entry_type: str
@@ -68,7 +68,7 @@ class RefusedView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedListing:
-    """The entries that were kept out."""
+    """The entries that were refused."""
 
     n: int
     by_gate: tuple[tuple[str, int], ...]
@@ -103,7 +103,7 @@ def _gate_view(gate: Gate) -> GateView:
 
 
 def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
-    """Return how much the gates kept out, and the latest entries of it."""
+    """Return how much the gates refused, and the latest entries of it."""
     refusals = memory.journal.rejected(limit)
     there = memory.journal.titles([one.refusal.like_id for one in refusals.latest if one.refusal.like_id])
     n, n_shown = refusals.n_total, len(refusals.latest)

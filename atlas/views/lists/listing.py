@@ -113,7 +113,12 @@ def explained(hits: Iterable[Hit[T]]) -> list[tuple[T, float, str]]:
 
 def marks_text(marks: Marks) -> str:
     """Return `pinned, buried` and the tags, as one line."""
-    said = {"pinned": marks.pinned, "buried": marks.buried, "note": bool(marks.note)}
+    said = {
+        "waiting for review": bool(marks.held_for),
+        "pinned": marks.pinned,
+        "buried": marks.buried,
+        "note": bool(marks.note),
+    }
     return ", ".join([*(name for name, holds in said.items() if holds), *marks.tags])
 
 

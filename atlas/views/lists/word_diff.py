@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from atlas.views.shared.wording import shortened
+
 SAME = "the same"
 CONTEXT_WORDS = 3
 """Words that are shown on either side of a change."""
@@ -26,7 +28,7 @@ def word_diff(before: str, after: str) -> str:
     if _bare(old) == _bare(new):
         return SAME
     line = re.sub(r"\s+", " ", "".join(_pieces(old, new))).strip()
-    return line if len(line) <= DIFF_CHARACTERS else f"{line[: DIFF_CHARACTERS - 1]}…"
+    return shortened(line, DIFF_CHARACTERS)
 
 
 def _tokens(text: str) -> list[str]:

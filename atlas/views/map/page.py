@@ -128,9 +128,7 @@ def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, 
     layer = {
         "points": points.key,
         "title": colouring.title,
-        "heading": f"{counted(len(rows), 'domain')}, worst first (upper end of the 95 % interval)"
-        if worst_first
-        else colouring.title,
+        "heading": f"{counted(len(rows), 'domain')}, worst first" if worst_first else colouring.title,
         "shapes": colouring.has_shapes,
         "entries": entries,
         "legend": sorted(range(len(entries)), key=order.__getitem__),

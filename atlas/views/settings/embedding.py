@@ -7,6 +7,8 @@ from atlas.embedding.choice import BUNDLED, PREFERRED
 from atlas.embedding.choice import canonical_name as canonical_name
 from atlas.jobs.reembedding import Reembedding as Reembedding
 from atlas.memory.system import MemorySystem
+from atlas.views.settings.roles import ADMIN_ONLY, may_administer
+from atlas.views.shared.wording import READ_ONLY
 
 CHOICES = (PREFERRED, BUNDLED)
 """Models that are suggested. Any other that sentence-transformers loads can be typed."""
@@ -21,7 +23,9 @@ ABOUT = (
 def why_not(memory: MemorySystem, settings: Settings, model: str) -> str:
     """Return why a store cannot be embedded with a model now. Empty where it can."""
     if memory.storage.read_only:
-        return "This store is open for reading only."
+        return READ_ONLY
+    if not may_administer():
+        return ADMIN_ONLY
     if settings.embedding_model:
         return (
             f"ATLAS_EMBEDDING_MODEL sets {settings.embedding_model} for this dashboard. "

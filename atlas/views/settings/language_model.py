@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atlas.core.settings import Settings
 from atlas.llm.anthropic import KEY as KEY
+from atlas.views.settings.roles import ADMIN_ONLY, may_administer
 
 MODEL = "ATLAS_LLM_MODEL"
 """The variable that names the model."""
@@ -23,6 +24,8 @@ def problem_of_key(key: str) -> str:
     return ""
 
 
-def forbidden(settings: Settings) -> bool:
-    """Return whether only models that this machine serves may be asked."""
-    return settings.llm_forbidden
+def why_fixed(settings: Settings) -> str:
+    """Return why whoever looks at the page cannot choose the model that is asked. Empty where they can."""
+    if settings.llm_forbidden:
+        return "ATLAS_LLM_FORBIDDEN is set: only language models that run on this machine can be used."
+    return "" if may_administer() else ADMIN_ONLY

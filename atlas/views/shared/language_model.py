@@ -40,6 +40,10 @@ class LanguageModel:
     """Sentences on what that enables or disables, and how to change it."""
 
 
+NO_MODEL = LanguageModel(client=None, badge=NONE, sentences=(WITHOUT,))
+"""Of a page that may ask none."""
+
+
 def language_model(settings: Settings) -> LanguageModel:
     """Return the model that the environment names. Connecting asks it nothing."""
     try:

@@ -20,9 +20,9 @@ WORD = "PURGE"
 FINAL = "This cannot be undone."
 
 COPIES_ELSEWHERE = (
-    "ATLAS cannot erase it from backups, exports, files that it was imported from, marks files under version control "
-    "and other programs that have read it. Importing such a file again brings it back as a new record, unless the file "
-    "gives it the same id."
+    "ATLAS cannot erase it from backups, exports, files that it was imported from, marks files under version control, "
+    "or programs that have read it. Remove it there yourself. Importing such a file again brings it back as a new "
+    "record, unless the file gives it the same id."
 )
 
 NOUNS = {CONVERSATIONS: "conversation turn", REFUSED_COLLECTION: "refused entry"}

@@ -196,7 +196,7 @@ def left_out_sentence(n_left_out: Mapping[str, int]) -> str:
     named = [counted(n, noun) for noun, n in n_left_out.items() if n]
     if not named:
         return ""
-    return f"The address names {in_words(named)} that this store does not have. The scope ignores them."
+    return f"The address names {in_words(named)} that this store does not have. The scope leaves this out."
 
 
 def _domain(number: int) -> str:

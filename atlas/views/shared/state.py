@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from atlas.core.settings import Settings
+from atlas.infra.actor import actor_name, is_under_review, present_actor
+from atlas.infra.actor import store_choices as store_choices
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
+from atlas.storage.frozen import frozen_at
 from atlas.storage.store import LEDGER
 from atlas.storage.store import EmbeddingModel as EmbeddingModel
 from atlas.views.shared.kinds import KINDS, Kind
+from atlas.views.shared.wording import moment
 
 
 class StoreState(NamedTuple):
@@ -21,6 +27,8 @@ class StoreState(NamedTuple):
     """Another one after a restore and after a change of the embedding model, which may bring a revision back."""
 
     revision: int
+    writer: str = ""
+    """Whoever looks at it, where they find what they wrote while it waits for review, and others do not."""
 
 
 def store_state(memory: MemorySystem) -> StoreState:
@@ -31,6 +39,7 @@ def store_state(memory: MemorySystem) -> StoreState:
         is_read_only=memory.storage.read_only,
         ledger_id=ledger.position(COLLECTION).ledger_id,
         revision=ledger.revision(),
+        writer=actor_name("") if is_under_review() else "",
     )
 
 
@@ -47,3 +56,36 @@ def all_uses_seen(memory: MemorySystem) -> int:
 def ledger_file(store: Path) -> Path:
     """Return the file that is the store. Another one at its place is another store."""
     return store / LEDGER
+
+
+def store_settings() -> Settings:
+    """Return the options of the environment, for the store that whoever looks at the page was let into."""
+    settings, actor = Settings.from_environment(), present_actor()
+    return replace(settings, store=actor.store) if actor and actor.store else settings
+
+
+def is_frozen(store: Path) -> bool:
+    """Return whether a store is a copy that never changes again."""
+    return frozen_at(store) is not None
+
+
+def frozen_note(memory: MemorySystem) -> str:
+    """Return a sentence on when what is shown was frozen. Empty for a store that agents may write to."""
+    at = frozen_at(memory.storage.path)
+    return f"A copy for demonstrations, as the memory was on {moment(at)}." if at else ""
+
+
+def asks_who_enters() -> bool:
+    """Return whether this runs for somebody whom a server has let in."""
+    return present_actor() is not None
+
+
+def visitor_name() -> str:
+    """Return `Ada, curator` for somebody whom a server has let in, or nothing."""
+    actor = present_actor()
+    return f"{actor.name}, {actor.role}" if actor else ""
+
+
+def check_entrance() -> None:
+    """Raise `NotAllowed` where whoever looks at the page was let in, and is refused by now."""
+    present_actor()

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 NOT_SAID = "(not said)"
 """Where a record has no value."""
 
+READ_ONLY = "Nothing can be changed here: the store is open for reading only, or you are a viewer."
+
 OUTCOMES = ("succeeded", "failed", "unknown")
 
 SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}

@@ -32,7 +32,7 @@ def draw_invitation(memory: MemorySystem) -> None:
         st.text("What would an agent be told for a task that has nothing to do with this memory?")
         st.button("Ask something unrelated", key="ask_nonsense", icon=":material/shuffle:", on_click=_ask,
                   args=(NONSENSE,))  # fmt: skip
-    st.caption("Asking here does not change how often a memory was retrieved.")
+    st.caption("Asking here does not count as a retrieval.")
 
 
 def _ask_clicked(questions: tuple[str, ...], key: str) -> None:

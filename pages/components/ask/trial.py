@@ -21,7 +21,7 @@ def draw_trial(text: str, block: str) -> None:
     model = opening_model()
     if model.client is None:
         st.caption(
-            f"With a language model, this page answers the task with and without the block. {model.sentences[-1]}"
+            f"With a language model, this page can answer the task with and without the block. {model.sentences[-1]}"
         )
         return
     st.caption(f"{model.badge} answers the task twice: once with the block above, and once without it.")

@@ -43,7 +43,7 @@ def _draw(memory: MemorySystem) -> None:
         return
     draw_prose(composition.description, key="compose_description")
     draw_code(composition.code, key="compose_code")
-    st.caption("Results of its examples when they were run" if composition.examples else "No example of it was run.")
+    st.caption("What its examples returned" if composition.examples else "No example of it was run.")
     for number, example in enumerate(composition.examples):
         with st.container(border=True, gap="xsmall"):
             draw_example(example, key=f"compose_example_{number}")
@@ -55,7 +55,7 @@ def _draw(memory: MemorySystem) -> None:
 
 
 def _draw_why_not(composition: Composition) -> None:
-    st.info("These concepts do not fit together.", icon=":material/link_off:")
+    st.info("These concepts cannot be composed.", icon=":material/link_off:")
     st.text(composition.why_not)
     for line in composition.types:
         st.text(line)

@@ -105,7 +105,7 @@ def draw_loaders(memory: MemorySystem) -> None:
                 st.button(f"Update {counted(newer, 'primitive')} of {name}", key=f"concepts_update_{number}",
                           icon=":material/upgrade:", disabled=is_off, on_click=load,
                           args=(memory, name, update_primitives),
-                          help=f"This installation has newer versions than the library. {hint}")  # fmt: skip
+                          help=f"This installation has newer versions than the store. {hint}")  # fmt: skip
 
 
 def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Done | None]) -> None:

@@ -295,7 +295,7 @@ def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     with st.form("curate_rule", width=640):
         _draw_limits()
         st.toggle(
-            "Keep the best of each group of near-duplicates",
+            "Keep the best of each group of similar experiences",
             True,
             key="curate_diverse",
             help="If nothing similar would be left in the memory, the best of them is kept.",

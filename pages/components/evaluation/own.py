@@ -63,7 +63,7 @@ def draw_run(memory: MemorySystem) -> None:
         icon=":material/play_arrow:",
         type="primary" if live.current() is None else "secondary",
         on_click=live.ask,
-        help="Runs in the background for seconds to minutes. It does not count as a use of any memory.",
+        help="Runs in the background for seconds to minutes. It does not count as a retrieval.",
     )
 
 

@@ -32,7 +32,7 @@ OPERATION_COLUMNS = {
     "what": st.column_config.TextColumn("What", width=70),
     "counts": st.column_config.TextColumn("Records", width=260),
     "actor": st.column_config.TextColumn("Who", width=100),
-    "reason": st.column_config.TextColumn("Why", width="large"),
+    "reason": st.column_config.TextColumn("Why", width=330),
     "state": st.column_config.TextColumn("State", width=80),
 }
 """Of every table of operations."""

@@ -55,7 +55,7 @@ def _draw_turn(turn: TurnView, *, with_name: bool = False) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(turn.when)
             if turn.is_live:
-                st.badge("in the agent's context", icon=":material/visibility:", color="green")
+                st.badge("reminded of now", icon=":material/visibility:", color="green")
             if with_name:
                 st.text(turn.conversation)
         for who, said in (("person", turn.said), ("agent", turn.answered)):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from atlas.views.journal.promotion import Became, PromoteProposal
+from atlas.views.shared.wording import shortened
 from pages.components.shared.texts import draw_code
 
 TITLE_CHARACTERS = 80
@@ -30,5 +31,4 @@ def draw_ends(ends: Sequence[Became], words: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(f"pages/{end.kind.page}.py", label=f"{words} {end.kind.noun}", icon=":material/upgrade:",
                          query_params={"id": end.id})  # fmt: skip
-            is_long = len(end.title) > TITLE_CHARACTERS
-            st.text(f"{end.title[:TITLE_CHARACTERS]}…" if is_long else end.title)
+            st.text(shortened(end.title, TITLE_CHARACTERS))

@@ -21,7 +21,10 @@ def draw_downloads(memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[
         ids: Gives the records on all pages of the list.
     """
     with st.popover("Download", icon=":material/download:", key=f"{kind.page}_download"):
-        st.caption("All rows of all pages, with domain, position on the map, uses and success rate.")
+        columns = (
+            "uses, success rate, domain and position on the map" if kind is EXPERIENCE else "uses and success rate"
+        )
+        st.caption(f"All rows of all pages, with {columns}.")
         shown = page_map(memory) if kind is EXPERIENCE else None
         for form in FORMS:
             st.download_button(

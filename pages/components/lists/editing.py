@@ -11,11 +11,11 @@ import streamlit as st
 from atlas import Marks, MemorySystem
 from atlas.views.shared.kinds import EXPERIENCE, Kind
 from atlas.views.shared.scope import offered
+from atlas.views.shared.wording import READ_ONLY as READ_ONLY
 from atlas.views.shared.wording import counted, plural
 from pages.components.lists.forms import Begun, act, begin, begin_typing, form_key
 from pages.components.shared.scope import page_tags
 
-READ_ONLY = "This store is open for reading only."
 PLACEHOLDER = "What you want to remember about it"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.lists.empty import draw_refused_files
+from pages.components.importing.box import draw_refused_files
 
 
 def draw_heading(title: str, about: str) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from atlas.views.charts.growth import growth_caption, growth_chart
-from atlas.views.curate.health import FAILING, Health, health_lines
+from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health, health_lines
 from atlas.views.curate.queues import FoundDuplicates
 from atlas.views.history.operations import OperationRow
 from atlas.views.overview.summary import Day, Groups, SuccessRate, groups_caption, rate_words
@@ -135,10 +135,7 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
 
 def draw_domains(found: Health) -> None:
     """Draw the domains that go worst. A click shows one on the map."""
-    st.caption(
-        "The domains that clearly do worst come first, by the upper end of the interval. "
-        "Click a row to see its attempts on the map."
-    )
+    st.caption(f"{DOMAIN_ORDER} Click a row to see its attempts on the map.")
     shown = found.domains[:DOMAINS_SHOWN]
     numbers = tuple(row.number for row in shown)
     key = f"overview_domains_{hash(numbers)}"

@@ -9,6 +9,7 @@ import streamlit as st
 
 from atlas import InvalidInput, MemorySystem
 from atlas.views.settings.copies import SOURCES, Export, backup_name, known_backups, make_backup
+from atlas.views.settings.roles import may_administer
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
 
 _DIRECTORY, _MADE = "settings_backup_directory", "settings_backup_made"
@@ -40,6 +41,9 @@ def _exported(memory: MemorySystem, with_vectors: bool, without: tuple[str, ...]
 def _draw_backup(memory: MemorySystem) -> None:
     st.subheader("Backup", anchor=False)
     st.caption("The whole store in one file, with the journal, marks and history. Agents can write meanwhile.")
+    if not may_administer():
+        st.info("Only an admin makes and restores backups of this store.", icon=":material/lock:")
+        return
     st.text_input("Directory", str(memory.storage.path.resolve().parent), key=_DIRECTORY)
     with st.container(horizontal=True):
         st.button("Make a backup", key="settings_backup", icon=":material/archive:", on_click=_back_up, args=(memory,))

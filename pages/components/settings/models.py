@@ -6,7 +6,8 @@ import streamlit as st
 
 from atlas import MemorySystem, Settings
 from atlas.views.settings.embedding import ABOUT, CHOICES, Reembedding, canonical_name, why_not
-from atlas.views.settings.language_model import KEY, MODEL, PROMISE, forbidden, problem_of_key
+from atlas.views.settings.language_model import KEY, MODEL, PROMISE, problem_of_key, why_fixed
+from atlas.views.settings.roles import check_admin, may_administer
 from atlas.views.settings.store import embedding_facts
 from atlas.views.shared.results import Worker
 from pages.components.settings.process import typed
@@ -14,7 +15,7 @@ from pages.components.settings.store import draw_facts
 from pages.components.shared.jobs import draw_progress
 from pages.components.shared.memory import reopen
 from pages.components.shared.snapshot import opening_model
-from pages.components.shared.undo_toast import Act, announce_act, say_problem
+from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, say_problem
 
 _KEY, _NAME, _EMBEDDING = "settings_llm_key", "settings_llm_model", "settings_embedding_model"
 
@@ -34,14 +35,16 @@ def _draw_language_model() -> None:
     draw_facts({"Asked": model.badge})
     for sentence in model.sentences:
         st.text(sentence)
-    is_off = forbidden(settings)
-    help_text = "ATLAS_LLM_FORBIDDEN allows only language models that run on this machine." if is_off else None
+    reason = why_fixed(settings)
+    is_off, help_text = bool(reason), reason or None
     st.text_input("Model", settings.llm_model, key=_NAME, disabled=is_off, help=help_text)
     st.text_input("Key", key=_KEY, type="password", autocomplete="off", disabled=is_off, help=help_text)
     st.caption(PROMISE)
     with st.container(horizontal=True):
-        st.button("Use this model", key="settings_llm_use", type="primary", on_click=_use, disabled=is_off)
-        if typed().names:
+        st.button(
+            "Use this model", key="settings_llm_use", type="primary", on_click=_use, disabled=is_off, help=help_text
+        )
+        if typed().names and not is_off:
             st.button("Forget this model and its key", key="settings_llm_forget", on_click=_forget)
 
 
@@ -49,6 +52,12 @@ def _use() -> None:
     """Use what was typed. The box is emptied, so that the key is in no state of the page."""
     key, name = st.session_state[_KEY].strip(), st.session_state[_NAME].strip()
     st.session_state[_KEY] = ""
+    with announcing_problems():
+        check_admin("choose the language model")
+        _use_typed(key, name)
+
+
+def _use_typed(key: str, name: str) -> None:
     settings = Settings.from_environment()
     has_access = opening_model().client is not None
     if (key or not has_access) and (problem := problem_of_key(key)):
@@ -63,17 +72,19 @@ def _use() -> None:
 
 
 def _forget() -> None:
-    typed().forget()
-    st.session_state.pop(_NAME, None)
-    reopen()
-    announce_act(Act("What was typed for the language model is forgotten"))
+    with announcing_problems():
+        check_admin("choose the language model")
+        typed().forget()
+        st.session_state.pop(_NAME, None)
+        reopen()
+        announce_act(Act("What was typed for the language model is forgotten"))
 
 
 def _draw_embedding_model(memory: MemorySystem) -> None:
     st.subheader("Embedding model", anchor=False)
     draw_facts(embedding_facts(memory))
     job = _reembedding(str(memory.storage.path), _store=memory)
-    if draw_progress(job, "Embedding all texts again", key="settings_embedding"):
+    if draw_progress(job, "Embedding all texts again", key="settings_embedding", can_cancel=may_administer()):
         return
     status = job.status()
     if status is not None and status.state == "done":
@@ -89,7 +100,9 @@ def _draw_embedding_model(memory: MemorySystem) -> None:
 
 
 def _start(job: Reembedding, wanted: str) -> None:
-    job.start(canonical_name(wanted.strip()))
+    with announcing_problems():
+        check_admin("change the embedding model")
+        job.start(canonical_name(wanted.strip()))
 
 
 @st.cache_resource(show_spinner=False, max_entries=32, on_release=lambda job: job.worker.close())

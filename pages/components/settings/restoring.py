@@ -36,7 +36,7 @@ class _Staged:
 def draw_restoring(memory: MemorySystem) -> None:
     """Draw the choice of a backup, and what restoring it would do."""
     st.subheader("Restore", anchor=False)
-    st.caption("Brings the store back to the state of a backup. You see first what would change.")
+    st.caption("Brings the store back to the state of a backup. You first see what would change.")
     is_off = memory.storage.read_only
     help_text = READ_ONLY if is_off else None
     upload, known = st.columns(2, gap="large")

@@ -10,7 +10,6 @@ from atlas import MemorySystem
 from atlas.views.settings.doctor import Examination, examined
 from atlas.views.settings.store import names_of_collections, record_counts, store_facts
 from pages.components.lists.editing import READ_ONLY
-from pages.components.overview.files import n_bytes
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import announcing_problems
 
@@ -28,7 +27,7 @@ def draw_store(memory: MemorySystem) -> None:
     """Draw the facts about the store, what it holds, and its checks."""
     facts, held = st.columns([5, 4], gap="medium")
     with facts:
-        draw_facts(store_facts(memory, n_bytes(memory.storage.path)))
+        draw_facts(store_facts(memory, memory.storage.n_bytes()))
     with held:
         _draw_counts(memory)
     _draw_doctor(memory)

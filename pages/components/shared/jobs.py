@@ -42,11 +42,11 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
     return draw_progress(live_result(memory, kind), doing, key=key)
 
 
-def draw_progress(job: Running, doing: str, *, key: str) -> bool:
+def draw_progress(job: Running, doing: str, *, key: str, can_cancel: bool = True) -> bool:
     """Draw how far a job is while it runs, and why it failed where it did. Return whether it runs."""
     status = job.status()
     if status is not None and status.state in RUNNING:
-        _draw_progress(job, doing, key)
+        _draw_progress(job, doing, key, can_cancel)
         return True
     if status is not None and status.state == "failed":
         st.warning(f"{doing} failed. Nothing in the memory changed.", icon=":material/error:")
@@ -66,14 +66,15 @@ def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) ->
 
 
 @st.fragment(run_every=0.7)
-def _draw_progress(job: Running, doing: str, key: str) -> None:
+def _draw_progress(job: Running, doing: str, key: str, can_cancel: bool) -> None:
     status = job.status()
     if status is None or status.state not in RUNNING:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
         words = f"{doing}: {status.message or 'waiting'}. You can leave this page."
         st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
-        st.button("Cancel", key=f"{key}_cancel", on_click=job.cancel)
+        if can_cancel:
+            st.button("Cancel", key=f"{key}_cancel", on_click=job.cancel)
 
 
 def _release(live: LiveResult[Any]) -> None:

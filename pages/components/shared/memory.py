@@ -12,9 +12,12 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem, Settings, open_memory
-from atlas.views.shared.language_model import LanguageModel, language_model
+from atlas.views.shared.language_model import NO_MODEL, LanguageModel, language_model
 from atlas.views.shared.results import Warming
-from atlas.views.shared.state import EmbeddingModel, ledger_file
+from atlas.views.shared.state import EmbeddingModel, is_frozen, ledger_file, store_choices, store_settings
+
+STORE = "store"
+"""Key of the session and of every address that says which of the server's stores is shown."""
 
 _log = logging.getLogger("atlas.dashboard")
 
@@ -45,14 +48,26 @@ class Opened:
             self.model.client.close()
 
 
+def hold_store() -> None:
+    """Hold the store that the first address of a session asks for, and let every address say it from then on.
+
+    Nothing is asked or said where there is no choice.
+    """
+    choices = store_choices()
+    if len(choices) > 1 or STORE in st.query_params:
+        held = st.session_state.setdefault(STORE, st.query_params.get(STORE) or next(iter(choices), ""))
+        if st.query_params.get(STORE) != held:
+            st.query_params[STORE] = held
+
+
 def opened_now() -> Opened:
-    """Return the memory that ATLAS_STORE names, opened as the other ATLAS_* variables say.
+    """Return the memory that whoever asks may see, or else that ATLAS_STORE names, as the ATLAS_* variables say.
 
     Raises:
         AtlasError: It cannot be opened; the message says what to do. The next run tries again.
     """
-    settings = Settings.from_environment()
-    path, read_only = settings.store.expanduser().resolve(), settings.read_only
+    settings = store_settings()
+    path, read_only = settings.directory.expanduser().resolve(), settings.read_only
     opened = _open(str(path), read_only, _settings=settings)
     if _is_another(opened, path):  # where the store is gone, what reads it says so
         reopen()
@@ -70,7 +85,7 @@ async def warmed(server: st.App) -> AsyncIterator[None]:
 def _warm_up() -> None:
     """Open the store, and make ready for questions. A store that is not there yet is made by the first page."""
     try:
-        if _file(Settings.from_environment().store.expanduser().resolve()) is not None:
+        if _file(Settings.from_environment().directory.expanduser().resolve()) is not None:
             opened_now().warming.begin()
     except AtlasError as error:  # the page says it in full
         _log.warning("the store could not be opened before the first page: %s", error)
@@ -78,8 +93,8 @@ def _warm_up() -> None:
 
 def reopen() -> None:
     """Let the next run open the memory again, with the settings and the language model as they are by then."""
-    settings = Settings.from_environment()
-    _open.clear(str(settings.store.expanduser().resolve()), settings.read_only, _settings=settings)
+    settings = store_settings()
+    _open.clear(str(settings.directory.expanduser().resolve()), settings.read_only, _settings=settings)
 
 
 def _is_another(opened: Opened, path: Path) -> bool:
@@ -99,7 +114,7 @@ def _file(path: Path) -> tuple[int, int] | None:
 @st.cache_resource(show_spinner="Opening the memory …", on_release=lambda opened: opened.close())
 def _open(path: str, read_only: bool, *, _settings: Settings) -> Opened:
     notices: list[str] = []
-    model = language_model(_settings)
+    model = NO_MODEL if is_frozen(Path(path)) else language_model(_settings)
     memory = open_memory(path, llm=model.client, read_only=read_only, settings=_settings, announce=notices.append)
     file, embedding = _file(memory.storage.path), memory.storage.model
     return Opened(memory, tuple(notices), model, Warming(memory), file, embedding)

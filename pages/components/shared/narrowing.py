@@ -104,14 +104,20 @@ def go_to(page: str, **asked: str) -> None:
 
 
 def go_from_click(page: str, **asked: str) -> None:
-    """Note the page that a click on a table asks for. For callbacks, which cannot change the page."""
-    st.session_state[_CLICKED] = (page, asked)
+    """Note the page that a click on a table asks for. For callbacks, which cannot change the page.
+
+    Not from a fragment, whose runs do not follow it.
+    """
+    st.session_state[_CLICKED] = (_page(), page, asked)
 
 
 def follow_click() -> None:
-    """Go to the page that a click asked for, if one did."""
-    if clicked := st.session_state.pop(_CLICKED, None):
-        page, asked = clicked
+    """Go to the page that a click on this page asked for, if one did."""
+    clicked = st.session_state.pop(_CLICKED, None)
+    if clicked is None:
+        return
+    on, page, asked = clicked
+    if on == _page():  # else the run that should have followed it was given up for another page
         go_to(page, **asked)
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.shared.kinds import Kind
-from atlas.views.shared.purging import PurgeProposal, PurgeRow, done_sentence, propose_purge
+from atlas.views.shared.purging import FINAL, PurgeProposal, PurgeRow, done_sentence, propose_purge
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import close_opened, opened_id
 from pages.components.lists.selection import unselect
@@ -99,7 +99,7 @@ def _draw_confirmation(memory: MemorySystem, proposal: PurgeProposal) -> None:
                   on_click=_apply, args=(memory, proposal),
                   disabled=not _is_typed(proposal) or memory.storage.read_only)  # fmt: skip
         st.button("Cancel", key="purge_cancel", on_click=_close)
-        st.caption("It cannot be undone.")
+        st.caption(FINAL)
 
 
 def _is_typed(proposal: PurgeProposal) -> bool:

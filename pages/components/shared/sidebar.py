@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import streamlit as st
 
+from atlas import MemorySystem
 from atlas.views.shared.kinds import EXPERIENCE, kind_on
 from atlas.views.shared.language_model import LanguageModel
+from atlas.views.shared.state import frozen_note, store_choices, visitor_name
 from pages.components.shared.live import draw_live
-from pages.components.shared.memory import Opened
+from pages.components.shared.memory import STORE, Opened
 from pages.components.shared.scope import draw_scope, n_experiences
 
 UNSCOPED = ("ask", "settings")
@@ -22,6 +26,8 @@ def draw_sidebar(opened: Opened, page: str) -> None:
     """
     memory = opened.memory
     with st.sidebar:
+        _draw_visitor()
+        _draw_stores(memory, page)
         if memory.storage.read_only:
             st.badge("Read only", icon=":material/lock:", color="gray")
         draw_live(memory)
@@ -33,6 +39,30 @@ def draw_sidebar(opened: Opened, page: str) -> None:
         with st.expander("About this store", key="sidebar_store"):
             _draw_store(opened)
         _draw_model(opened.model)
+
+
+def _draw_visitor() -> None:
+    """Draw for whom the page is, and how to leave. Nothing where the server asks nobody who they are."""
+    if visitor := visitor_name():
+        st.html(f'{escape(visitor)} · <a style="color: inherit" href="/leave">Leave</a>')
+
+
+def _draw_stores(memory: MemorySystem, page: str) -> None:
+    """Draw which store is shown, with links to the others that the person may see, and when it was frozen.
+
+    A link loads the whole page again, so that nothing that was begun in one store goes on in another.
+    """
+    if note := frozen_note(memory):
+        st.info(note, icon=":material/ac_unit:")
+    names = list(store_choices())
+    if len(names) > 1:
+        shown = st.session_state[STORE]
+        others = [escape(name) for name in names if name != shown]
+        links = " · ".join(f'<a style="color: inherit" href="/{page}?{STORE}={name}">{name}</a>' for name in others)
+        with st.container(key="sidebar_stores", gap=None):
+            st.caption("Store")
+            st.text(shown)
+            st.html(f"Open another: {links}")
 
 
 def _draw_model(model: LanguageModel) -> None:

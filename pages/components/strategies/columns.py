@@ -35,11 +35,10 @@ TREND = Column(
     ),
     is_optional=True,
 )
+ABOUT_WITHOUT = "Success rate of attempts made without it at the tasks that it comes from. Its sources are among them."
 WITHOUT = Column(
     "without",
-    st.column_config.TextColumn(
-        "Same tasks without it", width=165, help="Success rate of the attempts at its source tasks that did not use it"
-    ),
+    st.column_config.TextColumn("Same tasks without it", width=165, help=ABOUT_WITHOUT),
     is_optional=True,
 )
 N_SOURCES = Column(

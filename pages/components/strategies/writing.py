@@ -40,12 +40,12 @@ def draw_from_attempts(memory: MemorySystem) -> None:
     why_not = READ_ONLY if is_off else "" if n_succeeded else "No attempt in this store is known to have succeeded."
     st.button("Write from successful attempts …", key="strategies_write", icon=":material/auto_awesome:",
               disabled=bool(why_not), on_click=_propose, args=(memory, False),
-              help=why_not or f"You first see what would be written, {BY_PATTERN}.")  # fmt: skip
+              help=why_not or f"Works {BY_PATTERN}. You first see what would be written.")  # fmt: skip
     if has_model(memory):
         st.button("Write with the language model …", key="strategies_write_model", icon=":material/psychology:",
                   disabled=bool(why_not), on_click=_propose, args=(memory, True),
-                  help=why_not or f"It is asked about each attempt, at most {MOST_ASKED} at a time. A preview shows "
-                  "first what would be written.")  # fmt: skip
+                  help=why_not or f"It is asked about each attempt, at most {MOST_ASKED} at a time. "
+                  "You first see what would be written.")  # fmt: skip
 
 
 def draw_by_hand(memory: MemorySystem) -> None:

@@ -24,6 +24,9 @@ GIVE_UP_SECONDS = 120
 """How long anything may take before a test calls it broken; far above what it takes on a busy machine."""
 
 
+ELSEWHERE = "memory.example"
+"""Name of another machine. The test's browser takes it for this one."""
+
 Serve = Callable[[Path], str]
 """Points the dashboard to a store; its address."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from benchmarks.anti_unifying import anti_unify
+from benchmarks.baselines.anti_unifying import anti_unify
 
 
 def found(template: str, names: str = "abcdef"):

@@ -36,7 +36,7 @@ def means(row):
 
 def test_each_row_has_the_mean_of_each_metric_over_the_queries():
     good, poor = measured(GOOD, POOR).rows
-    assert means(good) == dict.fromkeys(METRICS, 1.0) | {"told nothing": 0.0}
+    assert means(good) == dict.fromkeys(METRICS, 1.0) | {"found nothing": 0.0}
     assert means(poor)["hit@1"] == 0.25
     assert means(poor)["hit@5"] == 0.5
     assert means(poor)["MRR@10"] == pytest.approx((1 + 1 / 2) / 4)
@@ -107,8 +107,8 @@ def test_words_that_a_query_shares_with_what_is_right_are_told():
 def test_who_is_told_nothing_is_counted():
     shy = ScriptedRetriever("shy", {"B": "bc", "C": "cd", "D": "da"}, against=("good",))
     good, told = measured(GOOD, shy).rows
-    assert means(good)["told nothing"] == 0
-    assert (means(told)["told nothing"], told.differences["good"]["told nothing"].mean) == (0.25, 0.25)
+    assert means(good)["found nothing"] == 0
+    assert (means(told)["found nothing"], told.differences["good"]["found nothing"].mean) == (0.25, 0.25)
     [line] = [line for line in as_text(report(measured(shy))).splitlines() if line.startswith("  shy")]
     assert line.split()[-1] == ".250"
 

@@ -12,6 +12,7 @@ from atlas.core.codec import to_text
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
 from atlas.importers import FORMATS, Limits, detect, import_paths
+from atlas.importers.logs import SuccessRule, Wishes
 
 
 def trajectories(path: Path) -> list[Trajectory]:
@@ -105,7 +106,7 @@ def test_other_real_files_are_not_mistaken_for_runs(real_data, sink):
     assert report.rejected == report.files
 
 
-READ_HERE = ("tau_bench", "reflexion", "swe_agent", "inspect_ai", "voyager", "protea")
+READ_HERE = ("tau_bench", "reflexion", "swe_agent", "inspect_ai", "voyager", "protea", "claude_code", "langfuse")
 """Folders of the real data that hold runs in the formats that ATLAS reads."""
 
 
@@ -116,4 +117,33 @@ def test_every_format_reads_something_real(real_data):
         for path in (real_data / folder).rglob("*")
         if path.suffix in (".json", ".jsonl", ".traj", ".eval", ".sqlite")
     }
-    assert found == set(FORMATS) - {"atlas"}
+    assert found == set(FORMATS) - {"atlas", "atif", "codex", "otlp"}
+
+
+def test_claude_code_gives_an_attempt_for_each_request_that_was_answered(real_data, sink):
+    files = sorted((real_data / "claude_code").glob("*.json*"))
+    report = import_paths(sink, files, settings=Settings())
+    assert (report.added, report.rejected) == (12, 7)
+    attempts = [item.experience for item in sink.items]
+    assert {one.outcome.success for one in attempts} == {None}
+    assert all(one.created_at.year == 2025 for one in attempts)
+    assert {one.path.name for one in report.rejections} == {"edge_cases.jsonl"}
+    assert import_paths(sink, files, settings=Settings()).added == 0
+
+
+def test_langfuse_gives_an_attempt_for_each_trace_with_its_scores(real_data, sink):
+    files = sorted((real_data / "langfuse").glob("*.json"))
+    report = import_paths(sink, files, settings=Settings())
+    assert (report.added, report.rejected) == (9, 0)
+    attempts = [item.experience for item in sink.items]
+    assert {one.outcome.success for one in attempts} == {None}
+    assert sum("scores" in one.metadata for one in attempts) == 3
+    assert {"What is Langfuse?", "Say 'Hello World!'", "hi"} <= {one.task.description for one in attempts}
+    assert all(one.steps for one in attempts)
+    assert import_paths(sink, files, settings=Settings()).added == 0
+
+
+def test_a_rule_judges_real_scores(real_data, sink):
+    rule = Wishes(success=SuccessRule.of("hallucination<=0.1"))
+    import_paths(sink, sorted((real_data / "langfuse").glob("*.json")), wishes=rule, settings=Settings())
+    assert Counter(item.experience.outcome.success for item in sink.items) == {None: 6, True: 2, False: 1}

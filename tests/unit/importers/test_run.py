@@ -50,6 +50,14 @@ def test_every_format_is_recognized_by_its_content(files, tau_row, mbpp_row, ins
         "swe-agent": [files.json("d.x", history), files.raw("d2.x", json.dumps(history, indent=2))],
         "voyager": [files.json("f.x", {"mine": {"code": "x", "description": "y"}})],
         "protea": [protea(files.directory / "g.x")],
+        "claude-code": [
+            files.lines("h.x", [{"type": "summary"}, {"type": "user", "uuid": "u", "message": {"content": "Do"}}]),
+            files.raw("h2.x", json.dumps({"loglines": []}, indent=2)),
+        ],
+        "codex": [files.lines("i.x", [{"timestamp": "", "type": "session_meta", "payload": {"id": "1"}}])],
+        "atif": [files.json("j.x", {"schema_version": "ATIF-v1.7", "agent": {}, "steps": []})],
+        "langfuse": [files.raw("k.x", json.dumps({"trace": {"id": "t"}, "observations": []}, indent=2))],
+        "otlp": [files.json("l.x", {"resourceSpans": []}), files.lines("l2.x", [{"resource_spans": []}])],
         "inspect": [files.json("e.x", inspect_log(sample())), files.zip("e2.x", {"header.json": inspect_log()})],
     }
     found = {name: {detect(path).name for path in some} for name, some in paths.items()}

@@ -19,8 +19,6 @@ from atlas.views.overview.effect import (
     interval_text,
     verdict,
 )
-from atlas.views.overview.uploads import import_uploads
-from tests.support.repository import REPOSITORY
 
 
 @pytest.fixture
@@ -76,14 +74,3 @@ def test_without_any_recorded_use_there_is_no_figure():
     found = MemoryEffect(tasks=())
     assert better_text(found) == "–"
     assert effect_sentence(found).startswith("No attempt has recorded a memory that it used.")
-
-
-def test_uploads_are_imported_as_one_operation_and_what_is_refused_is_named(memory):
-    strategies = (REPOSITORY / "sample_data" / "story" / "strategies.jsonl").read_bytes()
-    imported = import_uploads(memory, {"../strategies.jsonl": strategies + b"no JSON\n", "notes.txt": b"hello"})
-    assert imported.done is not None
-    assert imported.done.sentence == "Imported 8 records from 2 files"
-    assert len(memory.strategies) == 8
-    assert [problem.split(":")[0] for problem in imported.problems] == ["strategies.jsonl, row 9", "notes.txt"]
-    memory.undo(imported.done.operation_id)
-    assert len(memory.strategies) == 0

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from atlas.core.operations import NO_MARKS, Operation, RecordChange, TrashedRecord
+from atlas.core.operations import (
+    ANY_OPERATION,
+    NO_MARKS,
+    Operation,
+    Operations,
+    RecordChange,
+    TrashedRecord,
+    UndoneMany,
+)
 from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import check_marks
 from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.history import diff, operations, trash
-from atlas.storage.sqlite.history.undo import undo
+from atlas.storage.sqlite.history.undo import undo, undo_many
 from atlas.storage.sqlite.history.versions import read_versions
 from atlas.storage.sqlite.marks import put_marks, read_marks
 from atlas.storage.sqlite.meta import purged_by
 from atlas.storage.sqlite.records import writing
+from atlas.storage.sqlite.review import accept
 
 
 class SqliteHistory:
@@ -29,20 +38,25 @@ class SqliteHistory:
         with self._database.read() as connection:
             operations.check_records_unchanged(connection, collection, ids, moment, with_marks=True)
 
-    def operations(self, limit: int = 50, offset: int = 0) -> list[Operation]:
+    def operations(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first."""
         with self._database.read() as connection:
-            return operations.read_operations(connection, limit, offset)
+            return operations.read_operations(connection, wanted, limit, offset)
 
     def operation(self, operation_id: str) -> Operation:
         """Return one operation, by its id or by a beginning of it that no other shares, or raise `NotFound`."""
         with self._database.read() as connection:
             return operations.read_operation(connection, operation_id)
 
-    def count(self) -> int:
+    def count(self, wanted: Operations = ANY_OPERATION) -> int:
         """Return how many operations there are."""
         with self._database.read() as connection:
-            return operations.count_operations(connection)
+            return operations.count_operations(connection, wanted)
+
+    def actors(self) -> list[str]:
+        """Return everybody who did anything, whoever did so last first."""
+        with self._database.read() as connection:
+            return operations.read_actors(connection)
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
         """Return what an operation did to each record, in its order."""
@@ -61,6 +75,22 @@ class SqliteHistory:
             UndoRefused: It was undone already, or something that it touched has changed since, or was purged.
         """
         return undo(self._database, self._clock, operation_id, actor=actor, reason=reason)
+
+    def undo_many(
+        self, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
+    ) -> UndoneMany:
+        """Undo all operations that are wanted as one, or say what that would do where nothing is expected of it."""
+        return undo_many(self._database, self._clock, wanted, actor=actor, reason=reason, expected=expected)
+
+    def accept(
+        self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
+    ) -> int:
+        """Let records be found by everybody that waited for review, and their uses count. Return how many waited."""
+        with writing(self._database, self._clock, operation) as writer:
+            writer.check_there(collection, ids)
+            if unchanged_since is not None:
+                operations.check_records_unchanged(writer.connection, collection, ids, unchanged_since)
+            return accept(writer, collection, ids)
 
     def merge(
         self,

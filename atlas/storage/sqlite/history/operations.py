@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from datetime import UTC
 from typing import Any
 
 from atlas.core.errors import NotFound, PlanOutdated
-from atlas.core.operations import Operation
+from atlas.core.operations import Operation, Operations
 from atlas.storage.damage import instant
 from atlas.storage.records import Moment
 from atlas.storage.sqlite.database import bounded
@@ -34,12 +35,40 @@ def read_operation(connection: sqlite3.Connection, operation_id: str) -> Operati
     return _operation(rows[0])
 
 
-def read_operations(connection: sqlite3.Connection, limit: int, offset: int) -> list[Operation]:
+def read_operations(connection: sqlite3.Connection, wanted: Operations, limit: int, offset: int) -> list[Operation]:
     """Return operations, newest first."""
+    condition, values = _condition(wanted)
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM operations ORDER BY seq DESC LIMIT ? OFFSET ?", (bounded(limit), bounded(offset))
+        f"SELECT {_COLUMNS} FROM operations WHERE {condition} ORDER BY seq DESC LIMIT ? OFFSET ?",
+        (*values, bounded(limit), bounded(offset)),
     ).fetchall()
     return [_operation(row) for row in rows]
+
+
+def count_operations(connection: sqlite3.Connection, wanted: Operations) -> int:
+    """Return how many operations there are."""
+    condition, values = _condition(wanted)
+    row = connection.execute(f"SELECT count(*) FROM operations WHERE {condition}", values).fetchone()
+    return int(row[0])
+
+
+def read_actors(connection: sqlite3.Connection) -> list[str]:
+    """Return everybody who did anything, whoever did so last first."""
+    rows = connection.execute("SELECT actor FROM operations GROUP BY actor ORDER BY max(seq) DESC")
+    return [actor for (actor,) in rows]
+
+
+def _condition(wanted: Operations) -> tuple[str, list[Any]]:
+    """Return what a row has to fulfil, and the values in it."""
+    asked = {
+        "actor = ?": wanted.actor,
+        "kind = ?": wanted.kind,
+        "id IN (SELECT operation FROM changes WHERE collection IN (SELECT collection FROM records GROUP BY collection) "
+        "AND record_id = ?)": wanted.of,  # with the collections the index serves
+        "created_at >= ?": wanted.since.astimezone(UTC).isoformat() if wanted.since else "",
+    }
+    given = {condition: value for condition, value in asked.items() if value}
+    return " AND ".join(given) or "1", list(given.values())
 
 
 def read_collections(connection: sqlite3.Connection, operation_id: str) -> set[str]:
@@ -86,11 +115,6 @@ def check_records_unchanged(
     ).fetchone()
     if row:
         raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
-
-
-def count_operations(connection: sqlite3.Connection) -> int:
-    """Return how many operations the history holds."""
-    return int(connection.execute("SELECT count(*) FROM operations").fetchone()[0])
 
 
 def _operation(row: tuple[Any, ...]) -> Operation:

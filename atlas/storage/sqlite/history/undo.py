@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from atlas.core.errors import UndoRefused
-from atlas.core.operations import NO_MARKS, Operation
+from atlas.core.errors import PlanOutdated, UndoRefused
+from atlas.core.operations import NO_MARKS, UNDO, Operation, Operations, UndoneMany, undone_by
 from atlas.core.types import new_id
+from atlas.infra.actor import is_under_review
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import parsed
 from atlas.storage.marks.codec import decode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.history.operations import read_operation
-from atlas.storage.sqlite.marks import mark, read_marks
+from atlas.storage.sqlite.history.operations import read_operation, read_operations
+from atlas.storage.sqlite.marks import check_own, mark, read_marks
 from atlas.storage.sqlite.meta import GONE, PURGED
 from atlas.storage.sqlite.records import (
     LAST_CHANGE,
@@ -26,7 +27,8 @@ from atlas.storage.sqlite.records import (
     current_state,
     record_from_image,
 )
-from atlas.storage.sqlite.usage import take_back_uses
+from atlas.storage.sqlite.review import ACCEPT, release_uses
+from atlas.storage.sqlite.usage import UNDONE, change_uses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,27 +62,99 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
     """
     with database.write() as connection:
         operation = read_operation(connection, operation_id)
-        if operation.undone_by:
-            raise UndoRefused(
-                f"{operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
-                f"to do it again: atlas undo {operation.undone_by[:8]}"
-            )
-        purged = _purged_in(connection, operation.id)
-        every = list(_read_changes(connection, operation.id))
-        changes = [change for change in every if (change.collection, change.record_id) not in purged]
-        _check_anything_left(connection, operation, changes, purged)
-        _check_unchanged_since(connection, operation, changes)
-        why = (reason or f"took back {operation.kind} {operation.id[:8]}") + _without(len(purged))
-        draft = OperationDraft(id=new_id(), kind="undo", actor=actor, reason=why, undoes=operation.id)
+        draft = OperationDraft(
+            id=new_id(),
+            kind=UNDO,
+            actor=actor,
+            reason=reason or f"took back {operation.kind} {operation.id[:8]}",
+            undoes=operation.id,
+            is_reviewed=is_under_review(),
+        )
         writer = LedgerWriter(connection, draft, clock.now())
-        taker = _Taker(connection=connection, writer=writer)
-        for change in changes:
-            taker.take_back(change)
+        n_purged = _take_back(writer, operation)
         writer.close()
-        stored_by, counts = _origin(connection, operation)
-        take_back_uses(connection, stored_by, counts=counts)
-        _link(connection, operation, draft.id)
+        if n_purged:
+            connection.execute(
+                "UPDATE operations SET reason = reason || ? WHERE id = ?", (_without(n_purged), draft.id)
+            )
         return read_operation(connection, draft.id)
+
+
+def undo_many(
+    database: Database, clock: Clock, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None
+) -> UndoneMany:
+    """Undo every operation that is wanted, the newest first, as one new operation. Undoing that one does them again.
+
+    What cannot be undone, as others have changed it since, stays as it is and is listed. What is undone already is
+    passed over, with what undid it.
+
+    Args:
+        expected: What a preview said. None to preview: nothing is written then.
+
+    Raises:
+        PlanOutdated: Another answer than the expected one would come of it by now. Nothing was done.
+    """
+    try:
+        with database.write() as connection:
+            done = _undo_many(connection, clock, wanted, actor, reason)
+            if expected is None:
+                raise _Previewed(done)
+            if done.outcome != expected.outcome:
+                raise PlanOutdated("others have changed what would be undone since; nothing was done. Look again")
+            return done
+    except _Previewed as preview:
+        return preview.done
+
+
+class _Previewed(Exception):
+    def __init__(self, done: UndoneMany) -> None:
+        self.done = done
+
+
+def _undo_many(connection: sqlite3.Connection, clock: Clock, wanted: Operations, actor: str, reason: str) -> UndoneMany:
+    every = read_operations(connection, wanted, limit=-1, offset=0)
+    ids = {operation.id for operation in every}
+    left = [one for one in every if not one.undone_by and not (one.kind == UNDO and ids.issuperset(undone_by(one)))]
+    draft = OperationDraft(id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review())
+    writer = LedgerWriter(connection, draft, clock.now())
+    done, refused = list[Operation](), list[tuple[Operation, str]]()
+    for operation in left:
+        try:
+            _take_back(writer, operation)
+            done.append(operation)
+        except UndoRefused as error:  # before anything of it was taken back
+            refused.append((operation, str(error)))
+    writer.close()
+    connection.execute("UPDATE operations SET undoes = ? WHERE id = ?", (",".join(one.id for one in done), draft.id))
+    return UndoneMany(id=draft.id, undone=tuple(done), refused=tuple(refused))
+
+
+def _take_back(writer: LedgerWriter, operation: Operation) -> int:
+    """Take an operation back under a writer's own one, and return how many of its records were purged since.
+
+    Raises:
+        UndoRefused: As `undo` does. Nothing was changed.
+    """
+    connection = writer.connection
+    if operation.undone_by:
+        raise UndoRefused(
+            f"{operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
+            f"to do it again: atlas undo {operation.undone_by[:8]}"
+        )
+    purged = _purged_in(connection, operation.id)
+    every = list(_read_changes(connection, operation.id))
+    changes = [change for change in every if (change.collection, change.record_id) not in purged]
+    _check_anything_left(connection, operation, changes, purged)
+    _check_unchanged_since(connection, operation, changes)
+    for change in changes:
+        check_own(connection, writer.operation, change.collection, [change.record_id])
+    taker = _Taker(connection=connection, writer=writer)
+    for change in changes:
+        taker.take_back(change)
+    for one, counts in _first_done(connection, operation):
+        _take_back_uses(connection, one, counts=counts)
+    _link(connection, operation, writer.operation.id)
+    return len(purged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,21 +231,34 @@ def _changed_since(connection: sqlite3.Connection, operation: Operation, change:
     )
 
 
-def _origin(connection: sqlite3.Connection, operation: Operation) -> tuple[str, bool]:
-    """Return what was done first, where an operation takes back what took that back, and so on.
+def _take_back_uses(connection: sqlite3.Connection, origin: Operation, *, counts: bool) -> None:
+    if origin.kind == ACCEPT:
+        release_uses(connection, origin.id, counts=counts)
+    else:
+        change_uses(connection, origin.id, UNDONE, is_set=not counts)
 
-    Whether it is done again.
+
+def _first_done(
+    connection: sqlite3.Connection, operation: Operation, counts: bool = False
+) -> Iterator[tuple[Operation, bool]]:
+    """Yield what was done first, where an operation takes back what took that back, and so on.
+
+    With each, whether it is done again.
     """
-    counts = False
-    while operation.undoes:
-        operation, counts = read_operation(connection, operation.undoes), not counts
-    return operation.id, counts
+    if operation.kind != UNDO:
+        yield operation, counts
+    for operation_id in undone_by(operation):
+        yield from _first_done(connection, read_operation(connection, operation_id), not counts)
 
 
 def _link(connection: sqlite3.Connection, operation: Operation, undo_id: str) -> None:
+    """Say of each operation that is touched by what it is undone now, if it is."""
+    for operation_id in undone_by(operation):
+        connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))
+    for one, counts in _first_done(connection, operation):
+        by = None if counts else undo_id
+        connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (by, one.id))
     connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
-    if operation.undoes:  # an undo was taken back: what it had undone is done again, and can be undone again
-        connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation.undoes,))
 
 
 def _read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[_Change]:

@@ -394,7 +394,7 @@ def test_what_was_kept_out_can_be_let_in(journal):
     accepted = journal.get(journal.accept(refused.id))
     assert (accepted.content, accepted.generation, accepted.metadata) == ("ok ok.", 7, {"file": "a.py"})
     assert journal.rejected().n_total == 0
-    with pytest.raises(NotFound, match="was kept out"):
+    with pytest.raises(NotFound, match="was refused"):
         journal.accept(refused.id)
 
 

@@ -77,9 +77,11 @@ class PlainModel:
         undo = self.operations[undo_id] = ModelOperation(undoes=operation_id)
         for key, held in operation.before.items():
             self._set(undo, key, held)
-        operation.undone_by = undo_id
-        if operation.undoes:
+        operation.undone_by, is_undone = undo_id, True
+        while operation.undoes:
             self.operations[operation.undoes].undone_by = ""
+            operation, is_undone = self.operations[operation.undoes], not is_undone
+        operation.undone_by = undo_id if is_undone else ""
 
     def trashed(self):
         return [record_id for record_id in self.graves if record_id not in self.live()]

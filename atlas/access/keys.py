@@ -1,0 +1,210 @@
+"""Keys by which agents and people enter a store that is served: made, listed, revoked, and recognised.
+
+They lie in a file of their own beside the ledger, so that no export or backup of memories carries them. The file holds
+the SHA-256 of each secret. A secret is 256 random bits, so that no slow hash is needed to keep it from being guessed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from atlas.access.files import AccessFile
+from atlas.core.errors import InvalidInput, NotAllowed, NotFound
+from atlas.core.types import new_id
+from atlas.infra.actor import Actor, Role
+from atlas.infra.audit import KEY_MADE, KEY_REVOKED, AuditLog
+from atlas.infra.clock import SystemClock
+from atlas.protocols.infra import Clock
+
+FILE = "keys.json"
+"""Name of the file in a store's directory."""
+
+PREFIX = "atlas_"
+"""Beginning of every key, by which scanners for leaked secrets know one."""
+
+_NAME = re.compile(r"[\w.@ -]{1,64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A key without its secret."""
+
+    id: str
+    name: str
+    """Name that the history shows for what is done with it."""
+
+    role: Role
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    """Time from which on it is refused, or None."""
+
+    revoked_at: datetime | None
+    is_reviewed: bool = False
+    """True if what is written with it is found with it alone until a curator accepts it."""
+
+    @property
+    def actor(self) -> Actor:
+        """Whoever acts with this key."""
+        return Actor(self.name, self.role, self.is_reviewed)
+
+    def problem(self, now: datetime) -> str:
+        """Return why the key is refused now, or nothing if it is not."""
+        if self.revoked_at is not None:
+            return f"was revoked on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
+        if self.expires_at is not None and self.expires_at <= now:
+            return f"expired on {self.expires_at:%Y-%m-%d %H:%M} UTC"
+        return ""
+
+
+class KeyRing:
+    """The keys of one store. Any number of processes may use it at once, and each sees at once what another changed."""
+
+    def __init__(self, directory: Path, clock: Clock | None = None) -> None:
+        """Open the keys of the store in a directory. Nothing is written before the first key is made."""
+        self.directory = directory
+        self._file = AccessFile(directory / FILE, _encode, _decode)
+        self._clock = clock or SystemClock()
+        self.audit = AuditLog(directory, self._clock)
+
+    def add(
+        self,
+        name: str,
+        role: Role,
+        *,
+        expires_at: datetime | None = None,
+        is_reviewed: bool = False,
+        created_by: str,
+        taken: Collection[str] = (),
+    ) -> tuple[Key, str]:
+        """Make a key, and return it with its secret, which nobody can be shown again.
+
+        Args:
+            taken: Names that the history knows people by.
+
+        Raises:
+            InvalidInput: The name has other characters, a live key or a person has it, the end lies in the past, or it
+                is to be reviewed, but is no writer's.
+        """
+        now = self._clock.now()
+        _check_name(name)
+        if expires_at is not None and expires_at <= now:
+            raise InvalidInput(f"the end of a key should lie ahead, but {expires_at:%Y-%m-%d %H:%M} has passed")
+        if is_reviewed and role is not Role.WRITER:
+            raise InvalidInput(f"only what a writer writes can wait for review, but the role is {role}; choose writer")
+        if name in taken:
+            raise InvalidInput(f"somebody is named {name!r} in the history already; choose another name for the key")
+        key = Key(
+            id=new_id(),
+            name=name,
+            role=role,
+            created_at=now,
+            created_by=created_by,
+            expires_at=expires_at,
+            revoked_at=None,
+            is_reviewed=is_reviewed,
+        )
+        secret = PREFIX + secrets.token_urlsafe(32)
+        with self._file.changing() as held:
+            if any(other.name == name and not other.problem(now) for other in held.values()):
+                raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
+            held[_hash(secret)] = key
+        self.audit.note(KEY_MADE, who=created_by, about=f"{name}, {role}{', reviewed' if is_reviewed else ''}")
+        return key, secret
+
+    def keys(self) -> list[Key]:
+        """Return every key that was ever made, newest first."""
+        return sorted(self._file.read().values(), key=lambda key: key.created_at, reverse=True)
+
+    def names(self) -> set[str]:
+        """Return the names that the history knows keys by."""
+        return {key.name for key in self._file.read().values()}
+
+    def live_keys(self) -> list[Key]:
+        """Return the keys that are not refused now, newest first."""
+        now = self._clock.now()
+        return [key for key in self.keys() if not key.problem(now)]
+
+    def knows(self, secret: str) -> bool:
+        """Return whether there ever was a key with this secret."""
+        return _hash(secret) in self._file.read()
+
+    def recognise(self, secret: str) -> Key:
+        """Return the key with this secret.
+
+        Raises:
+            NotAllowed: No key has it, or the key was revoked or has expired.
+        """
+        found = self._file.read().get(_hash(secret))
+        if found is None:
+            raise NotAllowed("this key is not known here; ask an administrator for one: atlas keys add NAME")
+        if problem := found.problem(self._clock.now()):
+            raise NotAllowed(f"the key {found.name!r} {problem}; ask an administrator for another one")
+        return found
+
+    def find(self, key_id: str) -> Key | None:
+        """Return the key of an id as long as it is not refused, or None."""
+        return next((key for key in self.live_keys() if key.id == key_id), None)
+
+    def revoke(self, name: str, *, by: str = "") -> Key:
+        """Refuse the key of a name, or of an id, from now on.
+
+        Args:
+            by: Name of whoever revokes it. Empty for whoever this runs for.
+
+        Raises:
+            NotFound: No live key has that name or id.
+        """
+        now = self._clock.now()
+        with self._file.changing() as held:
+            live = [hashed for hashed, key in held.items() if name in (key.name, key.id) and not key.problem(now)]
+            if not live:
+                raise NotFound(f"no key named {name!r} is in use; list them: atlas keys list")
+            revoked = held[live[0]] = replace(held[live[0]], revoked_at=now)
+        self.audit.note(KEY_REVOKED, who=by, about=revoked.name)
+        return revoked
+
+
+def _encode(key: Key) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "role": str(key.role),
+        "created_at": key.created_at.isoformat(),
+        "created_by": key.created_by,
+        "expires_at": key.expires_at and key.expires_at.isoformat(),
+        "revoked_at": key.revoked_at and key.revoked_at.isoformat(),
+        "is_reviewed": key.is_reviewed,
+    }
+
+
+def _decode(encoded: dict[str, Any]) -> Key:
+    expires_at, revoked_at = encoded["expires_at"], encoded["revoked_at"]
+    return Key(
+        id=encoded["id"],
+        name=encoded["name"],
+        role=Role[encoded["role"].upper()],
+        created_at=datetime.fromisoformat(encoded["created_at"]),
+        created_by=encoded["created_by"],
+        expires_at=datetime.fromisoformat(expires_at) if expires_at else None,
+        revoked_at=datetime.fromisoformat(revoked_at) if revoked_at else None,
+        is_reviewed=encoded.get("is_reviewed") is True,
+    )
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name) or name != name.strip():
+        raise InvalidInput(
+            f"the name of a key should have 1 to 64 letters, digits, spaces, or characters of ._@-, but is {name!r:.80}"
+        )
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,153 @@
+"""Links for demonstrations: whoever has one sees a frozen copy of a store until the link ends, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from atlas.access.files import AccessFile
+from atlas.core.errors import InvalidInput, NotAllowed, NotFound
+from atlas.core.types import new_id
+from atlas.infra.actor import Actor
+from atlas.infra.audit import LINK_ENDED, LINK_MADE, AuditLog
+from atlas.infra.clock import SystemClock
+from atlas.protocols.infra import Clock
+
+FILE = "links.json"
+"""Name of the file in a store's directory."""
+
+_NAME_CHARACTERS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link without its secret."""
+
+    id: str
+    """Id of the link, and name of its frozen copy."""
+
+    name: str
+    made_at: datetime
+    made_by: str
+    ends_at: datetime
+    revoked_at: datetime | None = None
+
+    @property
+    def actor(self) -> Actor:
+        """Whoever looks through this link."""
+        return Actor(f"link {self.name}")
+
+    def problem(self, now: datetime) -> str:
+        """Return why the link leads nowhere now, or nothing if it does."""
+        if self.revoked_at is not None:
+            return f"was ended on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
+        return f"ended on {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at <= now else ""
+
+
+class Links:
+    """The links of one store. Any number of processes may use them at once."""
+
+    def __init__(self, directory: Path, clock: Clock | None = None) -> None:
+        """Open the links of the store in a directory. Nothing is written before the first one is made."""
+        self.directory = directory
+        self._file = AccessFile(directory / FILE, _encode, _decode)
+        self._clock = clock or SystemClock()
+        self._audit = AuditLog(directory, self._clock)
+
+    def add(self, name: str, ends_at: datetime, *, made_by: str, link_id: str = "") -> tuple[Link, str]:
+        """Note a link, and return it with its secret, which nobody can be shown again.
+
+        Args:
+            link_id: Name of the frozen copy that it leads to.
+
+        Raises:
+            InvalidInput: The name is empty or too long, or the end has passed.
+        """
+        now, plain = self._clock.now(), " ".join(name.split())
+        if not 0 < len(plain) <= _NAME_CHARACTERS:
+            raise InvalidInput(f"a link needs a name of 1 to {_NAME_CHARACTERS} characters, but got {name!r:.80}")
+        if ends_at <= now:
+            raise InvalidInput(f"the end of a link should lie ahead, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
+        link = Link(id=link_id or new_id(), name=plain, made_at=now, made_by=made_by, ends_at=ends_at)
+        secret = secrets.token_urlsafe(32)
+        with self._file.changing() as held:
+            held[_hash(secret)] = link
+        self._audit.note(LINK_MADE, who=made_by, about=f"{plain}, until {ends_at:%Y-%m-%d %H:%M} UTC")
+        return link, secret
+
+    def every(self) -> list[Link]:
+        """Return every link that was ever made, newest first."""
+        return sorted(self._file.read().values(), key=lambda link: link.made_at, reverse=True)
+
+    def knows(self, secret: str) -> bool:
+        """Return whether there ever was a link with this secret."""
+        return _hash(secret) in self._file.read()
+
+    def recognise(self, secret: str) -> Link:
+        """Return the link with this secret.
+
+        Raises:
+            NotAllowed: No link has it, or it has ended.
+        """
+        found = self._file.read().get(_hash(secret))
+        if found is None:
+            raise NotAllowed("this link is not known here; ask whoever gave it to you for another one")
+        if problem := found.problem(self._clock.now()):
+            raise NotAllowed(f"this link {problem}; ask whoever gave it to you for another one")
+        return found
+
+    def find(self, link_id: str) -> Link | None:
+        """Return the link of an id as long as it has not ended, or None."""
+        now = self._clock.now()
+        return next((one for one in self._file.read().values() if one.id == link_id and not one.problem(now)), None)
+
+    def end(self, link_id: str, *, by: str = "") -> Link:
+        """Let a link lead nowhere from now on.
+
+        Raises:
+            NotFound: There is none of this id, or it has ended.
+        """
+        now = self._clock.now()
+        with self._file.changing() as held:
+            live = [hashed for hashed, link in held.items() if link.id == link_id and not link.problem(now)]
+            if not live:
+                raise NotFound("there is no link of this id that has not ended; look again")
+            ended = held[live[0]] = replace(held[live[0]], revoked_at=now)
+        self._audit.note(LINK_ENDED, who=by, about=ended.name)
+        return ended
+
+    def ended(self) -> list[Link]:
+        """Return the links that lead nowhere any more."""
+        now = self._clock.now()
+        return [link for link in self.every() if link.problem(now)]
+
+
+def _encode(link: Link) -> dict[str, Any]:
+    return {
+        "id": link.id,
+        "name": link.name,
+        "made_at": link.made_at.isoformat(),
+        "made_by": link.made_by,
+        "ends_at": link.ends_at.isoformat(),
+        "revoked_at": link.revoked_at and link.revoked_at.isoformat(),
+    }
+
+
+def _decode(encoded: dict[str, Any]) -> Link:
+    revoked_at = encoded["revoked_at"]
+    return Link(
+        id=encoded["id"],
+        name=encoded["name"],
+        made_at=datetime.fromisoformat(encoded["made_at"]),
+        made_by=encoded["made_by"],
+        ends_at=datetime.fromisoformat(encoded["ends_at"]),
+        revoked_at=datetime.fromisoformat(revoked_at) if revoked_at else None,
+    )
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,195 @@
+"""People who sign in: who they are, and what they may do. Their role is looked up whenever they do something.
+
+A person is known by the provider that vouches for them and by their `sub` there. A name or an address may change hands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from atlas.access.files import AccessFile
+from atlas.access.keys import KeyRing
+from atlas.access.roles import role_of
+from atlas.core.errors import NotAllowed, NotFound
+from atlas.infra.actor import Actor, Role
+from atlas.infra.audit import READMITTED, REMOVED, ROLE_GIVEN, SIGNED_IN, AuditLog
+from atlas.infra.clock import SystemClock
+from atlas.protocols.infra import Clock
+
+FILE = "people.json"
+"""Name of the file in a store's directory."""
+
+NAME_CHARACTERS = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Somebody, as a provider vouches for them. Name and groups are as the provider tells them."""
+
+    issuer: str
+    subject: str
+    name: str
+    groups: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Id of the person, the same at every sign-in."""
+        return hashlib.sha256(f"{self.issuer}\n{self.subject}".encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody who has signed in."""
+
+    id: str
+    name: str
+    """Name that the history shows for what they do."""
+
+    role: Role
+    is_role_given: bool
+    """True if an administrator gave the role, and groups no longer decide it."""
+
+    groups: tuple[str, ...]
+    added_at: datetime
+    seen_at: datetime
+    """Time of the last sign-in."""
+
+    removed_at: datetime | None = None
+
+    @property
+    def actor(self) -> Actor:
+        """Whoever acts when this person does."""
+        return Actor(self.name, self.role)
+
+
+class People:
+    """The people of one store. Any number of processes may use it at once, and each sees what another changed."""
+
+    def __init__(
+        self, directory: Path, roles: Mapping[str, Role], clock: Clock | None = None, *, owner: str = ""
+    ) -> None:
+        """Open the people of the store in a directory.
+
+        Args:
+            owner: Name of whoever runs the server, which nobody else may have in the history.
+            roles: Roles by the names of groups. Whoever is in none is not let in.
+        """
+        self._file = AccessFile(directory / FILE, _encode, _decode)
+        self._roles = roles
+        self._clock = clock or SystemClock()
+        self._audit = AuditLog(directory, self._clock)
+        self._keys = KeyRing(directory, clock)
+        self._owner = owner
+
+    def sign_in(self, identity: Identity) -> Person:
+        """Return the person that somebody is, new or known, with the role that their groups give now.
+
+        Raises:
+            NotAllowed: An administrator has removed them, or no group and no administrator gives them a role.
+        """
+        person = self._signed_in(identity)
+        if person is None:
+            raise NotAllowed(f"{identity.name} is in no group that may see this memory; ask an administrator")
+        self._audit.note(SIGNED_IN, who=person.name, about=str(person.role))
+        return person
+
+    def _signed_in(self, identity: Identity) -> Person | None:
+        """Return whoever somebody is by now, or None for somebody without a role, who is no longer known."""
+        now = self._clock.now()
+        with self._file.changing() as held:
+            known = held.get(identity.id)
+            if known is not None and known.removed_at is not None:
+                raise NotAllowed(f"{known.name} was removed from this memory; ask an administrator")
+            others = [one.name for one in held.values() if one.id != identity.id]
+            name = _unique(identity.name, [*others, *self._keys.names(), self._owner])
+            by_groups = role_of(identity.groups, self._roles)
+            role = known.role if known is not None and known.is_role_given else by_groups
+            if role is None:
+                held.pop(identity.id, None)
+                return None
+            if known is None:
+                person = Person(
+                    id=identity.id,
+                    name=name,
+                    role=role,
+                    is_role_given=False,
+                    groups=identity.groups,
+                    added_at=now,
+                    seen_at=now,
+                )
+            else:
+                person = replace(known, name=name, role=role, groups=identity.groups, seen_at=now)
+            held[person.id] = person
+        return person
+
+    def every(self) -> list[Person]:
+        """Return everybody who ever signed in, whoever did so last first."""
+        return sorted(self._file.read().values(), key=lambda person: person.seen_at, reverse=True)
+
+    def names(self) -> set[str]:
+        """Return the names that the history knows people by."""
+        return {person.name for person in self._file.read().values()}
+
+    def find(self, person_id: str) -> Person | None:
+        """Return the person of an id as long as they were not removed, or None."""
+        person = self._file.read().get(person_id)
+        return person if person is not None and person.removed_at is None else None
+
+    def set_role(self, person_id: str, role: Role) -> Person:
+        """Give somebody a role, whatever their groups say."""
+        return self._change(person_id, f"{ROLE_GIVEN}: {role}", role=role, is_role_given=True)
+
+    def remove(self, person_id: str) -> Person:
+        """Let somebody in no more, from their next click on."""
+        return self._change(person_id, REMOVED, removed_at=self._clock.now())
+
+    def readmit(self, person_id: str) -> Person:
+        """Let somebody in again who was removed."""
+        return self._change(person_id, READMITTED, removed_at=None)
+
+    def _change(self, person_id: str, what: str, **changes: Any) -> Person:
+        with self._file.changing() as held:
+            if person_id not in held:
+                raise NotFound("nobody of this id has signed in; look again")
+            changed = held[person_id] = replace(held[person_id], **changes)
+        self._audit.note(what, about=changed.name)
+        return changed
+
+
+def _unique(name: str, taken: Collection[str]) -> str:
+    """Return a name that no other person and no key has: the history knows them by it."""
+    plain = " ".join(name.split())[:NAME_CHARACTERS] or "somebody"
+    numbered = (f"{plain} ({number})" for number in range(2, len(taken) + 3))
+    return plain if plain not in taken else next(one for one in numbered if one not in taken)
+
+
+def _encode(person: Person) -> dict[str, Any]:
+    return {
+        "name": person.name,
+        "id": person.id,
+        "role": str(person.role),
+        "is_role_given": person.is_role_given,
+        "groups": list(person.groups),
+        "added_at": person.added_at.isoformat(),
+        "seen_at": person.seen_at.isoformat(),
+        "removed_at": person.removed_at and person.removed_at.isoformat(),
+    }
+
+
+def _decode(encoded: dict[str, Any]) -> Person:
+    removed_at = encoded["removed_at"]
+    return Person(
+        id=encoded["id"],
+        name=encoded["name"],
+        role=Role[encoded["role"].upper()],
+        is_role_given=encoded["is_role_given"],
+        groups=tuple(encoded["groups"]),
+        added_at=datetime.fromisoformat(encoded["added_at"]),
+        seen_at=datetime.fromisoformat(encoded["seen_at"]),
+        removed_at=datetime.fromisoformat(removed_at) if removed_at else None,
+    )

@@ -1,0 +1,78 @@
+"""The provider that people sign in with, by OpenID Connect: its address, and our secret there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from atlas.core.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A provider of sign-in."""
+
+    issuer: str
+    """ATLAS_OIDC_ISSUER: its address, below which `/.well-known/openid-configuration` lies."""
+
+    client: str
+    """ATLAS_OIDC_CLIENT: our id there."""
+
+    secret: str = field(repr=False)
+    """ATLAS_OIDC_SECRET: our secret there. Or ATLAS_OIDC_SECRET_FILE: a file with it, which only its owner may read."""
+
+    claim: str = "groups"
+    """ATLAS_OIDC_CLAIM: name of the claim that lists somebody's groups."""
+
+    public_url: str = ""
+    """ATLAS_PUBLIC_URL: this server's own address, as browsers know it. Empty for the one that is asked for."""
+
+    @property
+    def public_host(self) -> str:
+        """The name by which browsers know this server. Empty where it is not said."""
+        return urlsplit(self.public_url).hostname or ""
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Provider | None:
+        """Return the provider that the ATLAS_OIDC_* variables name, or None where they name none.
+
+        Raises:
+            InvalidInput: A part is missing or malformed, or others may read the file with the secret.
+        """
+        given = os.environ if environ is None else environ
+        issuer = given.get("ATLAS_OIDC_ISSUER", "")
+        if not issuer:
+            return None
+        if urlsplit(issuer).scheme not in ("http", "https"):
+            raise InvalidInput(
+                f"ATLAS_OIDC_ISSUER should be an address like https://id.example, but is {issuer!r:.200}"
+            )
+        client, secret = given.get("ATLAS_OIDC_CLIENT", ""), _secret(given)
+        if not client or not secret:
+            raise InvalidInput("sign-in needs ATLAS_OIDC_CLIENT and ATLAS_OIDC_SECRET, or ATLAS_OIDC_SECRET_FILE, too")
+        return cls(
+            issuer=issuer.rstrip("/"),
+            client=client,
+            secret=secret,
+            claim=given.get("ATLAS_OIDC_CLAIM") or "groups",
+            public_url=given.get("ATLAS_PUBLIC_URL", "").rstrip("/"),
+        )
+
+
+def _secret(given: Mapping[str, str]) -> str:
+    if secret := given.get("ATLAS_OIDC_SECRET", ""):
+        return secret
+    named = given.get("ATLAS_OIDC_SECRET_FILE", "")
+    if not named:
+        return ""
+    path = Path(named).expanduser()
+    try:
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise InvalidInput(f"others may read {path}; let only its owner read it: chmod 600 {path}")
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise InvalidInput(f"ATLAS_OIDC_SECRET_FILE names {path}, which cannot be read: {error.strerror}") from error

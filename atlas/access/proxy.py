@@ -1,0 +1,75 @@
+"""Proxies in front of the server that are believed: how a request came to them, and, where that is wanted, for whom."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from atlas.access.people import Identity
+from atlas.core.errors import InvalidInput
+
+ISSUER = "proxy"
+"""Issuer of everybody for whom a proxy vouches."""
+
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proxy:
+    """Proxies that are believed. Whoever else sends the same headers is not."""
+
+    addresses: frozenset[str] = frozenset()
+    """ATLAS_PROXY: their addresses, such as `127.0.0.1 10.0.0.5`."""
+
+    user: str = ""
+    """ATLAS_PROXY_USER: name of the header with somebody's id, such as `X-Forwarded-User`. Empty to believe none."""
+
+    name: str = ""
+    """ATLAS_PROXY_NAME: name of the header with the name that History shows. Empty for the id."""
+
+    groups: str = ""
+    """ATLAS_PROXY_GROUPS: name of the header with their groups, separated by commas."""
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Proxy:
+        """Return what the ATLAS_PROXY* variables say.
+
+        Raises:
+            InvalidInput: One is malformed, or there are headers to believe and no proxy.
+        """
+        given = os.environ if environ is None else environ
+        user, name, groups = (given.get(f"ATLAS_PROXY_{part}", "") for part in ("USER", "NAME", "GROUPS"))
+        for header in (user, name, groups):
+            if header and not _HEADER.fullmatch(header):
+                raise InvalidInput(f"a header of a proxy should be like X-Forwarded-User, but is {header!r:.80}")
+        addresses = frozenset(map(_address, given.get("ATLAS_PROXY", "").replace(",", " ").split()))
+        if (user or name or groups) and not (addresses and user):
+            raise InvalidInput("people whom a proxy signs in need ATLAS_PROXY, its address, and ATLAS_PROXY_USER")
+        return cls(addresses=addresses, user=user, name=name, groups=groups)
+
+    def identity(self, header: Callable[[str], str]) -> Identity | None:
+        """Return for whom a request of such a proxy is, or None where it does not say.
+
+        Args:
+            header: Returns a header's value by its name, or nothing.
+        """
+        subject = header(self.user) if self.user else ""
+        if not subject:
+            return None
+        groups = header(self.groups) if self.groups else ""
+        return Identity(
+            issuer=ISSUER,
+            subject=subject,
+            name=(header(self.name) if self.name else "") or subject,
+            groups=tuple(group for one in groups.split(",") if (group := one.strip())),
+        )
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise InvalidInput(f"ATLAS_PROXY should list addresses such as 127.0.0.1, but has {text!r:.80}") from None

@@ -1,0 +1,52 @@
+"""Roles by the groups that a provider or a proxy says somebody is in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+
+from atlas.core.errors import InvalidInput
+from atlas.infra.actor import Role
+
+EVERYBODY = "*"
+"""Group that everybody is in."""
+
+
+def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str, Role]:
+    """Return what ATLAS_ROLES says, as in `admins=admin ml-team=curator research/*=viewer`.
+
+    Raises:
+        InvalidInput: It is malformed.
+    """
+    roles = {}
+    for one in (os.environ if environ is None else environ).get("ATLAS_ROLES", "").split():
+        group, sign, role = one.rpartition("=")
+        if not (group and sign) or role.upper() not in Role.__members__:
+            known = ", ".join(map(str, Role))
+            raise InvalidInput(
+                f"ATLAS_ROLES should be like admins=admin team=curator, of the roles {known}, but has {one!r:.60}"
+            )
+        roles[group] = Role[role.upper()]
+    return roles
+
+
+def roles_in(store: str, stores: Collection[str], roles: Mapping[str, Role]) -> dict[str, Role]:
+    """Return the roles by groups in one store.
+
+    Args:
+        stores: Names of all stores, the first one first. In that one everybody is a viewer at least.
+        roles: Roles by groups. `research/ml` is the group `ml` in the store `research` alone.
+    """
+    found = {EVERYBODY: Role.VIEWER} if store == next(iter(stores)) else {}
+    for rule, role in roles.items():
+        name, _, group = rule.partition("/")
+        if name not in stores:  # a group may have a slash in its name
+            found[rule] = max(role, found.get(rule, role))
+        elif name == store:
+            found[group] = max(role, found.get(group, role))
+    return found
+
+
+def role_of(groups: Collection[str], roles: Mapping[str, Role]) -> Role | None:
+    """Return the highest role that any of the groups gives, or None without one."""
+    return max((roles[group] for group in (*groups, EVERYBODY) if group in roles), default=None)

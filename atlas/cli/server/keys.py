@@ -1,0 +1,102 @@
+"""The commands on keys: by which agents and people enter a store that is served."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from atlas.access.keys import Key, KeyRing
+from atlas.access.people import People
+from atlas.cli.common import add_command, safe
+from atlas.core.settings import Settings
+from atlas.infra.actor import Role
+from atlas.memory.open import open_storage
+
+_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "w": timedelta(weeks=1)}
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    summary = "make, list and revoke the keys by which agents enter a store that is served"
+    group = commands.add_parser("keys", help=summary, description=summary).add_subparsers(
+        required=True, metavar="COMMAND"
+    )
+    command = add_command(group, "add", _add, "make a key, and print it once")
+    command.add_argument("name", help="name that the history shows for what is done with it")
+    command.add_argument(
+        "--role",
+        type=_role,
+        default=Role.WRITER,
+        metavar="ROLE",
+        help="what it may do: viewer, writer, curator or admin (default: writer)",
+    )
+    command.add_argument("--expires", type=_duration, metavar="TIME", help="refuse it after a time, such as 90d or 12h")
+    command.add_argument(
+        "--review", action="store_true", help="hold what it writes until a curator accepts it; others do not find it"
+    )
+    add_command(group, "list", _list, "list every key that was ever made, newest first")
+    command = add_command(group, "revoke", _revoke, "refuse a key from now on")
+    command.add_argument("name", help="its name")
+
+
+def _add(options: argparse.Namespace, settings: Settings) -> int:
+    expires_at = datetime.now(UTC) + options.expires if options.expires else None
+    ring = _ring(settings)
+    key, secret = ring.add(
+        options.name,
+        options.role,
+        expires_at=expires_at,
+        is_reviewed=options.review,
+        created_by=settings.actor,
+        taken=People(ring.directory, {}).names(),
+    )
+    print(secret)
+    print(f"This is the key of {safe(key.name)}, a {key.role}. It cannot be shown again.")
+    if key.is_reviewed:
+        print("What it writes waits on the page Curate until a curator accepts it.")
+    return 0
+
+
+def _list(options: argparse.Namespace, settings: Settings) -> int:
+    keys = _ring(settings).keys()
+    for key in keys:
+        print(f"{safe(key.name):24} {key.role!s:8} {_state(key)}")
+    if not keys:
+        print("No key was made yet: atlas keys add NAME")
+    return 0
+
+
+def _revoke(options: argparse.Namespace, settings: Settings) -> int:
+    key = _ring(settings).revoke(options.name, by=settings.actor)
+    print(f"The key {safe(key.name)} is refused from now on.")
+    return 0
+
+
+def _ring(settings: Settings) -> KeyRing:
+    """Return the keys of the store, which has to be there."""
+    with open_storage(settings=settings, read_only=True, create=False) as storage:
+        return KeyRing(storage.path)
+
+
+def _state(key: Key) -> str:
+    made = f"made {key.created_at:%Y-%m-%d} by {safe(key.created_by)}"
+    problem = key.problem(datetime.now(UTC))
+    end = f"until {key.expires_at:%Y-%m-%d}" if key.expires_at else "without an end"
+    return f"{made}, {problem or end}{', under review' if key.is_reviewed else ''}"
+
+
+def _role(text: str) -> Role:
+    try:
+        return Role[text.upper()]
+    except KeyError:
+        roles = ", ".join(map(str, Role))
+        raise argparse.ArgumentTypeError(f"should be one of {roles}, but is {text!r}") from None
+
+
+def _duration(text: str) -> timedelta:
+    found = re.fullmatch(r"(\d{1,5})([dhw])", text)
+    if not found or not int(found[1]):
+        raise argparse.ArgumentTypeError(f"should be a time such as 90d, 12h or 4w, but is {text!r}")
+    return int(found[1]) * _UNITS[found[2]]

@@ -1,0 +1,51 @@
+"""The command that serves the memory: the dashboard, the HTTP API and MCP on one port."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import atlas
+from atlas.cli.common import add_command
+from atlas.core.errors import StoreUnavailable
+from atlas.core.settings import Settings
+from atlas.memory.open import open_storage
+
+PROGRAM = Path(atlas.__file__).parents[1] / "serve.py"
+"""The server, beside the package: the dashboard's pages are no part of the package."""
+
+
+def add_commands(commands: Any) -> None:
+    """Declare it."""
+    command = add_command(commands, "serve", _serve, "serve the dashboard, the HTTP API and MCP on one port")
+    command.add_argument("--host", default="127.0.0.1", help="address to serve on (default: 127.0.0.1, this machine)")
+    command.add_argument("--port", type=int, default=8501, help="port to serve on (default: 8501)")
+    command.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="further name that browsers may ask it by"
+    )
+    command.add_argument(
+        "--also",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="further store to serve, such as research=/srv/atlas/research",
+    )
+    command.add_argument("--ask", action="store_true", help="ask for a key on this machine too")
+
+
+def _serve(options: argparse.Namespace, settings: Settings) -> int:
+    if not PROGRAM.exists():
+        raise StoreUnavailable(f"{PROGRAM} is missing; `atlas serve` runs from a checkout, as the dashboard does")
+    open_storage(settings=settings).close()  # what is wrong with it is said here, and not by the first request
+    for one in options.also:  # and a mistyped path is no new store
+        directory = Path(one.rpartition("=")[2]).expanduser()
+        open_storage(settings=replace(settings, store=directory), create=False).close()
+    arguments = ["--host", options.host, "--port", str(options.port), *(["--ask"] if options.ask else [])]
+    for option, values in (("--allow-host", options.allow_host), ("--also", options.also)):
+        arguments += [f"{option}={value}" for value in values]
+    os.environ["ATLAS_STORE"] = str(settings.directory)
+    os.execv(sys.executable, [sys.executable, str(PROGRAM), *arguments])

@@ -1,0 +1,1 @@
+"""Formats of the logs that people have of agents at work."""

@@ -1,0 +1,220 @@
+"""ATIF, the Agent Trajectory Interchange Format of Harbor and Terminal-Bench 2: one attempt a document.
+
+A document does not hold its reward. Where Harbor's `result.json` lies beside it or one directory above, the reward
+there is the outcome: 1 succeeded, less did not. Without one the outcome is unknown. Sub-agents' trajectories are
+attempts of their own that name the attempt that called them.
+
+Source:
+    https://github.com/harbor-framework/harbor/blob/main/rfcs/0001-trajectory-format.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.core.types import Outcome, Step, Task, Trajectory, VerificationSpec
+from atlas.importers.fields import (
+    Json,
+    as_instant,
+    as_list,
+    as_number,
+    as_object,
+    as_text,
+    kept,
+    present,
+    required_text,
+    without_blobs,
+)
+from atlas.importers.files import parse_json, read_document
+from atlas.importers.formats import conversation
+from atlas.importers.logs import FAILED, SCORES, stable_id
+from atlas.importers.rows import Limits, Row, convert, refusal
+
+SOURCE = "atif"
+RESULT = "result.json"
+MARK = b'"ATIF-v'
+MAX_DEPTH = 8
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether the document says that it is ATIF."""
+    return head.lstrip().startswith(b"{") and b'"schema_version"' in head and MARK in head
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield the trajectory of a document, and those of its sub-agents."""
+    raw = read_document(path, limits)
+    documents: list[Json] = []
+    if reason := refusal(lambda: documents.append(as_object(parse_json(raw), "the file"))):
+        yield Row(1, None, reason, offset=len(raw))
+        return
+    result: Json = {}
+    if reason := refusal(lambda: result.update(_result(path, limits))):
+        yield Row(1, None, f"{RESULT} beside it: {reason}", offset=len(raw))
+    for position, (document, caller) in enumerate(_family(documents[0], "", 0), start=1):
+        make = partial(_attempt, document, caller, {} if caller else result, path)
+        yield convert(position, make, offset=len(raw), n_bytes=len(raw))
+
+
+def _family(document: Any, caller: str, depth: int) -> Iterator[tuple[Any, str]]:
+    """Yield a document and its sub-agents', each with the id of the attempt that called it."""
+    yield document, caller
+    embedded = document.get("subagent_trajectories") if isinstance(document, dict) else None
+    if isinstance(embedded, list) and depth < MAX_DEPTH:
+        own = _id(document)
+        for one in embedded:
+            yield from _family(one, own, depth + 1)
+
+
+def _id(document: Json) -> str:
+    return stable_id(SOURCE, document.get("session_id"), document.get("trajectory_id"), _present(document.get("steps")))
+
+
+def _present(value: Any) -> Any:
+    """Return a JSON value without what is null, which some write and others leave out."""
+    if isinstance(value, list):
+        return [_present(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _present(item) for key, item in sorted(value.items()) if item is not None}
+    return value
+
+
+def _result(path: Path, limits: Limits) -> Json:
+    """Return what Harbor says of the run, or nothing where it says nothing."""
+    for directory in (path.parent, path.parent.parent):
+        beside = directory / RESULT
+        if beside != path and beside.is_file():
+            try:
+                found = as_object(parse_json(read_document(beside, limits)), RESULT)
+            except ImportFailed as error:
+                raise InvalidInput(str(error)) from error
+            if "verifier_result" in found:
+                return found
+    return {}
+
+
+def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
+    document = as_object(value, "the trajectory")
+    agent = as_object(document.get("agent"), "agent")
+    listed = [as_object(one, f"steps[{n}]") for n, one in enumerate(as_list(document.get("steps"), "steps"))]
+    if not listed:
+        raise InvalidInput("steps should list what was said and done, but is empty or missing")
+    first = next((n for n, one in enumerate(listed) if one.get("source") == "agent"), len(listed))
+    description = _description(listed, first)
+    name = as_text(result.get("task_name"), f"{RESULT}: task_name")
+    steps = tuple(_step(one, f"steps[{n}]") for n, one in enumerate(listed) if n >= first or not _is_prompt(one))
+    rewards = _rewards(result)
+    return Trajectory(
+        id=_id(document),
+        task=Task(
+            f"{SOURCE}/{name or stable_id(description)[:12]}",
+            "",
+            description,
+            verification=VerificationSpec("reward", {}),
+        ),
+        steps=steps,
+        outcome=_outcome(rewards, result),
+        agent_id=as_text(agent.get("model_name"), "agent.model_name") or required_text(agent, "name", "agent.name"),
+        timestamp=max(
+            (at for n, one in enumerate(listed) if (at := as_instant(one.get("timestamp"), f"steps[{n}].timestamp"))),
+            default=as_instant(result.get("finished_at"), f"{RESULT}: finished_at"),
+        ),
+        metadata={
+            "source": SOURCE,
+            **present(
+                agent=as_text(agent.get("name"), "agent.name"),
+                session=as_text(document.get("session_id"), "session_id"),
+                called_by=caller,
+                notes=as_text(document.get("notes"), "notes"),
+                metrics=kept(document.get("final_metrics")),
+                solution=next((step.action for step in reversed(steps) if step.action), ""),
+            ),
+            **({SCORES: rewards} if rewards else {}),
+        },
+    )
+
+
+def _is_prompt(step: Json) -> bool:
+    return step.get("source") in ("user", "system")
+
+
+def _description(listed: list[Json], first: int) -> str:
+    """Return what the user said before the agent began, or else what the system did."""
+    for source in ("user", "system"):
+        said = [_said(one, f"steps[{n}]") for n, one in enumerate(listed[:first]) if one.get("source") == source]
+        if text := "\n\n".join(text for text in said if text).strip():
+            return text
+    raise InvalidInput("steps should begin with a user's message that says what the task is, but have none")
+
+
+def _said(step: Json, name: str) -> str:
+    return conversation.content(step.get("message"), f"{name}.message").text
+
+
+def _step(step: Json, name: str) -> Step:
+    source = required_text(step, "source", f"{name}.source")
+    message, heard = _said(step, name), _heard(step, name)
+    if source != "agent":
+        return Step(
+            observation="\n\n".join(text for text in (message, heard) if text), metadata={"observation_from": source}
+        )
+    calls = [_call(one, name) for one in as_list(step.get("tool_calls"), f"{name}.tool_calls")]
+    thought = as_text(step.get("reasoning_content"), f"{name}.reasoning_content")
+    return Step(
+        thought="\n\n".join(text for text in (thought, message if calls else "") if text),
+        action="\n".join(calls) or message,
+        observation=heard,
+        metadata=present(copied=True if step.get("is_copied_context") else None)
+        | ({FAILED: True} if _has_failed(step) else {}),
+    )
+
+
+def _call(value: Any, name: str) -> str:
+    called = as_object(value, f"{name}.tool_calls")
+    function = required_text(called, "function_name", f"{name}.tool_calls.function_name")
+    return without_blobs(conversation.call(function, kept(called.get("arguments") or {})))
+
+
+def _results(step: Json, name: str) -> list[Json]:
+    observation = as_object(step.get("observation") or {}, f"{name}.observation")
+    listed = as_list(observation.get("results"), f"{name}.observation.results")
+    return [as_object(one, f"{name}.observation.results[{n}]") for n, one in enumerate(listed)]
+
+
+def _heard(step: Json, name: str) -> str:
+    texts: list[str] = []
+    for one in _results(step, name):
+        texts.append(conversation.content(one.get("content"), f"{name}.observation").text)
+        for ref in as_list(one.get("subagent_trajectory_ref"), f"{name}.subagent_trajectory_ref"):
+            called = as_object(ref, f"{name}.subagent_trajectory_ref")
+            texts.append(f"[sub-agent {called.get('trajectory_id') or called.get('trajectory_path')}]")
+    return "\n\n".join(text for text in texts if text)
+
+
+def _has_failed(step: Json) -> bool:
+    extras = [one.get("extra") for one in _results(step, "steps")]
+    return any(isinstance(extra, dict) and extra.get("is_error") is True for extra in extras)
+
+
+def _rewards(result: Json) -> Json:
+    verified = as_object(result.get("verifier_result") or {}, f"{RESULT}: verifier_result")
+    rewards = as_object(verified.get("rewards") or {}, f"{RESULT}: rewards")
+    return {name: as_number(value, f"{RESULT}: rewards.{name}") for name, value in rewards.items()}
+
+
+def _outcome(rewards: Json, result: Json) -> Outcome:
+    """Return the outcome that the reward means. Where there are several, the one called `reward`."""
+    reward = rewards.get("reward", next(iter(rewards.values())) if len(rewards) == 1 else None)
+    raised = as_object(result.get("exception_info") or {}, f"{RESULT}: exception_info")
+    return Outcome(
+        success=None if reward is None else reward >= 1,
+        partial_score=reward if reward is not None and 0 <= reward <= 1 else None,
+        error_info=as_text(raised.get("exception_message"), "exception_message")
+        or as_text(raised.get("exception_type"), "exception_type")
+        or None,
+        verification_details=present(rewards=rewards or None),
+    )

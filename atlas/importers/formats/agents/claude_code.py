@@ -1,0 +1,258 @@
+"""Claude Code's sessions, as its JSONL files and as documents of `loglines`: one attempt for each request of a person.
+
+A session goes through many tasks that have little to do with each other, so a request is the task, not the session. No
+session says whether a request was met: every outcome is unknown. A sub-agent's work is an attempt of its own that names
+the attempt that called it. Requests that nobody answered, and lines about the program itself, are passed over.
+
+Source:
+    https://code.claude.com/docs
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.importers.fields import (
+    Json,
+    as_instant,
+    as_object,
+    as_text,
+    kept,
+    present,
+    required_text,
+    without_blobs,
+)
+from atlas.importers.files import Record, lines, read_head, read_span
+from atlas.importers.formats import conversation
+from atlas.importers.formats.agents.sessions import Request
+from atlas.importers.formats.conversation import AGENT, Message
+from atlas.importers.keys import document_keys, record_keys
+from atlas.importers.rows import Limits, Row, convert, one_line, refusal
+from atlas.importers.spans import spans
+
+SOURCE = "claude-code"
+LOGLINES = "loglines"
+
+_REMINDER = re.compile(r"<system-reminder>.{0,100000}?</system-reminder>", re.DOTALL)
+_COMMAND = re.compile(r"<command-name>(.{0,1000}?)</command-name>", re.DOTALL)
+_ARGUMENTS = re.compile(r"<command-args>(.{0,100000}?)</command-args>", re.DOTALL)
+_NOT_ASKED = (
+    "Caveat: The messages below",
+    "<local-command-",
+    "<bash-",
+    "<task-notification>",
+    "[Request interrupted",
+    "<user-memory-input>",
+)
+"""Beginnings of texts that stand where a person's would, but that the program wrote."""
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether lines hold messages with an id and a session, or the file lists them as `loglines`."""
+    if LOGLINES in document_keys(head):
+        return True
+    return any({"type", "message"} <= keys and keys & {"sessionId", "uuid"} for keys in record_keys(head))
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield the attempts of a session as they end, and those of its sub-agents last."""
+    session = _Session(path.stem)
+    for record in _records(path, limits):
+        if reason := refusal(partial(session.take, record)):
+            yield Row(record.position, None, reason, offset=record.end)
+        yield from session.ended(record.end)
+    yield from session.all_left(path.stat().st_size)
+
+
+def _records(path: Path, limits: Limits) -> Iterator[Record]:
+    if LOGLINES not in document_keys(read_head(path, limits)):
+        yield from lines(path, limits)
+        return
+    position, end = 0, 0
+    with path.open("rb") as handle:
+        try:
+            listed = (span for span in spans(path, expand=LOGLINES) if span.expanded)
+            for position, span in enumerate(listed, start=1):
+                end = span.end
+                try:
+                    yield Record(position, read_span(handle, span.start, span.end, limits.max_row_bytes), end)
+                except InvalidInput as error:
+                    yield Record(position, b"", end, str(error))
+        except ImportFailed as error:  # cut off or followed by other text: what came before is kept
+            yield Record(position + 1, b"", end, one_line(str(error)))
+
+
+class _Session:
+    """The requests of a file that go on: a person's, and those to sub-agents."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._open: dict[tuple[str, str], Request] = {}
+        self._ended: list[Request] = []
+        self._of_line: dict[str, tuple[str, str]] = {}
+        self._tools: dict[str, str] = {}
+        self._message = ""
+
+    def take(self, record: Record) -> None:
+        """Take a line in.
+
+        Raises:
+            InvalidInput: It cannot be read, or answers a request that is not in the file.
+        """
+        line = as_object(record.value(), "the line")
+        kind = required_text(line, "type", "type")
+        if kind not in ("user", AGENT):
+            return
+        message = as_object(line.get("message"), "message")
+        if "content" not in message:
+            raise InvalidInput("message.content is missing; it should be a text or a list")
+        chain = self._chain(line)
+        if kind == AGENT:
+            self._answer(line, message, chain, len(record.raw))
+        else:
+            self._hear(line, message, chain, record)
+
+    def ended(self, offset: int) -> Iterator[Row]:
+        """Yield the requests that have ended since."""
+        ended, self._ended = self._ended, []
+        for request in ended:
+            if request.was_answered:
+                yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
+
+    def all_left(self, offset: int) -> Iterator[Row]:
+        """Yield the requests that had not ended when the file did."""
+        self._ended += self._open.values()
+        yield from self.ended(offset)
+
+    def _chain(self, line: Json) -> tuple[str, str]:
+        """Return what a line belongs to: a session, and in it the conversation with a person or a sub-agent."""
+        session = as_text(line.get("sessionId"), "sessionId") or self._name
+        uuid = as_text(line.get("uuid"), "uuid")
+        if not line.get("isSidechain"):
+            chain = (session, "")
+        elif agent := as_text(line.get("agentId"), "agentId"):
+            chain = (session, agent)
+        else:
+            parent = as_text(line.get("parentUuid"), "parentUuid")
+            chain = self._of_line.get(parent, (session, uuid or "sidechain"))
+        if uuid:
+            self._of_line[uuid] = chain
+        return chain
+
+    def _answer(self, line: Json, message: Json, chain: tuple[str, str], n_bytes: int) -> None:
+        request = self._open.get(chain)
+        if request is None:
+            raise InvalidInput("answers a request that is not in the file, so nothing says what the task was")
+        said = self._said(message)
+        same = as_text(message.get("id"), "message.id")
+        last = request.messages[-1] if request.messages else None
+        if same and same == self._message and last is not None and last.role == AGENT:
+            request.messages[-1] = _together(last, said)  # one message is written in pieces
+        else:
+            request.messages.append(said)
+        self._message = same
+        model = as_text(message.get("model"), "message.model")
+        request.agent = model if model and model != "<synthetic>" else request.agent
+        request.error = said.text if line.get("isApiErrorMessage") else ""
+        request.at(as_instant(line.get("timestamp"), "timestamp"), n_bytes)
+
+    def _said(self, message: Json) -> Message:
+        value = message["content"]
+        parts = value if isinstance(value, list) else [{"type": "text", "text": value}]
+        calls = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_use"]
+        said = conversation.content([part for part in parts if part not in calls], "message.content")
+        written = []
+        for call in calls:
+            name = required_text(call, "name", "message.content.name")
+            self._tools[as_text(call.get("id"), "message.content.id")] = name
+            written.append(without_blobs(conversation.call(name, kept(call.get("input")))))
+        return Message(role=AGENT, text=said.text, thought=said.thought, calls=tuple(written))
+
+    def _hear(self, line: Json, message: Json, chain: tuple[str, str], record: Record) -> None:
+        heard, answers = self._heard(message)
+        instant = as_instant(line.get("timestamp"), "timestamp")
+        request = self._open.get(chain)
+        if request is not None and answers:
+            request.messages += answers
+            self._note_agent(request, line)
+        asked = "" if line.get("isMeta") or (line.get("isCompactSummary") and request) else asked_for(heard)
+        if asked and not answers:
+            request = self._ask(line, asked, chain, record)
+        elif heard and request is not None:
+            request.messages.append(Message(role="user", text=heard))
+        elif answers and request is None:
+            raise InvalidInput("answers a tool call that is not in the file")
+        if request is not None:
+            request.at(instant if answers else None, len(record.raw))
+
+    def _ask(self, line: Json, text: str, chain: tuple[str, str], record: Record) -> Request:
+        before = self._open.pop(chain, None)
+        uuid = as_text(line.get("uuid"), "uuid")
+        request = Request(
+            source=SOURCE,
+            text=text,
+            position=record.position,
+            session=chain[0],
+            key=uuid or f"{chain[0]} {as_text(line.get('timestamp'), 'timestamp')}",
+            context=present(
+                directory=as_text(line.get("cwd"), "cwd"), branch=as_text(line.get("gitBranch"), "gitBranch")
+            ),
+            metadata=present(version=as_text(line.get("version"), "version")),
+        )
+        if chain[1]:
+            caller = self._open.get((chain[0], ""))
+            request.metadata |= present(subagent=chain[1], called_by=caller.id if caller else None)
+        if before is not None:
+            request.metadata |= {"follows": before.id} if before.was_answered else {}
+            self._ended.append(before)
+        self._open[chain] = request
+        return request
+
+    @staticmethod
+    def _note_agent(request: Request, line: Json) -> None:
+        """Note the sub-agent that a result came from, whose work may stand in another file."""
+        result = line.get("toolUseResult")
+        agent = result.get("agentId") if isinstance(result, dict) else None
+        if isinstance(agent, str) and agent:
+            request.metadata.setdefault("subagents", []).append(agent)
+
+    def _heard(self, message: Json) -> tuple[str, list[Message]]:
+        """Return what a person or the program said, and the answers of tools."""
+        value = message["content"]
+        parts = value if isinstance(value, list) else [{"type": "text", "text": as_text(value, "message.content")}]
+        results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
+        said = conversation.content([part for part in parts if part not in results], "message.content").text
+        return said, [self._result(result) for result in results]
+
+    def _result(self, result: Json) -> Message:
+        return Message(
+            role="tool",
+            text=conversation.content(result.get("content"), "tool_result.content").text,
+            tool=self._tools.get(as_text(result.get("tool_use_id"), "tool_use_id"), ""),
+            failed=result.get("is_error") is True,
+        )
+
+
+def asked_for(text: str) -> str:
+    """Return what a person asked for in a text, empty where the program wrote it. A command is asked for by name."""
+    text = _REMINDER.sub("", text).strip()
+    if text.startswith(_NOT_ASKED):
+        return ""
+    if text.startswith("<command-") and (name := _COMMAND.search(text)):
+        arguments = _ARGUMENTS.search(text)
+        return f"{name[1].strip()} {arguments[1].strip() if arguments else ''}".strip()
+    return text
+
+
+def _together(first: Message, second: Message) -> Message:
+    return replace(
+        first,
+        text="\n\n".join(text for text in (first.text, second.text) if text),
+        thought="\n\n".join(text for text in (first.thought, second.thought) if text),
+        calls=first.calls + second.calls,
+    )

@@ -1,0 +1,220 @@
+"""Codex's rollouts: one attempt for each request of a person, as with other coding agents' sessions.
+
+Written from what the program's code says that it writes, and not tried on files of real use. No rollout says whether a
+request was met, so every outcome is unknown.
+
+Source:
+    https://github.com/openai/codex
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.importers.fields import Json, as_instant, as_object, as_text, kept, present, required_text, without_blobs
+from atlas.importers.files import Record, lines
+from atlas.importers.formats import conversation
+from atlas.importers.formats.agents.sessions import Request
+from atlas.importers.formats.conversation import AGENT, Message
+from atlas.importers.keys import record_keys
+from atlas.importers.rows import Limits, Row, convert, refusal
+
+SOURCE = "codex"
+
+_NOT_ASKED = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions",
+    "<turn_aborted>",
+    "<user_shell_command>",
+    "<subagent_notification>",
+    "<skill>",
+    "# AGENTS.md instructions",
+)
+"""Beginnings of texts that stand where a person's would, but that the program wrote."""
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether lines wrap what they hold as a rollout does, or begin as those of the first versions."""
+    keys = record_keys(head)
+    if any({"timestamp", "type", "payload"} <= one for one in keys):
+        return True
+    return bool(keys) and {"id", "timestamp", "instructions"} <= keys[0]
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield the attempts of a rollout as they end."""
+    rollout = _Rollout(path.stem)
+    for record in lines(path, limits):
+        if reason := refusal(partial(rollout.take, record)):
+            yield Row(record.position, None, reason, offset=record.end)
+        yield from rollout.ended(record.end)
+    yield from rollout.all_left(path.stat().st_size)
+
+
+class _Rollout:
+    """The request that goes on, and what is known of the session."""
+
+    def __init__(self, name: str) -> None:
+        self._session, self._model = name, ""
+        self._facts: Json = {}
+        self._context: Json = {}
+        self._request: Request | None = None
+        self._ended: list[Request] = []
+        self._tools: dict[str, str] = {}
+        self._thoughts: list[str] = []
+
+    def take(self, record: Record) -> None:
+        """Take a line in.
+
+        Raises:
+            InvalidInput: It cannot be read, or answers a request that is not in the file.
+        """
+        line = as_object(record.value(), "the line")
+        is_wrapped = "payload" in line
+        payload = as_object(line["payload"], "payload") if is_wrapped else line
+        kind = as_text(line.get("type"), "type") or "session_meta"
+        if kind == "session_meta":
+            self._begin(payload)
+        elif kind == "turn_context":
+            self._model = as_text(payload.get("model"), "payload.model") or self._model
+        elif kind == "event_msg":
+            self._note(payload)
+        elif kind == "response_item" or not is_wrapped:
+            self._item(payload, line, record)
+
+    def ended(self, offset: int) -> Iterator[Row]:
+        """Yield the requests that have ended since."""
+        ended, self._ended = self._ended, []
+        for request in ended:
+            if request.was_answered:
+                yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
+
+    def all_left(self, offset: int) -> Iterator[Row]:
+        """Yield the request that had not ended when the file did."""
+        self._ended += [self._request] if self._request else []
+        yield from self.ended(offset)
+
+    def _begin(self, meta: Json) -> None:
+        self._session = as_text(meta.get("id"), "payload.id") or self._session
+        git = as_object(meta.get("git") or {}, "payload.git")
+        self._context = present(
+            directory=as_text(meta.get("cwd"), "payload.cwd"), branch=as_text(git.get("branch"), "git")
+        )
+        parent = _parent(meta.get("source")) or as_text(meta.get("parent_thread_id"), "payload.parent_thread_id")
+        self._facts = present(version=as_text(meta.get("cli_version"), "payload.cli_version"), called_by_session=parent)
+
+    def _note(self, event: Json) -> None:
+        kind = as_text(event.get("type"), "payload.type")
+        if self._request is not None and kind in ("error", "turn_aborted", "stream_error"):
+            said = event.get("message") or event.get("reason") or kind
+            self._request.error = as_text(said, "payload.message")
+
+    def _item(self, item: Json, line: Json, record: Record) -> None:
+        kind = as_text(item.get("type"), "payload.type")
+        instant = as_instant(line.get("timestamp"), "timestamp")
+        if kind == "message":
+            self._message(item, line, record)
+        elif kind == "reasoning":
+            self._thoughts.append(conversation.content(item.get("summary"), "payload.summary").text)
+            return
+        elif kind.endswith("_output"):
+            self._going_on().messages.append(self._result(item))
+        elif kind.endswith("_call"):
+            self._say(Message(role=AGENT, calls=(self._call(item, kind),)))
+        if self._request is not None and item.get("role") not in ("user", "developer", "system"):
+            self._request.at(instant, len(record.raw))
+
+    def _message(self, item: Json, line: Json, record: Record) -> None:
+        if "content" not in item:
+            raise InvalidInput("payload.content is missing; it should be a list")
+        text = conversation.content(item["content"], "payload.content").text.strip()
+        role = required_text(item, "role", "payload.role")
+        if role == AGENT:
+            self._say(Message(role=AGENT, text=text))
+        elif role == "user" and text and not text.startswith(_NOT_ASKED):
+            self._ask(text, as_text(line.get("timestamp"), "timestamp"), record)
+
+    def _ask(self, text: str, instant: str, record: Record) -> None:
+        before = self._request
+        follows = {}
+        if before is not None:
+            self._ended.append(before)
+            follows = {"follows": before.id} if before.was_answered else {}
+        self._thoughts.clear()
+        self._request = Request(
+            source=SOURCE,
+            text=text,
+            position=record.position,
+            session=self._session,
+            key=f"{self._session} {instant or record.position}",
+            context=self._context,
+            metadata=self._facts | follows,
+        )
+
+    def _say(self, message: Message) -> None:
+        request = self._going_on()
+        thought = "\n\n".join(text for text in self._thoughts if text)
+        self._thoughts.clear()
+        request.messages.append(Message(role=AGENT, text=message.text, thought=thought, calls=message.calls))
+        request.agent, request.error = self._model, ""
+
+    def _going_on(self) -> Request:
+        if self._request is None:
+            raise InvalidInput("answers a request that is not in the file, so nothing says what the task was")
+        return self._request
+
+    def _call(self, item: Json, kind: str) -> str:
+        name = as_text(item.get("name"), "payload.name") or kind.removesuffix("_call")
+        self._tools[as_text(item.get("call_id"), "payload.call_id")] = name
+        given: Any = next((item[key] for key in ("arguments", "input", "action") if key in item), {})
+        return without_blobs(conversation.call(name, kept(given)))
+
+    def _result(self, item: Json) -> Message:
+        text, failed = _output(item.get("output"))
+        return Message(
+            role="tool",
+            text=text,
+            tool=self._tools.get(as_text(item.get("call_id"), "payload.call_id"), ""),
+            failed=failed,
+        )
+
+
+def _output(value: Any) -> tuple[str, bool]:
+    """Return what a tool gave, and whether it failed, as far as its exit code or the program says."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return without_blobs(value), False
+        if not isinstance(value, dict) or "output" not in value:
+            return json.dumps(value, ensure_ascii=False), False
+    if not isinstance(value, dict):
+        return conversation.content(value, "payload.output").text, _exit_code(value) not in (None, 0)
+    noted = value.get("metadata")
+    code = noted.get("exit_code") if isinstance(noted, dict) else None
+    said = value.get("output", value.get("content"))
+    return conversation.content(said, "payload.output").text, value.get("success") is False or code not in (None, 0)
+
+
+def _exit_code(text: Any) -> int | None:
+    """Return the exit code that stands in the first lines of a command's output."""
+    for line in text[:400].splitlines()[:6] if isinstance(text, str) else ():
+        for mark in ("Exit code: ", "Process exited with code "):
+            code = line.removeprefix(mark).strip()
+            if line.startswith(mark) and code.isascii() and code.isdigit() and len(code) < 6:
+                return int(code)
+    return None
+
+
+def _parent(source: Any) -> str:
+    """Return the session that spawned this one as a sub-agent's."""
+    for key in ("subagent", "thread_spawn"):
+        source = source.get(key) if isinstance(source, dict) else None
+    parent = source.get("parent_thread_id") if isinstance(source, dict) else None
+    return parent if isinstance(parent, str) else ""

@@ -1,0 +1,113 @@
+"""Langfuse's exports: a trace with its observations and scores is one attempt.
+
+What a score means, only its owner knows: without a rule that names one, every outcome is unknown. All scores are kept.
+
+Source:
+    https://langfuse.com/docs/observability/data-model
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Trajectory
+from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text, present, required_text
+from atlas.importers.files import parse_json, read_document, read_head, records
+from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace
+from atlas.importers.keys import document_keys, record_keys
+from atlas.importers.rows import Limits, Row, convert
+
+SOURCE = "langfuse"
+_KINDS = {"GENERATION": MODEL, "EMBEDDING": OTHER, "TOOL": TOOL, "RETRIEVER": TOOL}
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether the file holds traces with their observations."""
+    return any(
+        ("observations" in keys and keys & {"trace", "id", "timestamp"})
+        or {"trace", "observations"} <= keys
+        or {"trace", "scores"} <= keys
+        or ("trace" in keys and b'"projectId"' in head)
+        for keys in (document_keys(head), *record_keys(head))
+    )
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield the traces of a document, of a list of them, or of lines."""
+    if _is_document(path, limits):
+        raw = read_document(path, limits)
+        yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
+        return
+    for record in records(path, limits):
+        make = partial(lambda one: _attempt(one.value()), record)
+        yield convert(record.position, make, offset=record.end, n_bytes=len(record.raw))
+
+
+def _is_document(path: Path, limits: Limits) -> bool:
+    """Return whether the file is one object over many lines, and not one on each line."""
+    head = read_head(path, limits).lstrip()
+    first = head.partition(b"\n")[0].rstrip()
+    return head.startswith(b"{") and not first.endswith(b"}")
+
+
+def _attempt(value: Any) -> Trajectory:
+    document = as_object(value, "the row")
+    trace = as_object(document.get("trace", document), "trace")
+    observations = as_list(document.get("observations"), "observations")
+    spans = [_span(one, f"observations[{n}]") for n, one in enumerate(observations)]
+    scores = [*as_list(trace.get("scores"), "trace.scores")]
+    if document is not trace:
+        scores += as_list(document.get("scores"), "scores")
+    return Trace(
+        id=required_text(trace, "id", "trace.id"),
+        source=SOURCE,
+        spans=spans,
+        name=as_text(trace.get("name"), "trace.name"),
+        asked=trace.get("input"),
+        said=trace.get("output"),
+        at=as_instant(trace.get("timestamp"), "trace.timestamp"),
+        scores=_scores(scores),
+        metadata=present(
+            session=as_text(trace.get("sessionId"), "trace.sessionId"),
+            release=as_text(trace.get("release"), "trace.release"),
+            tags=[as_text(tag, "trace.tags") for tag in as_list(trace.get("tags"), "trace.tags")] or None,
+        ),
+    ).attempt()
+
+
+def _span(value: Any, name: str) -> Span:
+    seen = as_object(value, name)
+    kind = as_text(seen.get("type"), f"{name}.type").upper()
+    called = as_text(seen.get("name"), f"{name}.name")
+    named_tool = called.startswith(("tool.", "execute_tool")) and seen.get("input") is not None
+    failed = seen.get("level") == "ERROR"
+    return Span(
+        id=required_text(seen, "id", f"{name}.id"),
+        parent=as_text(seen.get("parentObservationId"), f"{name}.parentObservationId"),
+        name=called,
+        kind=TOOL if named_tool else _KINDS.get(kind, OTHER),
+        start=as_instant(seen.get("startTime"), f"{name}.startTime"),
+        end=as_instant(seen.get("endTime"), f"{name}.endTime"),
+        asked=seen.get("input"),
+        said=seen.get("output"),
+        model=as_text(seen.get("model"), f"{name}.model"),
+        error=(as_text(seen.get("statusMessage"), f"{name}.statusMessage") or "error") if failed else "",
+    )
+
+
+def _scores(values: list[Any]) -> Json:
+    """Return the scores by name, the latest of each."""
+    found: list[tuple[str, str, Any]] = []
+    for n, value in enumerate(values):
+        score = as_object(value, f"scores[{n}]")
+        name = required_text(score, "name", f"scores[{n}].name")
+        given = score.get("value")
+        if isinstance(given, dict | list):
+            raise InvalidInput(f"scores[{n}].value should be a number or a text")
+        given = score.get("stringValue") if given is None else given
+        found.append((as_text(score.get("timestamp"), f"scores[{n}].timestamp"), name, given))
+    return {name: value for _, name, value in sorted(found, key=lambda one: one[0])}

@@ -1,0 +1,374 @@
+"""OpenTelemetry traces as OTLP JSON, with the attributes of the GenAI conventions, of OpenInference and of their users.
+
+A trace is one attempt, put together of all its spans, in whatever order and in however many requests they came. Whether
+it succeeded no span says; evaluations among its events are kept as scores, which a rule may judge by.
+
+`decoded` takes what a request holds as JSON values, whether it came as OTLP JSON (ids in hex, codes as numbers) or was
+made of a protobuf message by its JSON mapping (ids in base64, codes as names). `traces` puts spans together.
+
+Source:
+    https://opentelemetry.io/docs/specs/semconv/gen-ai/
+    https://github.com/Arize-ai/openinference
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.importers.fields import Json, as_list, as_object, as_text, present, shown
+from atlas.importers.files import Record, lines, parse_json, read_document, read_head
+from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace, unpacked
+from atlas.importers.keys import document_keys, record_keys
+from atlas.importers.rows import Limits, Row, convert, refusal
+
+SOURCE = "otlp"
+ERROR_CODES = (2, "2", "STATUS_CODE_ERROR")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MAX_VALUE_DEPTH = 50
+
+_RESOURCES, _SCOPES = ("resourceSpans", "resource_spans"), ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_KINDS = {
+    "LLM": MODEL,
+    "TOOL": TOOL,
+    "RETRIEVER": TOOL,
+    "CHAT": MODEL,
+    "TEXT_COMPLETION": MODEL,
+    "GENERATE_CONTENT": MODEL,
+    "EXECUTE_TOOL": TOOL,
+    "GENERATION": MODEL,
+}
+_KIND_KEYS = ("openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind")
+_MODEL_KEYS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+_TOOL_KEYS = ("gen_ai.tool.name", "tool.name")
+_ASKED_KEYS = (
+    "gen_ai.input.messages",
+    "gen_ai.tool.call.arguments",
+    "llm.input_messages",
+    "gen_ai.prompt",
+    "langfuse.observation.input",
+    "gcp.vertex.agent.llm_request",
+    "gcp.vertex.agent.tool_call_args",
+    "tool_arguments",
+    "tool.parameters",
+    "pydantic_ai.all_messages",
+    "all_messages_events",
+    "input.value",
+    "traceloop.entity.input",
+)
+_SAID_KEYS = (
+    "gen_ai.output.messages",
+    "gen_ai.tool.call.result",
+    "llm.output_messages",
+    "gen_ai.completion",
+    "langfuse.observation.output",
+    "gcp.vertex.agent.llm_response",
+    "gcp.vertex.agent.tool_response",
+    "tool_response",
+    "final_result",
+    "output.value",
+    "traceloop.entity.output",
+)
+_NUMBERED = re.compile(
+    r"(llm\.(?:in|out)put_messages|gen_ai\.(?:prompt|completion))\.(\d{1,4})\.(?:message\.)?(.{1,200})"
+)
+_HEX = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A span, and what it says of its trace."""
+
+    trace: str
+    span: Span
+    service: str
+    session: str
+    scores: Json
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRequest:
+    """A request with one span alone, which another one held among others."""
+
+    trace: str
+    request: Json
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether the file holds requests with spans of resources."""
+    return any(keys & set(_RESOURCES) for keys in (document_keys(head), *record_keys(head)))
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield the traces of a file that holds one request, or one on each line."""
+    found: list[Received] = []
+    refused: list[str] = []
+    for record in _records(path, limits):
+        reason = refusal(partial(_take_request, record, found, refused))
+        for problem in (*((reason,) if reason else ()), *refused):
+            yield Row(record.position, None, problem, offset=record.end)
+        refused.clear()
+    size = path.stat().st_size
+    for position, trace in enumerate(traces(found), start=1):
+        yield convert(position, trace.attempt, offset=size, n_bytes=size // max(len(found), 1) * len(trace.spans))
+
+
+def decoded(request: Any, refuse: Callable[[str], object]) -> Iterator[Received]:
+    """Yield the spans of a request, and tell `refuse` why one cannot be read.
+
+    Raises:
+        InvalidInput: The request as a whole is none.
+    """
+    body = as_object(request, "the request")
+    for n, one in enumerate(_members(body, _RESOURCES, "the request")):
+        resource = as_object(one, f"resourceSpans[{n}]")
+        service = _service(resource, n)
+        for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
+            for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
+                received: list[Received] = []
+                if reason := refusal(partial(_take, span, service, received)):
+                    refuse(reason)
+                yield from received
+
+
+def by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[SpanRequest]:
+    """Yield a request for each span of one, and tell `refuse` why one cannot be read.
+
+    Of a span's resource it keeps the service's name, which is all that is read of it.
+
+    Raises:
+        InvalidInput: The request as a whole is none.
+    """
+    body = as_object(request, "the request")
+    for n, one in enumerate(_members(body, _RESOURCES, "the request")):
+        resource = as_object(one, f"resourceSpans[{n}]")
+        service = {"key": "service.name", "value": {"stringValue": _service(resource, n)}}
+        for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
+            for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
+                whose = {"resource": {"attributes": [service]}, _SCOPES[0]: [{"spans": [span]}]}
+                alone = {_RESOURCES[0]: [whose]}
+                yield from (SpanRequest(found.trace, alone) for found in decoded(alone, refuse))
+
+
+def _service(resource: Json, n: int) -> str:
+    """Return the name of the service that the n-th resource is."""
+    named = as_object(resource.get("resource") or {}, f"resourceSpans[{n}].resource")
+    return _text(_attributes(named.get("attributes"), "resource.attributes"), ("service.name",))
+
+
+def traces(received: Iterable[Received]) -> Iterator[Trace]:
+    """Yield the traces that the spans belong to, each span once, in the order of their first spans."""
+    groups: dict[str, dict[str, Received]] = {}
+    for one in received:
+        groups.setdefault(one.trace, {})[one.span.id] = one
+    for trace_id, by_id in groups.items():
+        group = list(by_id.values())
+        scores: Json = {}
+        for one in group:
+            scores |= one.scores
+        yield Trace(
+            id=trace_id,
+            source=SOURCE,
+            spans=[one.span for one in group],
+            domain=next((one.service for one in group if one.service and one.service != "unknown_service"), ""),
+            scores=scores,
+            metadata=present(session=next((one.session for one in group if one.session), "")),
+        )
+
+
+def _records(path: Path, limits: Limits) -> Iterator[Record]:
+    first = read_head(path, limits).lstrip().partition(b"\n")[0].rstrip()
+    if _is_whole(first):
+        yield from lines(path, limits)
+    else:
+        raw = read_document(path, limits)
+        yield Record(1, raw, len(raw))
+
+
+def _is_whole(line: bytes) -> bool:
+    """Return whether a line is JSON on its own. One that does not end within the head may be a long one."""
+    try:
+        parse_json(line)
+    except InvalidInput:
+        return line.startswith(b"{") and len(line) > 2 and not line.endswith((b"{", b"[", b","))
+    return True
+
+
+def _take_request(record: Record, found: list[Received], refused: list[str]) -> None:
+    found.extend(decoded(record.value(), refused.append))
+
+
+def _take(span: Any, service: str, received: list[Received]) -> None:
+    received.append(_received(span, service))
+
+
+def _members(value: Json, names: tuple[str, ...], where: str) -> list[Any]:
+    name = next((name for name in names if name in value), None)
+    if name is None:
+        raise InvalidInput(f"{where} should have {names[0]}, but has not")
+    return as_list(value[name], name)
+
+
+def _received(value: Any, service: str) -> Received:
+    raw = {_camel(key): item for key, item in as_object(value, "the span").items()}
+    attributes = _attributes(raw.get("attributes"), "attributes")
+    events = [as_object(event, "events") for event in as_list(raw.get("events"), "events")]
+    noted = [(as_text(one.get("name"), "events.name"), _attributes(one.get("attributes"), "events")) for one in events]
+    name = as_text(raw.get("name"), "name")
+    span = Span(
+        id=_identity(raw.get("spanId"), "spanId", 16),
+        parent=_identity(raw["parentSpanId"], "parentSpanId", 16) if raw.get("parentSpanId") else "",
+        name=_text(attributes, _TOOL_KEYS) or name,
+        kind=_kind(attributes),
+        start=_instant(raw.get("startTimeUnixNano"), "startTimeUnixNano"),
+        end=_instant(raw.get("endTimeUnixNano"), "endTimeUnixNano"),
+        asked=_first(attributes, noted, _ASKED_KEYS) or _in_events(noted, "gen_ai.user.message"),
+        said=_first(attributes, noted, _SAID_KEYS) or _in_events(noted, "gen_ai.choice"),
+        model=_text(attributes, _MODEL_KEYS),
+        error=_error(raw, noted),
+    )
+    return Received(
+        trace=_identity(raw.get("traceId"), "traceId", 32),
+        span=span,
+        service=service,
+        session=_text(attributes, ("session.id", "gen_ai.conversation.id", "langfuse.session.id")),
+        scores=_scores(noted),
+    )
+
+
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _identity(value: Any, name: str, digits: int) -> str:
+    """Return an id in hex, which may come as base64."""
+    text = as_text(value, name)
+    if len(text) == digits and _HEX.fullmatch(text):
+        return text.lower()
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    if len(raw) * 2 != digits:
+        raise InvalidInput(f"{name} should be {digits} hex digits or the same in base64, but is {shown(value)}")
+    return raw.hex()
+
+
+def _instant(value: Any, name: str) -> datetime | None:
+    if value is None or value in (0, "0", ""):
+        return None
+    try:
+        return EPOCH + timedelta(microseconds=int(value) // 1_000)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"{name} should be nanoseconds since 1970, but is {shown(value)}") from error
+
+
+def _attributes(value: Any, name: str) -> Json:
+    """Return attributes by their keys, with messages that are spread over numbered keys put together."""
+    found: Json = {}
+    numbered: dict[str, dict[int, Json]] = {}
+    for one in as_list(value, name):
+        pair = as_object(one, name)
+        key, held = as_text(pair.get("key"), f"{name}.key"), _value(pair.get("value"), 0)
+        if spread := _NUMBERED.fullmatch(key):
+            numbered.setdefault(spread[1], {}).setdefault(int(spread[2]), {})[spread[3]] = held
+        else:
+            found[key] = held
+    for key, messages in numbered.items():
+        found.setdefault(key, [_message(messages[n]) for n in sorted(messages)])
+    return found
+
+
+def _message(parts: Json) -> Json:
+    """Return a message with the tool calls that its numbered keys spell out."""
+    names = [value for key, value in sorted(parts.items()) if key.startswith("tool_calls.") and key.endswith(".name")]
+    given = [
+        value for key, value in sorted(parts.items()) if key.startswith("tool_calls.") and key.endswith("arguments")
+    ]
+    calls = [
+        {"function": {"name": name, "arguments": given[n] if n < len(given) else {}}} for n, name in enumerate(names)
+    ]
+    texts = [value for key, value in sorted(parts.items()) if key.endswith(".text") and key.startswith("contents.")]
+    return {
+        "role": parts.get("role", ""),
+        "content": parts.get("content") or "\n\n".join(map(str, texts)),
+        "tool_calls": calls,
+    }
+
+
+def _value(value: Any, depth: int) -> Any:
+    """Return what an attribute's value holds."""
+    if depth > MAX_VALUE_DEPTH:
+        raise InvalidInput("an attribute nests too deeply; flatten it")
+    held = as_object(value, "an attribute's value") if value is not None else {}
+    for kind, one in held.items():
+        match _camel(kind):
+            case "intValue":
+                return int(one) if isinstance(one, str) and one.lstrip("-").isdigit() and len(one) < 20 else one
+            case "arrayValue":
+                return [_value(item, depth + 1) for item in as_list(as_object(one, kind).get("values"), kind)]
+            case "kvlistValue":
+                pairs = [as_object(item, kind) for item in as_list(as_object(one, kind).get("values"), kind)]
+                return {as_text(pair.get("key"), kind): _value(pair.get("value"), depth + 1) for pair in pairs}
+            case "bytesValue":
+                return "[bytes]"
+            case "stringValue" | "doubleValue" | "boolValue":
+                return one
+    return None
+
+
+def _text(attributes: Json, keys: tuple[str, ...]) -> str:
+    return next((value for key in keys if isinstance(value := attributes.get(key), str) and value), "")
+
+
+def _kind(attributes: Json) -> str:
+    for key in _KIND_KEYS:
+        if kind := _KINDS.get(str(attributes.get(key, "")).upper()):
+            return kind
+    return MODEL if "gen_ai.output.messages" in attributes and "gen_ai.operation.name" not in attributes else OTHER
+
+
+def _first(attributes: Json, noted: list[tuple[str, Json]], keys: tuple[str, ...]) -> Any:
+    for held in (attributes, *(event for _, event in noted)):
+        found = next((held[key] for key in keys if held.get(key) not in (None, "", [], {})), None)
+        if found is not None:
+            return unpacked(found)
+    return None
+
+
+def _in_events(noted: list[tuple[str, Json]], name: str) -> Any:
+    """Return what events of a name say, the last of them."""
+    found = [event for called, event in noted if called == name]
+    return (
+        unpacked(next((found[-1][key] for key in ("content", "message") if key in found[-1]), None)) if found else None
+    )
+
+
+def _error(raw: Json, noted: list[tuple[str, Json]]) -> str:
+    status = as_object(raw.get("status") or {}, "status")
+    if status.get("code") not in ERROR_CODES:
+        return ""
+    raised = next(
+        (_text(event, ("exception.message", "exception.type")) for name, event in noted if name == "exception"), ""
+    )
+    return as_text(status.get("message"), "status.message") or raised or "error"
+
+
+def _scores(noted: list[tuple[str, Json]]) -> Json:
+    """Return evaluations among the events by their names."""
+    return {
+        str(event["gen_ai.evaluation.name"]): event.get(
+            "gen_ai.evaluation.score.value", event.get("gen_ai.evaluation.score.label")
+        )
+        for name, event in noted
+        if name == "gen_ai.evaluation.result" and "gen_ai.evaluation.name" in event
+    }

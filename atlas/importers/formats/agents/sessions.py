@@ -1,0 +1,74 @@
+"""Sessions of coding agents: what a person asked for is a task, and all until the next request is one attempt at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from atlas.core.types import Outcome, Task, Trajectory
+from atlas.importers.fields import Json, present
+from atlas.importers.formats import conversation
+from atlas.importers.formats.conversation import AGENT, Message
+from atlas.importers.logs import stable_id
+
+
+@dataclass(slots=True, kw_only=True)
+class Request:
+    """One request of a person, and what the agent has done about it so far."""
+
+    source: str
+    """Name of the format."""
+
+    text: str
+    position: int
+    """Line at which it stands."""
+
+    session: str
+    key: str
+    """The text by which the log itself tells it from others, such as a message's id or the time."""
+
+    ended_at: datetime | None = None
+    agent: str = ""
+    """Model that answered."""
+
+    error: str = ""
+    """Reason why the agent stopped early, empty where it did not."""
+
+    context: Json = field(default_factory=dict)
+    """Facts about the place of work."""
+
+    metadata: Json = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    n_bytes: int = 0
+
+    @property
+    def id(self) -> str:
+        """The id of the attempt."""
+        return stable_id(self.source, self.key, self.text)
+
+    @property
+    def was_answered(self) -> bool:
+        """True if the agent said or did anything."""
+        return any(message.role == AGENT for message in self.messages)
+
+    def at(self, instant: datetime | None, n_bytes: int = 0) -> None:
+        """Note that something was said at a time."""
+        self.n_bytes += n_bytes
+        if instant is not None and (self.ended_at is None or instant > self.ended_at):
+            self.ended_at = instant
+
+    def attempt(self) -> Trajectory:
+        """Return the attempt, of unknown outcome: no session says whether what was done was right."""
+        return Trajectory(
+            id=self.id,
+            task=Task(f"{self.source}/{stable_id(self.text)[:12]}", "", self.text, self.context),
+            steps=conversation.steps(self.messages),
+            outcome=Outcome(None, error_info=self.error or None),
+            agent_id=self.agent,
+            timestamp=self.ended_at,
+            metadata={
+                "source": self.source,
+                **present(session=self.session, solution=conversation.final_action(self.messages)),
+                **self.metadata,
+            },
+        )

@@ -1,0 +1,240 @@
+"""Traces of any maker: a tree of calls to models and tools as one attempt."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.importers.fields import Json, kept, present, without_blobs
+from atlas.importers.formats import conversation
+from atlas.importers.logs import FAILED, SCORES, stable_id
+
+MODEL, TOOL, OTHER = "model", "tool", "other"
+MAX_DEPTH = 12
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+_ASKED_UNDER = (
+    "messages",
+    "new_message",
+    "contents",
+    "input",
+    "prompt",
+    "question",
+    "query",
+    "task",
+    "args",
+    "parts",
+    "content",
+    "text",
+)
+_SAID_UNDER = ("choices", "message", "messages", "candidates", "content", "parts", "output", "text", "value", "result")
+_WRITTEN = re.compile(r"role='user' content=(['\"])(.{1,20000}?)\1 \w+=", re.DOTALL)
+"""Shape of a user's message as Python prints it."""
+
+_ROLES = ("system:", "developer:", "user:", "assistant:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """One call of a trace."""
+
+    id: str
+    parent: str = ""
+    name: str = ""
+    kind: str = OTHER
+    """`model`, `tool` or `other`."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+    asked: Any = None
+    """JSON value or text that it was called with."""
+
+    said: Any = None
+    """JSON value or text that it gave."""
+
+    model: str = ""
+    error: str = ""
+    """Reason why it failed, empty where it did not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Spans that belong together, in any order, and what is known of the whole."""
+
+    id: str
+    source: str
+    spans: Sequence[Span]
+    name: str = ""
+    asked: Any = None
+    said: Any = None
+    at: datetime | None = None
+    domain: str = ""
+    scores: Json = field(default_factory=dict)
+    metadata: Json = field(default_factory=dict)
+
+    def attempt(self) -> Trajectory:
+        """Return the trace as an attempt, of unknown outcome.
+
+        Raises:
+            InvalidInput: Nothing in it says what the task was.
+        """
+        ordered = sorted(self.spans, key=lambda span: (span.start or _BEGINNING, span.id))
+        description = self._description(ordered)
+        steps = tuple(_steps(ordered))
+        answer = said(self.said) or next((step.action for step in reversed(steps) if step.action), "")
+        errors = [span.error for span in ordered if span.error]
+        return Trajectory(
+            id=stable_id(self.source, self.id),
+            task=Task(f"{self.source}/{stable_id(description)[:12]}", self.domain, description),
+            steps=steps,
+            outcome=Outcome(None, error_info=errors[-1] if errors else None),
+            agent_id=next((span.model for span in ordered if span.model), ""),
+            timestamp=max((at for span in ordered if (at := span.end or span.start)), default=self.at),
+            metadata={
+                "source": self.source,
+                "trace": self.id,
+                **present(name=self.name, solution=answer),
+                **({SCORES: self.scores} if self.scores else {}),
+                **self.metadata,
+            },
+        )
+
+    def _description(self, ordered: Sequence[Span]) -> str:
+        ids = {span.id for span in ordered}
+        roots = [span for span in ordered if span.parent not in ids]
+        models = [span for span in ordered if span.kind == MODEL]
+        candidates = (self.asked, *(span.asked for span in (*models, *roots)))
+        found = next((text for value in candidates if (text := asked(value))), "") or self.name
+        found = found or next((span.name for span in roots if span.name), "")
+        if not found.strip():
+            raise InvalidInput(
+                f"trace {self.id[:40]} has neither an input nor a name, so nothing says what the task was"
+            )
+        return found.strip()
+
+
+def asked(value: Any) -> str:
+    """Return what a call was asked, out of whatever shape its maker gives it: the last that a user said."""
+    value = unpacked(value)
+    if isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value):
+        users = [one for one in value if one["role"] in ("user", "human")]
+        return found_text(users[-1], _ASKED_UNDER) if users else ""
+    if isinstance(value, dict):
+        for key in _ASKED_UNDER:
+            if key in value and (text := asked(value[key])):
+                return text
+        return ""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = "\n\n".join(value)
+    if isinstance(value, str):
+        return _last_user(value)
+    return found_text(value, _ASKED_UNDER)
+
+
+def said(value: Any) -> str:
+    """Return what a call said: its text and the tools that it asked for, or else the value as JSON."""
+    value = unpacked(value)
+    calls = tuple(_calls(value, 0))
+    text = found_text(value, _SAID_UNDER)
+    if text or calls:
+        return "\n".join((*((text,) if text else ()), *calls))
+    return "" if value is None or value in ({}, [], "") else json.dumps(kept(value), ensure_ascii=False)
+
+
+def unpacked(value: Any) -> Any:
+    """Return the value of a text that is JSON itself, as often as it is, and any other value as it is."""
+    for _ in range(3):
+        if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
+            break
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            break
+    return value
+
+
+def found_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
+    """Return the first text in a value, looked for under the keys in their order."""
+    if isinstance(value, str):
+        return without_blobs(value).strip() if value.strip() not in ("None", "null") else ""
+    if depth >= MAX_DEPTH:
+        return ""
+    if isinstance(value, list):
+        texts = [found_text(item, keys, depth + 1) for item in value]
+        return "\n\n".join(text for text in texts if text)
+    if isinstance(value, dict):
+        return next((text for key in keys if key in value and (text := found_text(value[key], keys, depth + 1))), "")
+    return ""
+
+
+def _last_user(text: str) -> str:
+    """Return what the user said last in messages that were written as a text, and any other text as it is."""
+    if written := _WRITTEN.findall(text):
+        return str(written[-1][1]).strip()
+    if not text.startswith(_ROLES):
+        return found_text(text, ())
+    _, found, last = f"\n{text}".rpartition("\nuser:")
+    return last.partition("\nassistant:")[0].strip() if found else ""
+
+
+def _calls(value: Any, depth: int) -> Iterator[str]:
+    """Yield the tools that a model asked for, in the shapes of the common makers."""
+    if depth >= MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for item in value:
+            yield from _calls(item, depth + 1)
+    elif isinstance(value, dict):
+        called = value.get("function") or value.get("function_call") or (value if _is_call(value) else None)
+        if isinstance(called, dict) and isinstance(called.get("name"), str):
+            arguments: Any = next((called[key] for key in ("arguments", "args", "input") if key in called), {})
+            yield without_blobs(conversation.call(called["name"], kept(arguments)))
+            return
+        for key in ("choices", "message", "messages", "candidates", "content", "parts", "tool_calls", "tool_call"):
+            yield from _calls(value.get(key), depth + 1)
+
+
+def _is_call(value: Json) -> bool:
+    return value.get("type") in ("tool_use", "tool_call", "function_call") and "name" in value
+
+
+def _steps(ordered: Sequence[Span]) -> Iterator[Step]:
+    """Yield the calls to models and tools as steps. One inside of another that is a step already says it again."""
+    by_id = {span.id: span for span in ordered}
+    parents = {span.parent for span in ordered}
+    before = ""
+    for span in ordered:
+        is_leaf = span.id not in parents and (span.said is not None or bool(span.error))
+        if (span.kind == OTHER and not is_leaf) or _is_inside(span, by_id):
+            continue
+        step = _step(span)
+        told = step.action + step.observation
+        if told and (told != before or span.error):
+            yield step
+        before = told
+
+
+def _is_inside(span: Span, by_id: dict[str, Span]) -> bool:
+    seen = {span.id}
+    while (parent := by_id.get(span.parent)) is not None and parent.id not in seen:
+        if parent.kind in (MODEL, TOOL) and parent.kind == span.kind and parent.said is not None:
+            return True
+        seen.add(parent.id)
+        span = parent
+    return False
+
+
+def _step(span: Span) -> Step:
+    noted = present(span=span.name) | ({FAILED: True} if span.error else {})
+    if span.kind == MODEL:
+        return Step(action=said(span.said), observation=span.error, metadata=noted)
+    answer = "\n\n".join(text for text in (span.error, said(span.said)) if text)
+    action = ""
+    if span.kind == TOOL:
+        action = without_blobs(conversation.call(span.name, kept(unpacked(span.asked) or {})))
+    return Step(action=action, observation=answer, metadata=noted)

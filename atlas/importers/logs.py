@@ -1,0 +1,123 @@
+"""Logs of somebody's own work: what the store takes of them, without secrets, judged as asked, under ids that stay.
+
+All formats of logs go through here, and so does whatever hands over attempts that were read elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedExperience
+from atlas.core.operations import NO_MARKS, NO_USAGE
+from atlas.core.types import JournalEntry, Trajectory
+from atlas.importers.rows import Item
+from atlas.importers.secrets import scrubbed
+from atlas.memory.experience.extraction import to_experience
+
+FAILED = "failed"
+"""Key in a step's metadata that is true where a tool call of it failed."""
+
+SCORES = "scores"
+"""Key in an attempt's metadata under which a log's scores stand by their names."""
+
+NOTE_CHARACTERS = 4_000
+
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": lambda score, bound: score >= bound,
+    "<=": lambda score, bound: score <= bound,
+    ">": lambda score, bound: score > bound,
+    "<": lambda score, bound: score < bound,
+    "=": lambda score, bound: score == bound,
+}
+_RULE = re.compile(r"\s*(?P<name>[^<>=]{1,200}?)\s*(?P<sign>>=|<=|>|<|=)\s*(?P<bound>[^<>=]{1,40})\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class SuccessRule:
+    """The score that says whether an attempt succeeded, and from which value on."""
+
+    name: str
+    sign: str
+    bound: float
+
+    @classmethod
+    def of(cls, text: str) -> SuccessRule:
+        """Return the rule in a text such as `correctness>=0.5`.
+
+        Raises:
+            InvalidInput: It is none.
+        """
+        found = _RULE.fullmatch(text)
+        try:
+            if found and (bound := float(found["bound"])) == bound:
+                return cls(found["name"], found["sign"], bound)
+        except ValueError:
+            pass
+        raise InvalidInput(f"a success rule should read like correctness>=0.5, but is {text[:60]!r}")
+
+    def judged(self, attempt: Trajectory) -> Trajectory:
+        """Return the attempt with the outcome that its score means. One that has no such score stays as it is."""
+        scores = attempt.metadata.get(SCORES)
+        score = scores.get(self.name) if isinstance(scores, dict) else None
+        if attempt.outcome.success is not None or not isinstance(score, int | float):
+            return attempt
+        success = _COMPARE[self.sign](float(score), self.bound)
+        partial = float(score) if 0 <= score <= 1 and self.sign in (">=", ">", "=") else None
+        details = {**attempt.outcome.verification_details, "rule": f"{self.name}{self.sign}{self.bound:g}"}
+        outcome = replace(attempt.outcome, success=success, partial_score=partial, verification_details=details)
+        return replace(attempt, outcome=outcome)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """Decisions about logs that only whoever imports them can take."""
+
+    success: SuccessRule | None = None
+    """Rule for outcomes, or None to leave unknown what a log does not say."""
+
+    crashes: bool = False
+    """True to note every tool call that failed as a crash in the journal."""
+
+
+def stable_id(*parts: Any) -> str:
+    """Return the same id for the same parts, whenever and wherever they are read."""
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=True, default=str).encode()).hexdigest()[:32]
+
+
+def prepared(item: Item, wishes: Wishes, found: Counter[str]) -> list[Item]:
+    """Return what the store takes for an item of a log, and count in `found` the secrets that were in it."""
+    if not isinstance(item, Trajectory):
+        return [item]
+    clean = scrubbed(item, found)
+    assert isinstance(clean, Trajectory)
+    judged = wishes.success.judged(clean) if wishes.success else clean
+    return [as_exported(judged), *(_crashes(judged) if wishes.crashes else ())]
+
+
+def as_exported(attempt: Trajectory) -> ExportedExperience:
+    """Return the attempt under its own id, so that it is known again. The memory makes the text to embed."""
+    now = datetime.now(UTC)
+    experience = to_experience(attempt, experience_id=attempt.id, embedding_text="", now=now)
+    return ExportedExperience(experience=experience, marks=NO_MARKS, usage=NO_USAGE)
+
+
+def _crashes(attempt: Trajectory) -> Iterator[JournalEntry]:
+    for number, step in enumerate(attempt.steps, start=1):
+        if step.metadata.get(FAILED):
+            said = f"{step.action[:NOTE_CHARACTERS]}\n\n{step.observation[:NOTE_CHARACTERS]}".strip()
+            yield JournalEntry(
+                id=stable_id("crash", attempt.id, number),
+                entry_type="crash_log",
+                content=f"{attempt.task.description[:200]}\n\n{said}",
+                generation=0,
+                created_at=attempt.timestamp,
+                metadata={"source": attempt.metadata.get("source", ""), "experience": attempt.id, "step": number},
+            )

@@ -1,0 +1,139 @@
+"""The person or agent on whose behalf the code at hand runs, and what they may do.
+
+One process may serve many: each request, and each run of a page, says for whom it acts. Where nothing is said, as in
+a script or on the command line, it is whoever runs the process, who may do everything that its files allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from atlas.core.errors import NotAllowed
+
+
+class Role(IntEnum):
+    """Set of acts that somebody may do. A higher role may do all that a lower one may."""
+
+    VIEWER = 0
+    """Reads everything and changes nothing. What a viewer looks up is not counted as retrieved."""
+
+    WRITER = 1
+    """Stores, edits, marks, and undoes."""
+
+    CURATOR = 2
+    """Deletes, merges, prunes, compacts, accepts what waits for review, and undoes what others did."""
+
+    ADMIN = 3
+    """Purges, makes and restores backups, chooses models, and hands out keys and roles."""
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+_KINDS = {
+    Role.CURATOR: frozenset({"accept", "delete", "prune", "merge", "compact", "refine", "compress", "restore"}),
+    Role.ADMIN: frozenset({"purge"}),
+}
+"""Kinds of operations that take more than a writer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Somebody for whom a server acts."""
+
+    name: str
+    """Name of the person or key, as the history says it."""
+
+    role: Role = Role.VIEWER
+    is_reviewed: bool = False
+    """True if what it writes is found by itself alone until a curator accepts it."""
+
+    store: Path | None = None
+    """Directory of the store that they have this role in, or None for the one that the process is set to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """Says for whom the code at hand runs where no block says it."""
+
+    present: Callable[[], Actor | None]
+    """Returns whoever it runs for. None for whoever runs the process."""
+
+    choices: Callable[[], Mapping[str, Actor]]
+    """Returns whoever they are in each store that they may see, by its name."""
+
+
+_present: ContextVar[Actor | None] = ContextVar("atlas_actor", default=None)
+_finders: list[Finder] = []
+
+
+@contextmanager
+def acting(actor: Actor) -> Iterator[None]:
+    """Do what is inside the block on behalf of somebody. Threads that it starts by hand are not inside."""
+    token = _present.set(actor)
+    try:
+        yield
+    finally:
+        _present.reset(token)
+
+
+def look_up_actors(finder: Finder) -> None:
+    """Ask this for the actor wherever no block says one.
+
+    A framework that runs parts of a page by itself, such as a button's callback, leaves no place for a block.
+    """
+    _finders[:] = [finder]
+
+
+def store_choices() -> Mapping[str, Actor]:
+    """Return whoever this runs for in each store that they may see, by its name. Empty where nobody has a choice."""
+    return next((finder.choices() for finder in _finders), {})
+
+
+def present_actor() -> Actor | None:
+    """Return on whose behalf this runs, or None for whoever runs the process."""
+    actor = _present.get()
+    return next((finder.present() for finder in _finders), None) if actor is None else actor
+
+
+def actor_name(otherwise: str) -> str:
+    """Return the name of whoever this runs for, or the given one for whoever runs the process."""
+    actor = present_actor()
+    return otherwise if actor is None else actor.name
+
+
+def is_under_review() -> bool:
+    """Return whether what is written now waits until a curator accepts it."""
+    actor = present_actor()
+    return actor is not None and actor.is_reviewed
+
+
+def may(role: Role) -> bool:
+    """Return whether whoever this runs for has a role, or a higher one."""
+    actor = present_actor()
+    return actor is None or actor.role >= role
+
+
+def check_role(role: Role, act: str) -> None:
+    """Raise `NotAllowed` unless whoever this runs for has a role, or a higher one.
+
+    Args:
+        act: What is about to be done, for the message, such as `purge records`.
+    """
+    actor = present_actor()
+    if actor is not None and actor.role < role:
+        raise NotAllowed(
+            f"{actor.name} is a {actor.role} and may not {act}, which takes the role {role}; ask an administrator "
+            "for it"
+        )
+
+
+def check_kind(kind: str) -> None:
+    """Raise `NotAllowed` where an operation of this kind takes a higher role than whoever this runs for has."""
+    needed = next((role for role, kinds in _KINDS.items() if kind in kinds), Role.WRITER)
+    check_role(needed, f"do what the history calls {kind!r}")

@@ -1,0 +1,140 @@
+"""The events that an administrator of a store looks up: who came in, who was refused, and who gave whom a role.
+
+It lies in a file of its own beside the ledger, a line of JSON for each event, and is only ever added to. No export or
+backup of memories carries it. A purge of a record leaves it alone, as it never says what a record said.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from atlas.core.errors import StoreUnavailable
+from atlas.infra.actor import present_actor
+from atlas.infra.clock import SystemClock
+from atlas.infra.durable_files import append_durably
+from atlas.infra.fork_safety import InterProcessLock
+from atlas.protocols.infra import Clock
+
+logger = logging.getLogger(__name__)
+
+FILE = "audit.jsonl"
+"""Name of the file in a store's directory."""
+
+SIGNED_IN, ENTERED, REFUSED = "signed in", "entered with a key", "refused"
+KEY_MADE, KEY_REVOKED = "key made", "key revoked"
+ROLE_GIVEN, REMOVED, READMITTED = "role given", "removed", "let in again"
+LINK_MADE, LINK_ENDED, LINK_OPENED = "link made", "link ended", "link opened"
+PURGED, RESTORED, BACKED_UP = "purged", "restored a backup", "made a backup"
+
+_REST_SECONDS = 60.0
+"""Time in which equal refusals are one line, so that whoever guesses keys does not fill the disk."""
+
+_MOST_HELD = 1_000
+_TEXT_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """One thing that happened to who may do what, or to the store as a whole."""
+
+    at: datetime
+    what: str
+    who: str
+    """Name of whoever did it. Untrusted text."""
+
+    about: str = ""
+    """Whom or what it was done to. Untrusted text."""
+
+    n: int = 1
+    """Times that it happened since the line before of the same kind."""
+
+
+@dataclass(slots=True, eq=False)
+class AuditLog:
+    """The events of one store. Any number of processes may add to it at once."""
+
+    directory: Path
+    clock: Clock = field(default_factory=SystemClock)
+    _refusals: dict[tuple[str, str], tuple[datetime, int]] = field(default_factory=dict)
+    """By whom and about what, the time of the last line, and refusals since."""
+
+    def note(self, what: str, *, who: str = "", about: str = "", n: int = 1) -> None:
+        """Add an event. What is done stays done where the file cannot be written. The process's log says so then.
+
+        Args:
+            who: Name of whoever did it. Empty for whoever this runs for.
+        """
+        actor = present_actor() if not who else None
+        event = AuditEvent(
+            at=self.clock.now(),
+            what=what,
+            who=_cut(who or (actor.name if actor else "")),
+            about=_cut(about),
+            n=n,
+        )
+        try:
+            with self._lock().held():
+                append_durably(self._path, json.dumps(_encode(event), ensure_ascii=False) + "\n")
+        except (OSError, StoreUnavailable) as error:
+            logger.error("the audit log cannot be written (%s): %s", error, _encode(event))
+
+    def refuse(self, who: str, about: str) -> None:
+        """Add that somebody was refused. Equal refusals within a minute are counted, and said with the next line."""
+        now, key = self.clock.now(), (who, about)
+        before, n = self._refusals.get(key, (None, 0))
+        if before is not None and (now - before).total_seconds() < _REST_SECONDS:
+            self._refusals[key] = (before, n + 1)
+            return
+        while len(self._refusals) >= _MOST_HELD:
+            del self._refusals[next(iter(self._refusals))]
+        self._refusals[key] = (now, 0)
+        self.note(REFUSED, who=who, about=about, n=n + 1)
+
+    def events(self) -> list[AuditEvent]:
+        """Return every event, the newest first. A line that was cut by a crash is left out.
+
+        Raises:
+            StoreUnavailable: The file cannot be read.
+        """
+        try:
+            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreUnavailable(f"{self._path} cannot be read ({error}); look at its permissions") from error
+        return [event for line in reversed(lines) if (event := _decoded(line)) is not None]
+
+    @property
+    def _path(self) -> Path:
+        return self.directory / FILE
+
+    def _lock(self) -> InterProcessLock:
+        return InterProcessLock(self.directory / f"{FILE}.lock")
+
+
+def _cut(text: str) -> str:
+    return " ".join(text.split())[:_TEXT_CHARACTERS]
+
+
+def _encode(event: AuditEvent) -> Mapping[str, object]:
+    held = {"at": event.at.isoformat(), "what": event.what, "who": event.who, "about": event.about}
+    return held if event.n == 1 else held | {"n": event.n}
+
+
+def _decoded(line: str) -> AuditEvent | None:
+    try:
+        held = json.loads(line)
+        return AuditEvent(
+            at=datetime.fromisoformat(held["at"]),
+            what=str(held["what"]),
+            who=str(held["who"]),
+            about=str(held["about"]),
+            n=int(held.get("n", 1)),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None

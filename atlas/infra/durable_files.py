@@ -1,0 +1,55 @@
+"""Files that are replaced as a whole or not at all, and that outlast a loss of power."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def replace_durably(path: Path, text: str, *, mode: int = 0o666) -> None:
+    """Replace a file, or create it: the text is written beside it, flushed to the disk, and then renamed.
+
+    Args:
+        mode: The permissions of the file, less those that the process's umask takes away.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def append_durably(path: Path, text: str, *, mode: int = 0o600) -> None:
+    """Add a text to the end of a file, or create it: it is on the disk when this returns.
+
+    A crash meanwhile may leave a part of the text. A line that such a part began is ended first.
+
+    Args:
+        mode: The permissions of a new file, less those that the process's umask takes away.
+    """
+    is_new = not path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, mode)
+    with os.fdopen(descriptor, "rb+", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        is_cut = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
+        left = memoryview((b"\n" if is_cut else b"") + text.encode("utf-8"))
+        while left:
+            left = left[file.write(left) :]
+        os.fsync(file.fileno())
+    if is_new:
+        _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,199 @@
+"""Guards before every route: of the host that was asked for, the size of a body, and the key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from atlas.access.stores import Stores
+from atlas.core.errors import AtlasError, NotAllowed
+from atlas.infra.actor import Actor, Role, acting
+from atlas.server.problems import Problem, TooLarge, problem_of
+
+MAX_BODY_BYTES = 16 * 2**20
+"""Size of the largest body that is taken."""
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Names of this machine that no other one can reach it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """Says who comes in."""
+
+    stores: Stores
+    is_open: bool
+    """True where only this machine can reach the server, and may do everything as long as there is no key."""
+
+    owner: str
+    """Name in the history for what this machine does without a key."""
+
+    def enter(self, authorization: str) -> Actor:
+        """Return whoever a request is for, in the store that its key is for.
+
+        Without any key in use, all is open to this machine.
+
+        Args:
+            authorization: The header of that name, or nothing.
+
+        Raises:
+            NotAllowed: The key is missing, unknown, revoked or has expired.
+        """
+        kind, _, secret = authorization.partition(" ")
+        if kind.lower() == "bearer" and secret.strip():
+            store, key = self.stores.recognise(secret.strip())
+            return store.actor(key)
+        if self.is_open and not self.stores.has_key():
+            return Actor(self.owner, Role.ADMIN, store=self.stores.first.directory)
+        raise NotAllowed("this needs a key; send it as the header `Authorization: Bearer KEY`")
+
+
+class KeyAsked:
+    """Lets in requests with a key, and says for whom they act."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        doors: Doors,
+        open_paths: Collection[str] = (),
+        refusal: Callable[[Problem], JSONResponse] = Problem.response,
+    ) -> None:
+        """Wrap an application.
+
+        Args:
+            open_paths: Paths that need no key, below where the application is mounted.
+            refusal: Makes the answer to a request without a key, in the words that its clients understand.
+        """
+        self._app = app
+        self._doors = doors
+        self._open_paths = frozenset(open_paths)
+        self._refusal = refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["path"].removeprefix(scope.get("root_path", "")) in self._open_paths:
+            await self._app(scope, receive, send)
+            return
+        try:
+            actor = self._doors.enter(header(scope, b"authorization"))
+        except AtlasError as error:
+            if isinstance(error, NotAllowed):
+                self._doors.stores.first.audit.refuse(peer(scope), str(error))
+            problem = problem_of(error)
+            refused = Problem(401, "No valid key", problem.detail) if isinstance(error, NotAllowed) else problem
+            answer = self._refusal(refused)
+            answer.headers["WWW-Authenticate"] = "Bearer"
+            await answer(scope, receive, send)
+            return
+        with acting(actor):
+            await self._app(scope, receive, send)
+
+
+class HostChecked:
+    """Refuses requests for hosts that this server is not, and those that a page of another host's makes.
+
+    A page of somebody else's could read and change a memory through a person's own browser otherwise: by a name that
+    was made to lead to this machine (DNS rebinding), or by a request that a browser sends without asking (CSRF).
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] in ("http", "websocket") and _name(header(scope, b"host")) not in self._hosts:
+            host = header(scope, b"host")
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008, "reason": "unknown host"})
+                return
+            detail = f"this server is not {host!r:.200}; ask it by a name that it knows, or start it with --allow-host"
+            await Problem(400, "Unknown host", detail).response()(scope, receive, send)
+            return
+        origin = header(scope, b"origin") if scope["type"] in ("http", "websocket") else ""
+        if origin and _name(origin.partition("://")[2]) not in self._hosts:
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008, "reason": "foreign origin"})
+                return
+            detail = f"a page of {origin!r:.200} may not ask this server; if it is yours, start it with --allow-host"
+            await Problem(403, "Foreign origin", detail).response()(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+class Dispatched:
+    """Hands every request below a path to its own application, and to no other.
+
+    A route mounted beside others is passed over by a path that it does not match, such as one with a line break, and
+    what comes after it would answer.
+    """
+
+    def __init__(self, app: ASGIApp, below: Mapping[str, ASGIApp]) -> None:
+        """Wrap an application.
+
+        Args:
+            below: Applications by the beginning of the paths that they answer, without a slash at the end.
+        """
+        self._app = app
+        self._below = below
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path = scope.get("path", "")
+        found = next((start for start in self._below if path == start or path.startswith(f"{start}/")), None)
+        if scope["type"] not in ("http", "websocket") or found is None:
+            await self._app(scope, receive, send)
+        else:
+            root = scope.get("root_path", "")
+            await self._below[found]({**scope, "app_root_path": root, "root_path": root + found}, receive, send)
+
+
+class BodyBounded:
+    """Refuses bodies that are too large, before they are read as a whole."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        declared = header(scope, b"content-length") if scope["type"] == "http" else ""
+        if declared.isdigit() and int(declared) > self._max_bytes:
+            await problem_of(TooLarge(self._max_bytes)).response()(scope, receive, send)
+            return
+        n_bytes = 0
+
+        async def bounded() -> Message:
+            nonlocal n_bytes
+            message = await receive()
+            n_bytes += len(message.get("body", b""))
+            if n_bytes > self._max_bytes:  # of the kind that whoever reads the body lets through
+                raise HTTPException(413, str(TooLarge(self._max_bytes)))
+            return message
+
+        with suppress(ClientDisconnect):  # nobody is left to be answered, and a part of a body says nothing
+            await self._app(scope, bounded, send)
+
+
+def peer(scope: Scope) -> str:
+    """Return the address that a request comes from, or nothing where that is not known."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def header(scope: Scope, name: bytes) -> str:
+    """Return the value of a header, or nothing where it is missing or comes more than once."""
+    values = [value for held, value in scope["headers"] if held == name]
+    return values[0].decode("latin-1") if len(values) == 1 else ""
+
+
+def _name(host: str) -> str:
+    """Return a host without its port."""
+    bare, _, port = host.rpartition(":")
+    return (bare if bare and port.isdigit() else host).strip("[]").lower()

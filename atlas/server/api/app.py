@@ -1,0 +1,79 @@
+"""The API put together: its routes, its errors, and the description of both that clients can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
+from pydantic import TypeAdapter
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from atlas.core.errors import AtlasError
+from atlas.memory.system import MemorySystem
+from atlas.server.access import BodyBounded, Doors, KeyAsked
+from atlas.server.api import attempts, changes, context, health, history, records, traces
+from atlas.server.problems import MEDIA_TYPE, Problem, problem_of
+
+Open = Callable[[], MemorySystem]
+"""Gives the memory that is served, opened. It is asked at each request: the store may have been made again."""
+
+DESCRIPTION = """
+What an agent has learned: ask for it before a task (`/context`), and say after it how it went (`/attempts`).
+Errors are RFC 9457 problems whose `detail` says what was expected, what came, and what to do.
+"""
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"description": about, "content": {MEDIA_TYPE: {"schema": TypeAdapter(Problem).json_schema()}}}
+    for status, about in {"4XX": "The request cannot be met as it is.", "5XX": "The server cannot meet it now."}.items()
+}
+"""Errors of every route, as the description of the API has them."""
+
+
+def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> ASGIApp:
+    """Return the API as an application to mount.
+
+    Args:
+        is_warm: Whether the embedding model is ready. Until then searches go by words.
+    """
+    api = FastAPI(
+        title="ATLAS memory",
+        version="1",
+        description=DESCRIPTION,
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        responses=PROBLEMS,
+    )
+    api.state.open_memory, api.state.is_warm, api.state.doors = open_memory, is_warm, doors
+    api.include_router(health.router)
+    asked = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
+    for routes in (context, attempts, traces, history, changes, records):
+        api.include_router(routes.router, dependencies=[asked])
+    api.add_exception_handler(AtlasError, _told)
+    api.add_exception_handler(RequestValidationError, _invalid)
+    api.add_exception_handler(HTTPException, _plain)
+    return KeyAsked(BodyBounded(api), doors, open_paths=("/health", "/openapi.json"))
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AtlasError)
+    return problem_of(error).response()
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    said = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
+    return Problem(422, "Invalid input", "; ".join(said)[:1_000]).response()
+
+
+async def _plain(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    title = HTTPStatus(error.status_code).phrase
+    said = f"{error.detail}: {request.method} {request.url.path}" if error.detail == title else str(error.detail)
+    return Problem(error.status_code, title, said).response(error.headers)

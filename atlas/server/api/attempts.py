@@ -1,0 +1,40 @@
+"""Attempts, as an agent tells them after a task."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID, uuid5
+
+from fastapi import APIRouter, Header
+
+from atlas.core.operations import Operations
+from atlas.infra.actor import actor_name, is_under_review
+from atlas.memory.system import MemorySystem
+from atlas.server.api.parts import Served
+from atlas.server.api.shapes import AttemptGiven, Stored
+
+router = APIRouter()
+
+_REPEATED = UUID("6f0c3f0e-4f0b-4a52-9d0e-0f0f3c2d7a11")
+"""Namespace of the ids of attempts that came with a key for repetition."""
+
+
+@router.post("/attempts")
+def store(
+    attempt: AttemptGiven,
+    memory: Served,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> Stored:
+    """Remember an attempt, and count its outcome for the memories that it used.
+
+    Sent again with the same `Idempotency-Key`, it is stored once.
+    """
+    if idempotency_key is None:
+        return _told(memory, memory.store(attempt.trajectory("")))
+    attempt_id = uuid5(_REPEATED, f"{actor_name(memory.storage.settings.actor)}\n{idempotency_key}").hex
+    return _told(memory, memory.store_once(attempt.trajectory(attempt_id)))
+
+
+def _told(memory: MemorySystem, stored: dict[str, Any]) -> Stored:
+    [operation] = memory.history(1, wanted=Operations(kind="store", of=stored["experience"]))
+    return Stored(**stored, operation=operation.id, is_waiting=is_under_review())

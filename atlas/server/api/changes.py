@@ -1,0 +1,89 @@
+"""Changes of the store as they come: for live pages, followers, and whoever wants to be told."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import anyio
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from atlas.core.errors import AtlasError
+from atlas.memory.system import MemorySystem
+from atlas.server.api.parts import Served, memory_named
+from atlas.server.api.shapes import MEMORY_NAMES
+
+router = APIRouter()
+
+POLL_SECONDS = 0.3
+QUIET_SECONDS = 15.0
+"""Time after which a line says that the connection still stands, where nothing changes."""
+
+MOST_IDS = 1_000
+"""Most ids of one memory in an event."""
+
+
+@router.get("/changes", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
+async def changes(
+    request: Request,
+    memory: Served,
+    since: Annotated[int | None, Query(ge=0, le=2**62, description="A revision; the present one by default.")] = None,
+    last_event_id: Annotated[str | None, Header(pattern=r"^\d{1,18}$")] = None,
+) -> StreamingResponse:
+    """Send an event for each revision of the store that is seen: its number, and the ids of what changed.
+
+    A client that lost its connection goes on where it was, by `Last-Event-ID`. The stream ends with an event `refused`
+    as soon as its key is.
+    """
+    begin = int(last_event_id) if last_event_id else since
+    return StreamingResponse(_events(request, memory, begin), media_type="text/event-stream")
+
+
+async def _events(request: Request, memory: MemorySystem, since: int | None) -> AsyncIterator[str]:
+    seen = await anyio.to_thread.run_sync(memory.revision) if since is None else since
+    told_at = time.monotonic()
+    yield f": following from revision {seen}\n\n"
+    while not await request.is_disconnected():
+        if refused := await anyio.to_thread.run_sync(_refused, request):
+            yield f"event: refused\ndata: {json.dumps(refused)}\n\n"
+            return
+        revision, event = await anyio.to_thread.run_sync(_event, memory, seen)
+        if event:
+            yield event
+            seen, told_at = revision, time.monotonic()
+        elif time.monotonic() - told_at > QUIET_SECONDS:
+            yield ": nothing new\n\n"
+            told_at = time.monotonic()
+        await anyio.sleep(POLL_SECONDS)
+
+
+def _refused(request: Request) -> str:
+    """Return why the key of a stream is refused by now, or nothing where it is not."""
+    try:
+        request.app.state.doors.enter(request.headers.get("authorization", ""))
+    except AtlasError as error:
+        return str(error)
+    return ""
+
+
+def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
+    """Return the present revision, and what has changed since another one, or nothing where that is the same."""
+    with memory.storage.reading():
+        revision = memory.revision()
+        if revision <= since:
+            return revision, ""
+        changed = {
+            name: memory.storage.ledger.changed_ids(
+                memory_named(memory, name).collection_name, since, limit=MOST_IDS + 1
+            )
+            for name in MEMORY_NAMES
+        }
+    told = {
+        "revision": revision,
+        "changed": {name: ids[:MOST_IDS] for name, ids in changed.items() if ids},
+        "is_cut": any(len(ids) > MOST_IDS for ids in changed.values()),
+    }
+    return revision, f"id: {revision}\nevent: changed\ndata: {json.dumps(told)}\n\n"

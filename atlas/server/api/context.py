@@ -1,0 +1,32 @@
+"""Context for a task: the block of an agent's prompt that tells what is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from fastapi import APIRouter
+
+from atlas.server.api.parts import Served, Warm
+from atlas.server.api.shapes import ContextAsked, ContextTold
+
+router = APIRouter()
+
+
+@router.post("/context")
+def context(asked: ContextAsked, memory: Served, is_warm: Warm) -> ContextTold:
+    """Return what is remembered for a task, within a budget of tokens.
+
+    It is found by words alone, and says so, until the embedding model is ready.
+
+    What is shown counts as used for the task by the next attempt at it that the same key stores.
+    """
+    block = memory.build_context(
+        asked.task.task(),
+        asked.budget_tokens,
+        asked.k,
+        threshold=asked.threshold,
+        distinct=asked.distinct,
+        diversity=asked.diversity,
+        by_words=not is_warm,
+    )
+    return ContextTold(**asdict(block))

@@ -1,0 +1,233 @@
+"""The records of each memory: found, listed, read, marked, and how their uses went."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, get_type_hints
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import TypeAdapter, ValidationError
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.hits import Retrieval
+from atlas.core.operations import Marks
+from atlas.core.types import CodeConcept, Strategy
+from atlas.memory.base.memory import Memory
+from atlas.memory.base.versions import ItemVersion
+from atlas.memory.concepts.memory import ChromaConceptLibrary
+from atlas.memory.journal import Journal, LinkGraph
+from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.server.api.parts import Served, Warm, memory_named
+from atlas.server.api.shapes import (
+    ConceptGiven,
+    EditGiven,
+    EntryGiven,
+    Found,
+    Id,
+    ManyMarked,
+    MemoryName,
+    Page,
+    RecordTold,
+    SearchAsked,
+    StrategyGiven,
+    UseGiven,
+)
+from atlas.server.problems import Outdated
+
+router = APIRouter()
+
+PARTS = "(uses|rate|links|versions)"
+
+_one_edit_at_a_time = threading.Lock()
+
+
+@router.post("/{memory}/search")
+def search(memory: MemoryName, asked: SearchAsked, served: Served, is_warm: Warm) -> Found:
+    """Return the records that have to do with a query, best first. By words alone until the model is ready."""
+    held = memory_named(served, memory)
+    if asked.by_words or not is_warm:
+        return _found(held.retrieve_words(asked.query, asked.k, where=asked.where))
+    found = held.retrieve(
+        asked.query,
+        asked.k,
+        where=asked.where,
+        threshold=asked.threshold,
+        distinct=asked.distinct,
+        diversity=asked.diversity,
+    )
+    return _found(found)
+
+
+def _found(found: Retrieval[Any]) -> Found:
+    return Found(
+        hits=found.hits,
+        n_hidden=found.n_hidden,
+        threshold=found.threshold,
+        problems=found.problems,
+        by_words=found.by_words,
+    )
+
+
+@router.post("/{memory}/marks")
+def mark_many(memory: MemoryName, changes: ManyMarked, served: Served) -> int:
+    """Change the marks of records as one operation. Return how many changed."""
+    return memory_named(served, memory).change_marks(**changes.model_dump())
+
+
+@router.post("/strategies", status_code=201)
+def add_strategy(given: StrategyGiven, served: Served) -> str:
+    """Add a strategy that somebody wrote. Return its id."""
+    fields = given.model_dump(exclude_none=True)
+    return served.strategies.add(Strategy(**fields))
+
+
+@router.post("/concepts", status_code=201)
+def add_concept(given: ConceptGiven, served: Served) -> str:
+    """Add reusable code. Return its id."""
+    fields = given.model_dump(exclude_none=True)
+    return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, given.examples))}))
+
+
+@router.post("/journal", status_code=201)
+def add_entry(given: EntryGiven, served: Served) -> str | None:
+    """Write an entry of the journal. Return its id, or null where a gate kept it out."""
+    return served.journal.add(**given.model_dump())
+
+
+@router.get("/{memory}")
+def browse(
+    memory: MemoryName,
+    served: Served,
+    where: Annotated[str, Query(description="A filter as JSON, as a search takes it.")] = "{}",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    order: Literal["newest", "oldest"] = "newest",
+    cursor: Annotated[str, Query(pattern=r"^\d{0,9}$")] = "",
+) -> Page:
+    """Return records by the time of their adding."""
+    held, passing, offset = memory_named(served, memory), _filter(where), int(cursor or 0)
+    with served.storage.reading():
+        rows = held.browse(passing, descending=order == "newest", limit=limit, offset=offset)
+        n_records = held.count(passing)
+        records = held.get_many([row["id"] for row in rows])
+    following = offset + len(rows)
+    return Page(records=records, n_records=n_records, cursor=str(following) if following < n_records else None)
+
+
+@router.get("/{memory}/{record_id}")
+def read(
+    memory: MemoryName,
+    record_id: Id,
+    served: Served,
+    answer: Response,
+    with_: Annotated[str, Query(alias="with", pattern=f"^({PARTS}(,{PARTS})*)?$")] = "",
+) -> RecordTold:
+    """Return one record with its marks and its usage, and with the parts that are asked for, such as `uses,rate`."""
+    told = _told(memory_named(served, memory), record_id, set(with_.split(",")))
+    answer.headers["ETag"] = told.etag
+    return told
+
+
+@router.patch("/{memory}/{record_id}")
+def edit(
+    memory: MemoryName,
+    record_id: Id,
+    changes: EditGiven,
+    served: Served,
+    answer: Response,
+    if_match: Annotated[str | None, Header(max_length=200)] = None,
+) -> RecordTold:
+    """Change what a record says, or its marks, as one operation, and return it.
+
+    With `If-Match`, nothing is done where it has changed since it was read.
+    """
+    held = memory_named(served, memory)
+    with _one_edit_at_a_time:
+        before = _told(held, record_id, set())
+        if if_match not in (None, "*", before.etag):
+            raise Outdated(f"{memory} {record_id} has changed since it was read; read it again, and edit that")
+        scoped: Any = held.within("edit" if changes.fields else "mark")
+        if changes.fields:
+            scoped.edit(record_id, **_typed(type(before.record), changes.fields))
+        if marks := changes.model_dump(exclude={"fields"}, exclude_defaults=True):
+            scoped.change_marks([record_id], **marks)
+    told = _told(held, record_id, set())
+    answer.headers["ETag"] = told.etag
+    return told
+
+
+@router.post("/{memory}/{record_id}/uses", status_code=204)
+def record_use(memory: MemoryName, record_id: Id, use: UseGiven, served: Served) -> None:
+    """Say how an attempt went that used a record. An attempt counts once."""
+    memory_named(served, memory).record_use(record_id, **use.model_dump())
+
+
+def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> RecordTold:
+    """Return a record with its marks and its usage, and the parts that are asked for, in one state of the store."""
+    with held.collection.reading():
+        record = held.get(record_id)
+        if record is None:
+            raise NotFound(f"there is no record {record_id!r} here; it may have been deleted")
+        marks = held.marks([record_id])[record_id]
+        return RecordTold(
+            record=record,
+            marks=marks,
+            usage=held.usage([record_id])[record_id],
+            etag=_etag(record, marks),
+            uses=held.collection.uses([record_id]).get(record_id, []) if "uses" in wanted else None,
+            rate=_rate(held, record_id) if "rate" in wanted else None,
+            links=_links(held, record_id) if "links" in wanted else None,
+            versions=_versions(held, record_id) if "versions" in wanted else None,
+        )
+
+
+def _etag(record: Any, marks: Marks) -> str:
+    said = repr((asdict(record), asdict(marks)))
+    return f'"{hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]}"'
+
+
+def _typed(kind: type, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return new values of a record's fields as the library has them.
+
+    Raises:
+        InvalidInput: There is no such field, or it cannot have such a value.
+    """
+    types = get_type_hints(kind)
+    try:
+        return {name: TypeAdapter(types.get(name, Any)).validate_python(value) for name, value in fields.items()}
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidInput(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+def _links(held: Memory[Any], record_id: str) -> LinkGraph:
+    if not isinstance(held, Journal):
+        raise InvalidInput("`with=links` is for the journal alone; other records have none")
+    return held.linked(record_id)
+
+
+def _rate(held: Memory[Any], record_id: str) -> dict[str, Any]:
+    """Return the success rate of a strategy: the only records that have one of their own."""
+    if not isinstance(held, ChromaStrategyBank):
+        raise InvalidInput("`with=rate` is for strategies alone; other records have `usage`")
+    return asdict(held.rate(record_id))
+
+
+def _versions(held: Memory[Any], record_id: str) -> list[ItemVersion[Any]]:
+    if not isinstance(held, ChromaStrategyBank | ChromaConceptLibrary):
+        raise InvalidInput("`with=versions` is for strategies and concepts alone; see `GET /operations?of=` for others")
+    return list(held.versions(record_id))
+
+
+def _filter(text: str) -> dict[str, Any]:
+    try:
+        where = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"`where` should be a filter as JSON, but is {text!r:.80}") from error
+    if not isinstance(where, dict):
+        raise InvalidInput(f"`where` should be an object, but is {text!r:.80}")
+    return where

@@ -1,0 +1,343 @@
+"""The bodies that the API takes and gives. What is stored is given as the library's own types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from atlas.core.hits import Hit
+from atlas.core.operations import Marks, Operation, RecordChange, Usage, Use
+from atlas.core.types import (
+    CodeConcept,
+    Experience,
+    JournalEntry,
+    Outcome,
+    Step,
+    Strategy,
+    Task,
+    Trajectory,
+    VerificationSpec,
+    new_id,
+)
+from atlas.memory.base.versions import ItemVersion
+from atlas.memory.journal import LinkGraph
+
+MemoryName = Literal["experience", "strategies", "concepts", "journal"]
+MEMORY_NAMES: tuple[MemoryName, ...] = get_args(MemoryName)
+
+Text = Annotated[str, Field(max_length=1_000_000, pattern=r"^[^\x00]*$")]
+"""A text that the ledger can hold."""
+
+Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00/]+$")]
+
+Record = Experience | Strategy | CodeConcept | JournalEntry
+
+
+class Given(BaseModel):
+    """A body that a client sends: what it does not know of is refused."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class VerificationGiven(Given):
+    """How an attempt was judged."""
+
+    method: Text = ""
+    parameters: dict[str, Any] = {}
+
+
+class TaskGiven(Given):
+    """A task."""
+
+    description: Annotated[Text, Field(min_length=1)]
+    id: Text = ""
+    """The same for every attempt at the same task. By default made of the description."""
+
+    domain: Text = ""
+    context: dict[str, Any] = {}
+    verification: VerificationGiven = VerificationGiven()
+
+    def task(self) -> Task:
+        """Return it as the library has it."""
+        judged = VerificationSpec(**self.verification.model_dump())
+        return Task(self.id, self.domain, self.description, self.context, judged)
+
+
+class ContextAsked(Given):
+    """A question for what is remembered for a task."""
+
+    task: TaskGiven
+    budget_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 1_500
+    k: Annotated[int, Field(ge=0, le=100)] = 8
+    """Hits of each memory among which the block chooses."""
+
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Lowest relevance of a hit. By default each memory's own level decides."""
+
+    distinct: bool = False
+    """True to let one attempt stand for all that are alike."""
+
+    diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
+
+
+class SearchAsked(Given):
+    """A search of one memory."""
+
+    query: Text
+    k: Annotated[int, Field(ge=0, le=100)] = 8
+    where: dict[str, Any] | None = None
+    """A filter such as `{"outcome": "failed"}`, with `$in`, `$gt`, `$gte`, `$lt`, `$lte`, `$and` and `$or`."""
+
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    distinct: bool = False
+    """True to let one attempt stand for all that are alike."""
+
+    diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
+    by_words: bool = False
+    """True to search by words alone. Threshold, distinct and diversity then mean nothing."""
+
+
+class OutcomeGiven(Given):
+    """How an attempt ended."""
+
+    success: bool | None = None
+    """Null where that is not known. An unknown outcome is never counted as a failure."""
+
+    partial_score: Annotated[float, Field(ge=0, le=1)] | None = None
+    error_info: Text | None = None
+    verification_details: dict[str, Any] = {}
+
+
+class StepGiven(Given):
+    """One turn of an attempt."""
+
+    thought: Text = ""
+    action: Text = ""
+    observation: Text = ""
+    metadata: dict[str, Any] = {}
+
+
+class AttemptGiven(Given):
+    """An attempt at a task."""
+
+    task: TaskGiven
+    steps: list[StepGiven] = []
+    outcome: OutcomeGiven = OutcomeGiven()
+    agent_id: Text = ""
+    timestamp: datetime | None = None
+    """Time when it ended. One without a time zone is refused."""
+
+    metadata: dict[str, Any] = {}
+    """Facts such as `model`, `solution` and `feedback`, and `used`: ids of the memories that it used."""
+
+    id: Id | None = None
+
+    def trajectory(self, attempt_id: str = "") -> Trajectory:
+        """Return it as the library has it.
+
+        Args:
+            attempt_id: The id of one that does not say its own.
+        """
+        return Trajectory(
+            task=self.task.task(),
+            steps=tuple(Step(**step.model_dump()) for step in self.steps),
+            outcome=Outcome(**self.outcome.model_dump()),
+            agent_id=self.agent_id,
+            timestamp=self.timestamp,
+            metadata=self.metadata,
+            id=self.id or attempt_id or new_id(),
+        )
+
+
+class UseGiven(Given):
+    """An attempt that used a record, and how it went."""
+
+    success: bool
+    task_id: Text = ""
+    trajectory_id: Text = ""
+
+
+class MarksGiven(Given):
+    """Changes of marks. What is left out stays."""
+
+    add_tags: list[Text] = []
+    remove_tags: list[Text] = []
+    pinned: bool | None = None
+    buried: bool | None = None
+    note: Text | None = None
+
+
+class ManyMarked(MarksGiven):
+    """Changes of marks of several records, as one operation."""
+
+    ids: Annotated[list[Id], Field(min_length=1, max_length=1_000)]
+
+
+class EditGiven(MarksGiven):
+    """Changes of what a record says, and of its marks. What is left out stays."""
+
+    fields: dict[str, Any] = {}
+    """New values by the names of fields, as `GET` gives them, such as `{"suggestion": "…"}`."""
+
+
+class StrategyGiven(Given):
+    """Advice for a kind of situation."""
+
+    situation: Annotated[Text, Field(min_length=1)]
+    suggestion: Annotated[Text, Field(min_length=1)]
+    title: Text = ""
+    rationale: Text = ""
+    parameters: list[dict[Text, Text]] = []
+    sources: list[Id] = []
+    """Ids of the attempts that it was learned from."""
+
+    metadata: dict[str, Any] = {}
+    id: Id | None = None
+
+
+class ConceptGiven(Given):
+    """Reusable code. It is stored and shown, and run by nobody but those who ask for its examples to be run."""
+
+    name: Annotated[Text, Field(min_length=1)]
+    """For Python code, the name of the function that it defines."""
+
+    description: Text = ""
+    code: Annotated[Text, Field(min_length=1)]
+    signature: Text = ""
+    examples: list[tuple[Text, Text]] = []
+    """Pairs of a call and its result, both as the language writes them."""
+
+    language: Text = "python"
+    guidance: Text = ""
+    metadata: dict[str, Any] = {}
+    id: Id | None = None
+
+
+class EntryGiven(Given):
+    """A line of an agent's log."""
+
+    entry_type: Annotated[Text, Field(min_length=1)]
+    content: Annotated[Text, Field(min_length=1)]
+    generation: Annotated[int, Field(ge=0, le=2**31)] = 0
+    importance: Annotated[float, Field(ge=0, le=1)] | None = None
+    metadata: dict[str, Any] = {}
+    links: list[tuple[Text, Id]] = []
+    """Pairs of a type, such as `caused_by`, and the id of another entry."""
+
+
+class UndoAsked(Given):
+    """Why an operation is taken back."""
+
+    reason: Text = ""
+
+
+class ContextTold(BaseModel):
+    """A part of a prompt."""
+
+    text: str
+    n_tokens: int
+    budget_tokens: int
+    counted_with: str
+    shown: Mapping[str, tuple[str, ...]]
+    n_left_out: int
+    errors: Mapping[str, str]
+    by_words: bool
+    """True while the embedding model is being made ready: what is shown was found by words alone."""
+
+
+class Found(BaseModel):
+    """Hits of a search, best first."""
+
+    hits: list[Hit[Any]]
+    n_hidden: int
+    threshold: float
+    problems: tuple[str, ...]
+    by_words: bool
+    """True while the embedding model is being made ready: words alone found these, so their relevance is not known."""
+
+
+class Page(BaseModel):
+    """Some records, and where to go on."""
+
+    records: list[Any]
+    n_records: int
+    """Number of all that pass the filter."""
+
+    cursor: str | None
+    """The cursor of the next page, or null after the last."""
+
+
+class RecordTold(BaseModel):
+    """One record with what else was asked for."""
+
+    record: Any
+    marks: Marks
+    usage: Usage
+    etag: str
+    """For `If-Match`: another one as soon as anything of it has changed."""
+
+    uses: list[Use] | None = None
+    rate: dict[str, Any] | None = None
+    links: LinkGraph | None = None
+    """The entries that are linked with a journal entry, either way."""
+
+    versions: list[ItemVersion[Any]] | None = None
+    """Its states before each edit, the last first."""
+
+
+class Stored(BaseModel):
+    """Where an attempt is held now."""
+
+    experience: str | None = None
+    strategies: str | None = None
+    used: dict[str, list[str]] = {}
+    """Ids of the memories that the outcome was counted for."""
+
+    errors: dict[str, str] = {}
+    operation: str | None = None
+    """The operation to undo it by."""
+
+    is_known: bool = False
+    """True where it was stored before, under the same key for repetition."""
+
+    is_waiting: bool = False
+    """True where only the key that stored it finds it until a curator accepts it."""
+
+
+class OperationsTold(BaseModel):
+    """Some of the history, newest first."""
+
+    operations: list[Operation]
+    n_operations: int
+
+
+class OperationTold(BaseModel):
+    """One operation, and what it did to each record."""
+
+    operation: Operation
+    changes: list[RecordChange]
+
+
+class Health(BaseModel):
+    """State of the server."""
+
+    status: Literal["ready"]
+    version: str
+    schema_version: int
+    store: str
+    """Name of the directory that is served."""
+
+    is_model_ready: bool
+    """False while the embedding model is being made ready, so that searches go by words."""
+
+    n_behind: int
+    """Number of changes that the vector index has still to take in. Searches include them, but take longer."""
+
+    n_traces_waiting: int
+    """Number of traces that are still coming in."""
+
+    n_traces_refused: int
+    """Number of traces that no attempt could be made of. The server's log says why."""

@@ -1,0 +1,92 @@
+"""Traces, as an OpenTelemetry exporter sends them: OTLP over HTTP, as JSON or protobuf."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from fastapi import APIRouter, Request
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response
+
+from atlas.core.errors import InvalidInput
+from atlas.importers.files import parse_json
+from atlas.importers.formats.agents.otlp import by_span
+from atlas.infra.actor import Actor, Role, actor_name, check_role, is_under_review
+from atlas.memory.system import MemorySystem
+from atlas.server.access import MAX_BODY_BYTES
+from atlas.server.api.parts import Served
+from atlas.server.problems import TooLarge
+from atlas.server.spool import Spool
+
+router = APIRouter()
+
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
+MAX_UNPACKED_BYTES = 4 * MAX_BODY_BYTES
+
+_BODIES: dict[str, Any] = {
+    "required": True,
+    "content": {JSON: {"schema": {"type": "object"}}, PROTOBUF: {"schema": {"type": "string", "format": "binary"}}},
+}
+
+
+@router.post("/traces", openapi_extra={"requestBody": _BODIES}, response_model=dict[str, Any])
+async def take(request: Request, memory: Served) -> Response:
+    """Take spans. A trace becomes an attempt, of unknown outcome, half a minute after its last span.
+
+    They are on the disk when this answers. Point an exporter at it: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = _unpacked(await request.body(), request.headers.get("content-encoding", "").strip().lower())
+    problems = await run_in_threadpool(_take, memory, body, kind)
+    answer: dict[str, Any] = {}
+    if problems:
+        answer = {"partialSuccess": {"rejectedSpans": str(len(problems)), "errorMessage": "; ".join(problems[:5])}}
+    if kind == PROTOBUF:
+        return Response(ParseDict(answer, ExportTraceServiceResponse()).SerializeToString(), media_type=PROTOBUF)
+    return JSONResponse(answer)
+
+
+def _take(memory: MemorySystem, body: bytes, kind: str) -> list[str]:
+    check_role(Role.WRITER, "send traces")
+    problems: list[str] = []
+    spans = list(by_span(_request(body, kind), problems.append))
+    writer = Actor(actor_name(memory.storage.settings.actor), Role.WRITER, is_under_review())
+    return problems + (Spool(memory.storage.path).take(writer, spans) if spans else [])
+
+
+def _request(body: bytes, kind: str) -> Any:
+    if kind == JSON:
+        return parse_json(body)
+    if kind != PROTOBUF:
+        raise InvalidInput(f"traces should come as {JSON} or {PROTOBUF}, but the content type is {kind[:80]!r}")
+    message = ExportTraceServiceRequest()
+    try:
+        message.ParseFromString(body)
+    except DecodeError as error:
+        raise InvalidInput(f"the body should be an ExportTraceServiceRequest, but cannot be read: {error}") from error
+    return MessageToDict(message) or {"resourceSpans": []}
+
+
+def _unpacked(body: bytes, encoding: str) -> bytes:
+    """Return a body without its compression, of which no more is unpacked than is taken."""
+    if encoding in ("", "identity"):
+        return body
+    if encoding != "gzip":
+        raise InvalidInput(f"the content encoding should be gzip or none, but is {encoding[:40]!r}")
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacked = unpacker.decompress(body, MAX_UNPACKED_BYTES)
+    except zlib.error as error:
+        raise InvalidInput(f"the body should be gzip, but cannot be unpacked: {error}") from error
+    if unpacker.unconsumed_tail:
+        raise TooLarge(MAX_UNPACKED_BYTES)
+    if not unpacker.eof:
+        raise InvalidInput("the body should be gzip, but ends too early; send it again")
+    return unpacked

@@ -1,0 +1,37 @@
+"""Requests as the proxies in front of the server describe them. Those alone that are named are believed."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from atlas.access.people import Identity
+from atlas.access.proxy import Proxy
+from atlas.server.access import header, peer
+
+_IDENTITY = "atlas.identity"
+
+
+class Forwarded:
+    """Takes the scheme, the address and the person of a request from the headers of a named proxy."""
+
+    def __init__(self, app: ASGIApp, proxy: Proxy) -> None:
+        self._app = app
+        self._proxy = proxy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] in ("http", "websocket"):
+            scope = {**scope, _IDENTITY: None}
+            if peer(scope) in self._proxy.addresses:
+                scope[_IDENTITY] = self._proxy.identity(lambda name: header(scope, name.lower().encode()))
+                if header(scope, b"x-forwarded-proto") == "https":
+                    scope["scheme"] = "https" if scope["type"] == "http" else "wss"
+                if client := header(scope, b"x-forwarded-for").rpartition(",")[2].strip():
+                    scope["client"] = (client, 0)
+        await self._app(scope, receive, send)
+
+
+def identity(scope: Scope) -> Identity | None:
+    """Return for whom a named proxy says that a request is, or None."""
+    found: Identity | None = scope.get(_IDENTITY)
+    return found

@@ -1,0 +1,66 @@
+"""Opening a memory beside the first answers: a client gives up on a server that takes long to list its tools."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from atlas.core.errors import AtlasError
+from atlas.core.settings import Settings
+
+if TYPE_CHECKING:
+    from atlas.jobs.warming import Warming
+    from atlas.memory.system import MemorySystem
+
+
+class Opening:
+    """A memory that a thread opens and makes ready, from the libraries that it needs on."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._is_opened = threading.Event()
+        self._opened: MemorySystem | None = None
+        self._error: AtlasError | None = None
+        self._warming: Warming | None = None
+
+    @property
+    def is_warm(self) -> bool:
+        """True where a search by meaning is answered at once."""
+        return self._warming is not None and self._warming.is_done
+
+    def begin(self) -> None:
+        """Begin."""
+        threading.Thread(target=self._open, name="atlas-opening", daemon=True).start()
+
+    def memory(self) -> MemorySystem:
+        """Return the memory as soon as it is open.
+
+        Raises:
+            AtlasError: It could not be opened. The next call tries again.
+        """
+        self._is_opened.wait()
+        if self._opened is None:
+            self._is_opened.clear()
+            self._open()
+        if self._opened is None:
+            assert self._error is not None
+            raise self._error
+        return self._opened
+
+    def close(self) -> None:
+        """Let go of the store's files."""
+        if self._opened is not None:
+            self._opened.close()
+
+    def _open(self) -> None:
+        from atlas.jobs.warming import Warming  # these take most of the time
+        from atlas.memory.open import open_memory
+
+        try:
+            self._opened = open_memory(settings=self._settings)
+            self._warming = Warming(self._opened)
+            self._warming.begin()
+        except AtlasError as error:
+            self._error = error
+        finally:
+            self._is_opened.set()

@@ -1,0 +1,147 @@
+"""Tools that look: what is remembered for a task, a search, whole records, and the history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from atlas.core.errors import InvalidInput
+from atlas.core.hits import Hit, Retrieval
+from atlas.core.operations import ANY_OPERATION, Operation, Operations
+from atlas.core.types import Experience, JournalEntry, Strategy, Task
+from atlas.core.unseen import shown_id
+from atlas.server.mcp.ids import Place, place_of
+
+if TYPE_CHECKING:
+    from atlas.memory.context import ContextBlock
+    from atlas.memory.system import MemorySystem
+
+LINE_CHARACTERS = 160
+MOST_READ = 10
+TOKEN_CHARACTERS = 4
+NOT_READY = "(Found by words alone: the embedding model is still being made ready. Ask again in a moment.)"
+
+
+def recall(
+    memory: MemorySystem, task: str, budget_tokens: Annotated[int, Field(ge=0, le=20_000)] = 1500, domain: str = ""
+) -> str:
+    """Call before you begin a task: what earlier attempts, strategies, code and notes say about it."""
+    return _told(memory.build_context(Task("", domain, task), budget_tokens))
+
+
+def recall_by_words(memory: MemorySystem, task: str, budget_tokens: int = 1500, domain: str = "") -> str:
+    """Do as `recall` does, by words alone."""
+    return f"{_told(memory.build_context(Task('', domain, task), budget_tokens, by_words=True))}\n\n{NOT_READY}"
+
+
+def search(
+    memory: MemorySystem,
+    query: str,
+    where: dict[str, Any] | None = None,
+    among: Literal["experience", "strategies", "concepts", "journal"] = "experience",
+    k: Annotated[int, Field(ge=1, le=50)] = 8,
+    cursor: str = "",
+) -> str:
+    """Call to look for something in one memory. One line a hit: `[id] outcome relevance · first words`."""
+    skipped = _skipped(cursor)
+    return _page(getattr(memory, among).retrieve(query, k + skipped + 1, where=where), skipped, k)
+
+
+def search_by_words(
+    memory: MemorySystem,
+    query: str,
+    where: dict[str, Any] | None = None,
+    among: str = "experience",
+    k: int = 8,
+    cursor: str = "",
+) -> str:
+    """Do as `search` does, by words alone."""
+    skipped = _skipped(cursor)
+    found = getattr(memory, among).retrieve_words(query, k + skipped + 1, where=where)
+    return f"{_page(found, skipped, k)}\n{NOT_READY}"
+
+
+def read(
+    memory: MemorySystem,
+    ids: Annotated[list[str], Field(min_length=1, max_length=MOST_READ)],
+    max_tokens: Annotated[int, Field(ge=100, le=50_000)] = 4000,
+) -> str:
+    """Call to read records whole, by the ids that `recall` and `search` show."""
+    places = [place_of(memory, one) for one in ids]
+    room = max_tokens * TOKEN_CHARACTERS // len(places)
+    return "\n\n".join(whole(place, room) for place in places)
+
+
+def whole(place: Place, room: int) -> str:
+    """Return a record as JSON, in at most so many characters."""
+    text = json.dumps(_plain(place.memory.get(place.id)), ensure_ascii=False, indent=1)
+    cut = f"\n… {len(text) - room:,} more characters; read it alone, or with a larger max_tokens"
+    return f"[{place.name} {shown_id(place.id)}]\n{text[:room]}{cut if len(text) > room else ''}"
+
+
+def history(memory: MemorySystem, limit: Annotated[int, Field(ge=1, le=100)] = 20, of: str = "") -> str:
+    """Call to see what was done to the memory, or to the record `of` an id, newest first. `undo` takes the ids."""
+    wanted = Operations(of=place_of(memory, of).id) if of else ANY_OPERATION
+    return "\n".join(map(_done, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
+
+
+def _page(found: Retrieval[Any], skipped: int, k: int) -> str:
+    lines = [_line(hit) for hit in found.hits[skipped : skipped + k]]
+    if found.n_hidden:
+        lines.append(f"{found.n_hidden} hidden below {found.threshold:.2f}")
+    if len(found.hits) > skipped + k:
+        lines.append(f"next: cursor={skipped + k}")
+    return "\n".join(lines) or "Nothing has to do with this query."
+
+
+def _told(block: ContextBlock) -> str:
+    problems = "".join(f"\n({name} could not be asked: {said})" for name, said in block.errors.items())
+    return (block.text or "Nothing is remembered that has to do with this task.") + problems
+
+
+def _skipped(cursor: str) -> int:
+    if cursor and not cursor.isdecimal():
+        raise InvalidInput(f"`cursor` should be what the last line of a search gave, but is {cursor!r:.80}")
+    return int(cursor or 0)
+
+
+def _line(hit: Hit[Any]) -> str:
+    outcome = f"{hit.item.outcome.label} " if isinstance(hit.item, Experience) else ""
+    return f"[{shown_id(hit.item.id)}] {outcome}{hit.relevance:.2f} · {_first_words(hit.item)}"
+
+
+def _first_words(item: Any) -> str:
+    if isinstance(item, Experience):
+        text = item.task.description
+    elif isinstance(item, Strategy):
+        text = item.title or item.suggestion
+    elif isinstance(item, JournalEntry):
+        text = item.content
+    else:
+        text = f"{item.name}: {item.description}"
+    return " ".join(text.split())[:LINE_CHARACTERS]
+
+
+def _plain(value: Any) -> Any:
+    """Return a record as JSON values, without what is empty."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        return {key: _plain(held) for key, held in value.items() if held not in ("", None, (), [], {})}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(held) for held in value]
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _done(operation: Operation) -> str:
+    counts = ", ".join(f"{n} {name}" for name, n in operation.counts.items()) or "nothing"
+    undone = " (undone)" if operation.undone_by else ""
+    return (
+        f"[{operation.id[:8]}] {operation.created_at:%Y-%m-%d %H:%M} {operation.kind} by {operation.actor}: {counts}"
+        f"{undone} {operation.reason}".rstrip()
+    )

@@ -1,0 +1,126 @@
+"""A thin server for one client that passes every question on to the server that has the memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import httpx2
+import mcp_types as types
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+T = TypeVar("T")
+
+TIMEOUT_SECONDS = 120.0
+
+
+class Relay:
+    """A server elsewhere, and the key that it is asked with.
+
+    Each question connects by itself, so that the server may be started again meanwhile.
+    """
+
+    def __init__(self, address: str, key: str) -> None:
+        self._address = address.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+
+    async def list_tools(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        """Return the tools that the key may use."""
+        return await self._asked(lambda there: there.list_tools(cursor=_cursor(params)))
+
+    async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """Call a tool there. What fails on the way is told as the tool's own failure."""
+        try:
+            return await self._asked(lambda there: there.call_tool(params.name, params.arguments))
+        except MCPError as error:
+            return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+
+    async def list_resources(
+        self, context: Any, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """Return the resources."""
+        return await self._asked(lambda there: there.list_resources(cursor=_cursor(params)))
+
+    async def list_templates(
+        self, context: Any, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        """Return the templates of resources."""
+        return await self._asked(lambda there: there.list_resource_templates(cursor=_cursor(params)))
+
+    async def read_resource(self, context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        """Read a resource."""
+        return await self._asked(lambda there: there.read_resource(params.uri))
+
+    async def list_prompts(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        """Return the prompts."""
+        return await self._asked(lambda there: there.list_prompts(cursor=_cursor(params)))
+
+    async def get_prompt(self, context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        """Return a prompt, filled in."""
+        return await self._asked(lambda there: there.get_prompt(params.name, params.arguments))
+
+    async def _asked(self, ask: Callable[[Client], Awaitable[T]]) -> T:
+        """Return what the server answers, or raise `MCPError` with a sentence that says what to do."""
+        try:
+            async with self._connected() as there:
+                return await ask(there)
+        except BaseExceptionGroup as group:
+            raise self._told(_first(group)) from group
+        except (MCPError, httpx2.HTTPError, OSError) as error:
+            raise self._told(error) from error
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Client]:
+        async with (
+            httpx2.AsyncClient(headers=self._headers, timeout=TIMEOUT_SECONDS) as http,
+            Client(streamable_http_client(f"{self._address}/mcp/", http_client=http)) as there,
+        ):
+            yield there
+
+    def _told(self, error: BaseException) -> MCPError:
+        if isinstance(error, MCPError):
+            return error
+        return MCPError(
+            types.INTERNAL_ERROR,
+            f"the server at {self._address} cannot be reached ({type(error).__name__}: {error}); see that it runs "
+            "(atlas serve), and that ATLAS_STORE and ATLAS_KEY are right",
+        )
+
+
+async def relay(address: str, key: str) -> None:
+    """Answer a client over standard input and output until it leaves.
+
+    Args:
+        address: Of a server that `atlas serve` runs.
+        key: A key of that server, or nothing.
+    """
+    there = Relay(address, key)
+    server: Server[Any] = Server(
+        "atlas-memory",
+        title="ATLAS memory",
+        on_list_tools=there.list_tools,
+        on_call_tool=there.call_tool,
+        on_list_resources=there.list_resources,
+        on_list_resource_templates=there.list_templates,
+        on_read_resource=there.read_resource,
+        on_list_prompts=there.list_prompts,
+        on_get_prompt=there.get_prompt,
+    )
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def _cursor(params: types.PaginatedRequestParams | None) -> str | None:
+    return params.cursor if params else None
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first error of a group that holds groups."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

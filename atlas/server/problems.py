@@ -1,0 +1,78 @@
+"""Errors as HTTP says them (RFC 9457): a status, a title for the kind, and our own sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from starlette.responses import JSONResponse
+
+from atlas.core.errors import (
+    AtlasError,
+    InvalidInput,
+    LLMError,
+    NotAllowed,
+    NotFound,
+    PlanOutdated,
+    ReadOnlyStore,
+    StoreError,
+    UndoRefused,
+)
+
+MEDIA_TYPE = "application/problem+json"
+INVALID_REQUEST = -32600
+"""Code of JSON-RPC."""
+
+
+class TooLarge(AtlasError):
+    """A body that is larger than the server takes."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(f"a body should have at most {max_bytes:,} bytes, but this one has more; send it in parts")
+
+
+class Outdated(AtlasError):
+    """A change of a record that has been changed since it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error of a request."""
+
+    status: int
+    title: str
+    detail: str
+    """Our own sentence: what was expected, what came, and what to do."""
+
+    type: str = "about:blank"
+
+    def response(self, headers: Mapping[str, str] | None = None) -> JSONResponse:
+        """Return it as a response."""
+        return JSONResponse(asdict(self), self.status, dict(headers or {}), MEDIA_TYPE)
+
+    def rpc_response(self) -> JSONResponse:
+        """Return it as a response to a request of JSON-RPC, whose id is not known yet."""
+        error = {"code": INVALID_REQUEST, "message": self.detail}
+        return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, self.status)
+
+
+_KINDS: tuple[tuple[type[AtlasError], int, str], ...] = (
+    (TooLarge, 413, "Body too large"),
+    (InvalidInput, 422, "Invalid input"),
+    (NotFound, 404, "Not found"),
+    (NotAllowed, 403, "Not allowed"),
+    (Outdated, 412, "Changed since"),
+    (UndoRefused, 409, "Cannot be undone"),
+    (PlanOutdated, 409, "Changed since"),
+    (ReadOnlyStore, 403, "Open for reading only"),
+    (StoreError, 503, "Store unavailable"),
+    (LLMError, 502, "Language model unavailable"),
+)
+
+
+def problem_of(error: AtlasError) -> Problem:
+    """Return what a client is told of an error."""
+    for kind, status, title in _KINDS:
+        if isinstance(error, kind):
+            return Problem(status, title, str(error))
+    return Problem(500, type(error).__name__, str(error))

@@ -1,0 +1,89 @@
+"""Signing in with a provider, by OpenID Connect's code flow with PKCE, state and nonce.
+
+The provider is asked once, when somebody signs in. What they may do is looked up in the store from then on.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from authlib.integrations.starlette_client import OAuth, OAuthError
+from httpx2 import HTTPError
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.sessions import SessionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from atlas.access.people import Identity
+from atlas.access.provider import Provider
+
+logger = logging.getLogger(__name__)
+
+SIGN_IN, CALLBACK = "/signin", "/signin/callback"
+_MINUTES = 10
+"""Time that somebody has at the provider."""
+
+Vouched = Callable[[Request, Identity], Response]
+"""Gives the answer to somebody for whom the provider vouches."""
+
+Refused = Callable[[Request, str], Response]
+"""Gives the answer to somebody for whom it does not, with the reason."""
+
+
+def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Starlette:
+    """Return the application that answers below `/signin`."""
+    oauth = OAuth()
+    oauth.register(
+        "oidc",
+        client_id=provider.client,
+        client_secret=provider.secret,
+        server_metadata_url=f"{provider.issuer}/.well-known/openid-configuration",
+        client_kwargs={"scope": "openid profile email", "code_challenge_method": "S256"},
+    )
+
+    async def begin(request: Request) -> Response:
+        own = provider.public_url or str(request.base_url).rstrip("/")
+        try:
+            answer: Response = await oauth.oidc.authorize_redirect(request, own + CALLBACK)
+        except (HTTPError, OAuthError) as error:
+            return refused(request, f"the provider at {provider.issuer} cannot be asked ({error}); try again later")
+        return answer
+
+    async def callback(request: Request) -> Response:
+        try:
+            token = await oauth.oidc.authorize_access_token(request)
+            identity = _identity(token["userinfo"], provider)
+        except (OAuthError, HTTPError, ValueError, KeyError) as error:
+            logger.warning("a sign-in was refused: %s", error)
+            return refused(request, f"the sign-in could not be finished ({error}); begin again")
+        return vouched(request, identity)
+
+    return Starlette(
+        routes=[Route(SIGN_IN, begin), Route(CALLBACK, callback)],
+        middleware=[
+            Middleware(
+                SessionMiddleware,
+                secret_key=secrets.token_urlsafe(32),
+                session_cookie="atlas_signin",
+                max_age=_MINUTES * 60,
+                same_site="lax",
+                https_only=provider.public_url.startswith("https://"),
+            )
+        ],
+    )
+
+
+def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
+    groups = claims.get(provider.claim) or ()
+    named = next((claims[name] for name in ("name", "preferred_username", "email") if claims.get(name)), "")
+    return Identity(
+        issuer=str(claims.get("iss") or provider.issuer),
+        subject=str(claims["sub"]),
+        name=str(named or claims["sub"]),
+        groups=tuple(map(str, [groups] if isinstance(groups, str) else groups)),
+    )

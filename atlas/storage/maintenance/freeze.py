@@ -1,0 +1,71 @@
+"""Making a copy of a store that never changes again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from atlas.core.errors import StoreUnavailable
+from atlas.infra.actor import Role, check_role
+from atlas.infra.durable_files import replace_durably
+from atlas.storage.erasing import in_use
+from atlas.storage.frozen import PREFIX, STAMP, frozen_copy
+from atlas.storage.maintenance.backup import NAMES
+from atlas.storage.store import LABEL, LEDGER, Store
+
+_YOUNG_SECONDS = 3_600.0
+"""Age up to which a copy may be one that is only being made."""
+
+
+def freeze(store: Store, name: str) -> Path:
+    """Copy the store as it is now into a directory within it, and return that directory.
+
+    A purge of anything removes the copy, which may hold what is purged.
+
+    Args:
+        name: Name of the copy, of letters and digits.
+
+    Raises:
+        NotAllowed: Whoever this runs for is no admin.
+        StoreUnavailable: The copy cannot be written; nothing is left behind.
+    """
+    check_role(Role.ADMIN, "freeze a copy of the store")
+    target = frozen_copy(store.path, name)
+    try:
+        target.mkdir(mode=0o700)
+        with in_use(target):
+            store.marks.settle()
+            frozen_at = store.ledger.clock.now().isoformat()
+            store.ledger.copies.write(target / LEDGER)
+            for file in (NAMES, LABEL):
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(store.path / file, target / file)
+            replace_durably(target / STAMP, json.dumps({"frozen_at": frozen_at}))
+    except BaseException as error:
+        thaw(store.path, name)
+        if isinstance(error, OSError):
+            raise StoreUnavailable(f"the copy {target} cannot be written ({error}); nothing was left") from error
+        raise
+    return target
+
+
+def sweep(store: Path, live: Collection[str]) -> None:
+    """Remove the frozen copies that nothing leads to any more, and what a killed process left of others.
+
+    Args:
+        live: Names of those that stay.
+    """
+    for path in store.glob(f"{PREFIX}*"):
+        name = path.name.removeprefix(PREFIX)
+        with suppress(FileNotFoundError):  # somebody else removed it
+            if name not in live and time.time() - path.stat().st_mtime > _YOUNG_SECONDS:
+                thaw(store, name)
+
+
+def thaw(store: Path, name: str) -> None:
+    """Remove a frozen copy, if it is still there."""
+    shutil.rmtree(frozen_copy(store, name), ignore_errors=True)

@@ -1,0 +1,178 @@
+"""Review: what keys under review wrote, of every kind, until a curator accepts or rejects it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from atlas.core.errors import PlanOutdated
+from atlas.infra.actor import Role, may
+from atlas.memory.system import MemorySystem
+from atlas.storage.damage import stored_instant
+from atlas.storage.records import HELD_FOR, WAITING, Moment
+from atlas.views.shared.kinds import KINDS, Kind
+from atlas.views.shared.plans import PlanRow, PlanView
+from atlas.views.shared.wording import counted, in_words, shortened
+
+TITLE_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRow:
+    """A record that waits for review."""
+
+    id: str
+    noun: str
+    """The kind that it is of."""
+
+    title: str
+    """Untrusted text."""
+
+    writer: str
+    stored_at: datetime
+    moment: Moment
+    """Moment when it was looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """The records that wait, the latest first, of one writer or of all, and stored since a time or ever."""
+
+    rows: tuple[WaitingRow, ...]
+    n_by_writer: dict[str, int]
+    """Number of records that wait, by their writer, whatever was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectRequest:
+    """The wish to delete records that wait."""
+
+    rows: tuple[WaitingRow, ...]
+
+    def propose(self, memory: MemorySystem) -> RejectProposal:
+        """Return what would be deleted: those of the records that still wait."""
+        left = {row.id for row in waiting(memory).rows}
+        going = tuple(row for row in self.rows if row.id in left)
+        n_total = sum(len(kind.records(memory)) for kind in KINDS)
+        words = words_of(going)
+        view = PlanView(
+            title="Reject",
+            headline=f"{words.capitalize()} would be deleted." if going else "None of these waits any more.",
+            button=f"Reject {words}" if going else "",
+            rows=tuple(PlanRow(id=row.id, title=row.title, goes=True, why=f"written by {row.writer}") for row in going),
+            subject="What was written",
+            caption="Written under review",
+            n_going=len(going),
+            share=len(going) / n_total if n_total else 0.0,
+        )
+        return RejectProposal(request=self, rows=going, view=view)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectProposal:
+    """Records that wait, and would be deleted."""
+
+    request: RejectRequest
+    rows: tuple[WaitingRow, ...]
+    view: PlanView
+
+    @property
+    def going(self) -> tuple[str, ...]:
+        """The ids of the records that it removes."""
+        return tuple(row.id for row in self.rows)
+
+    @property
+    def done_sentence(self) -> str:
+        """`Rejected 2 experiences`."""
+        return f"Rejected {words_of(self.rows)}"
+
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Delete them as one operation and return its id.
+
+        Raises:
+            PlanOutdated: One of them was accepted or changed since, and nothing was done.
+        """
+        if self.request.propose(memory).view != self.view:
+            raise PlanOutdated("some of these were accepted or changed since; nothing was done. Look again")
+        operation_id: str | None = None
+        for kind, ids in _by_kind(self.rows):
+            scoped = kind.records(memory).within("delete", "rejected in review", operation_id=operation_id)
+            scoped.delete(ids)
+            operation_id = scoped.operation_id
+        return operation_id
+
+
+def may_review() -> bool:
+    """Return whether whoever looks at the page may accept and reject."""
+    return may(Role.CURATOR)
+
+
+def n_waiting(memory: MemorySystem) -> int:
+    """Return how many records wait for review."""
+    return sum(kind.records(memory).count(WAITING) for kind in KINDS)
+
+
+def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = None) -> Waiting:
+    """Return the records that wait for review.
+
+    Args:
+        writer: Only what this one wrote. Empty for all.
+        since: Only what was stored at this time or later.
+    """
+    every = [row for kind in KINDS for row in _rows(memory, kind)]
+    passing = (row for row in every if writer in ("", row.writer) and (since is None or row.stored_at >= since))
+    return Waiting(
+        rows=tuple(sorted(passing, key=lambda row: row.stored_at, reverse=True)),
+        n_by_writer=dict(Counter(row.writer for row in every).most_common()),
+    )
+
+
+def accept(memory: MemorySystem, rows: Sequence[WaitingRow]) -> str:
+    """Let records of any kinds be found by everybody, as one operation, and return its id.
+
+    Raises:
+        PlanOutdated: One of them has changed since it was looked at, and nothing of its kind was accepted.
+    """
+    moments = {row.id: row.moment for row in rows}
+    operation_id: str | None = None
+    for kind, ids in _by_kind(rows):
+        scoped = kind.records(memory).within("accept", "accepted in review", operation_id=operation_id)
+        oldest = min((moments[one] for one in ids), key=lambda moment: moment.change)
+        scoped.release(ids, unchanged_since=oldest)
+        operation_id = scoped.operation_id
+    return str(operation_id)
+
+
+def words_of(rows: Sequence[WaitingRow]) -> str:
+    """Return `2 experiences and 1 strategy`."""
+    counts = Counter(row.noun for row in rows)
+    return in_words([counted(counts[kind.noun], kind.noun) for kind in KINDS if counts[kind.noun]])
+
+
+def _rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
+    records, moment = kind.records(memory), memory.storage.ledger.moment()
+    ids = records.ids(WAITING)
+    if not ids:
+        return []
+    where = {"id": {"$in": ids}}
+    writers, stored = records.column(HELD_FOR, where), records.column("stored_at", where)
+    titles = records.titles(ids)
+    return [
+        WaitingRow(
+            id=one,
+            noun=kind.noun,
+            title=shortened(" ".join(titles[one].split()), TITLE_CHARACTERS),
+            writer=writers[one],
+            stored_at=stored_instant(stored, one),
+            moment=moment,
+        )
+        for one in ids
+        if one in titles and one in writers and one in stored
+    ]
+
+
+def _by_kind(rows: Sequence[WaitingRow]) -> list[tuple[Kind, list[str]]]:
+    found = [(kind, [row.id for row in rows if row.noun == kind.noun]) for kind in KINDS]
+    return [(kind, ids) for kind, ids in found if ids]

@@ -1,0 +1,74 @@
+"""Undoing all that somebody did, as a plan: what would be undone, and what cannot be any more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas.core.operations import Operation, Operations, UndoneMany
+from atlas.memory.system import MemorySystem
+from atlas.views.history.operations import operation_row
+from atlas.views.shared.plans import PlanRow, PlanView
+from atlas.views.shared.wording import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoManyRequest:
+    """The wish to undo all operations of somebody, since a time or ever."""
+
+    wanted: Operations
+
+    def propose(self, memory: MemorySystem) -> UndoManyProposal:
+        """Return what would be undone now."""
+        plan = memory.plan_undo(self.wanted)
+        return UndoManyProposal(wanted=self.wanted, plan=plan, view=_view(memory, plan))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoManyProposal:
+    """Operations that would be undone as one."""
+
+    wanted: Operations
+    plan: UndoneMany
+    view: PlanView
+
+    @property
+    def going(self) -> tuple[str, ...]:
+        """The ids of the records that it removes. They are not told apart from those that it changes."""
+        return ()
+
+    @property
+    def done_sentence(self) -> str:
+        """`Undid 14 operations`."""
+        return f"Undid {counted(len(self.plan.undone), 'operation')}"
+
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Undo them as one operation and return its id.
+
+        Raises:
+            PlanOutdated: More or less would be undone by now. Nothing was done.
+        """
+        return memory.apply_undo(self.wanted, self.plan).id
+
+
+def _view(memory: MemorySystem, plan: UndoneMany) -> PlanView:
+    n, n_refused = len(plan.undone), len(plan.refused)
+    stays = f" {counted(n_refused, 'operation')} cannot be undone any more." if n_refused else ""
+    return PlanView(
+        title="Undo",
+        headline=f"{counted(n, 'operation')} would be undone, the newest first.{stays}",
+        button=f"Undo {counted(n, 'operation')}" if n else "",
+        rows=(
+            *(_row(memory, one, goes=True, why="would be undone") for one in plan.undone),
+            *(_row(memory, one, goes=False, why=why) for one, why in plan.refused),
+        ),
+        subject="Operation",
+        caption="What was done, newest first",
+        nothing="There is nothing left to undo.",
+        n_going=n,
+    )
+
+
+def _row(memory: MemorySystem, operation: Operation, *, goes: bool, why: str) -> PlanRow:
+    row = operation_row(memory, operation)
+    told = f"{row.at:%Y-%m-%d %H:%M} UTC · {row.what}: {row.counts}"
+    return PlanRow(id=operation.id, title=told, goes=goes, why=why)

@@ -1,0 +1,232 @@
+"""Imports of files that a person gives a page, or names where the page runs on their own machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
+from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
+from atlas.importers.logs import SuccessRule, Wishes
+from atlas.importers.registry import FORMATS
+from atlas.importers.rows import Item
+from atlas.importers.run import ImportReport, Progress, Rejection, Sink, import_paths
+from atlas.importers.sink import CountingSink, MemorySink
+from atlas.importers.uploads import Sources
+from atlas.infra.actor import present_actor
+from atlas.memory.experience.extraction import to_trajectory
+from atlas.memory.system import MemorySystem
+from atlas.views.lists.facts import Fact
+from atlas.views.shared.done import Done
+from atlas.views.shared.wording import counted, shortened, signed
+
+TELL = "auto"
+"""Name of the format that is told by what a file holds."""
+
+TITLES: Mapping[str, str] = {TELL: "Told by what a file holds"} | {one.name: one.title for one in FORMATS.values()}
+"""Formats that a person can choose, by their names."""
+
+TEXT_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A person's wish for an import."""
+
+    sources: Sources
+    format: str = TELL
+    success: SuccessRule | None = None
+    crashes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One record that would be added, for a person to look at. Its texts are untrusted."""
+
+    kind: str
+    title: str
+    text: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPreview:
+    """The effect of an import before anything is added."""
+
+    asked: Asked
+    headline: str
+    facts: tuple[Fact, ...]
+    n_refused: int
+
+    notes: tuple[str, ...]
+    """Sentences of our own on what is unknown, taken out, or here already."""
+
+    samples: tuple[Sample, ...]
+    problems: tuple[str, ...]
+    """Rows and files that would be refused, and why. They quote what the files hold."""
+
+    button: str
+    """Words on the button that imports, or empty where nothing would be added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The result of an import."""
+
+    done: Done | None
+    """The operation, or None where nothing was added."""
+
+    problems: tuple[str, ...]
+    """Rows and files that were refused, and why. They quote what the files hold."""
+
+
+def may_name_paths() -> bool:
+    """Return whether a person may name files where the page runs: on their own machine alone, where no key is asked."""
+    return present_actor() is None
+
+
+def asked_of(
+    files: Sequence[tuple[str, bytes]], path: str = "", *, format: str = TELL, success: str = "", crashes: bool = False
+) -> Asked:
+    """Return a person's wish, to be closed once it is met or given up.
+
+    Args:
+        files: Names of uploaded files, each with its content.
+        path: A file or directory on this machine, in place of uploads.
+        success: A rule such as `correctness>=0.5`, or empty.
+
+    Raises:
+        InvalidInput: The rule is none, the path may not be named or is not there, two files have the same name, or
+            there is neither path nor file.
+    """
+    rule = SuccessRule.of(success) if success.strip() else None
+    return Asked(sources=_sources(files, path.strip()), format=format, success=rule, crashes=crashes)
+
+
+def preview_import(memory: MemorySystem, asked: Asked, on_progress: Progress | None = None) -> ImportPreview:
+    """Return what an import would do. Nothing is added."""
+    sink = CountingSink(memory)
+    report = _run(memory, sink, asked, on_progress)
+    return ImportPreview(
+        asked=asked,
+        headline=f"{counted(report.added, 'record')} of {counted(report.files, 'file')} would be added.",
+        facts=_facts(report),
+        n_refused=report.rejected,
+        notes=tuple(_notes(report)),
+        samples=tuple(map(_sample, sink.samples)),
+        problems=_problems(report),
+        button=f"Import {counted(report.added, 'record')}" if report.added else "",
+    )
+
+
+def import_asked(memory: MemorySystem, asked: Asked, on_progress: Progress | None = None) -> Imported:
+    """Import as one operation. A row that is refused stops no other."""
+    sink = MemorySink(memory, "import from the dashboard")
+    report = _run(memory, sink, asked, on_progress)
+    sentence = f"Imported {counted(report.added, 'record')} from {counted(report.files, 'file')}"
+    done = Done(sink.operation_id, sentence) if report.added and sink.operation_id else None
+    return Imported(done, _problems(report))
+
+
+def _run(memory: MemorySystem, sink: Sink, asked: Asked, on_progress: Progress | None) -> ImportReport:
+    return import_paths(
+        sink,
+        asked.sources.paths,
+        format=asked.format,
+        wishes=Wishes(success=asked.success, crashes=asked.crashes),
+        settings=memory.storage.settings,
+        on_progress=on_progress,
+    )
+
+
+def _sources(files: Sequence[tuple[str, bytes]], path: str) -> Sources:
+    if path and not may_name_paths():
+        raise InvalidInput("whoever enters with a key uploads files; paths are for the machine that serves the memory")
+    if not path and not files:
+        raise InvalidInput("choose files to upload, or name a path on this machine")
+    return Sources.named(path) if path else Sources.sent(files)
+
+
+def _facts(report: ImportReport) -> tuple[Fact, ...]:
+    named = {
+        "Experiences": report.added_attempts,
+        "Concepts": report.added_concepts,
+        "Strategies": report.added_strategies,
+        "Journal entries": report.added_entries,
+        "Turns of conversations": report.added_turns,
+    }
+    shown = {name: n for name, n in named.items() if n} | {"Here already": report.skipped, "Refused": report.rejected}
+    return tuple(Fact(name, f"{n:,}") for name, n in shown.items())
+
+
+def _notes(report: ImportReport) -> list[str]:
+    unknown = [
+        f"Of what was read, {counted(n, 'attempt')} {'has' if n == 1 else 'have'} an unknown outcome: {why}."
+        for why, n in report.unknown.items()
+        if n
+    ]
+    kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.scrubbed.items()))
+    taken = [f"Secrets that are taken out of the texts: {kinds}."] if kinds else []
+    purged = [f"{counted(report.purged, 'record')} had been purged here, and are not taken again."]
+    return [*unknown, *taken, *(purged if report.purged else [])]
+
+
+def _problems(report: ImportReport) -> tuple[str, ...]:
+    left = report.rejected - len(report.rejections)
+    more = (f"and {left:,} more",) if left > 0 else ()
+    return (*(_refusal(one) for one in report.rejections), *more)
+
+
+def _refusal(one: Rejection) -> str:
+    row = f", row {one.row}" if one.row else ""
+    return f"{one.path.name}{row}: {one.reason}"
+
+
+def _sample(item: Item) -> Sample:
+    show = next(show for kinds, show in _SHOWN if isinstance(item, kinds))
+    return show(item)
+
+
+def _of_attempt(item: Trajectory | ExportedExperience) -> Sample:
+    attempt = to_trajectory(item.experience) if isinstance(item, ExportedExperience) else item
+    answer = attempt.metadata.get("solution", "")
+    last = next((step.observation or step.action for step in reversed(attempt.steps)), "")
+    outcome = signed(attempt.outcome.label)
+    return Sample(
+        kind="Experience",
+        title=_short(attempt.task.description),
+        text=_short(str(answer or last)),
+        about=f"{outcome}, {counted(len(attempt.steps), 'step')}, {attempt.agent_id or 'agent not named'}",
+    )
+
+
+def _of_strategy(item: ExportedStrategy) -> Sample:
+    one = item.strategy
+    return Sample(kind="Strategy", title=_short(one.situation), text=_short(one.suggestion), about="")
+
+
+def _of_concept(item: CodeConcept | ExportedConcept) -> Sample:
+    one = item.concept if isinstance(item, ExportedConcept) else item
+    return Sample(kind="Concept", title=_short(one.name), text=_short(one.description), about="")
+
+
+def _of_entry(item: JournalEntry) -> Sample:
+    return Sample(kind="Journal entry", title=_short(item.entry_type), text=_short(item.content), about="")
+
+
+def _of_turn(item: Turn) -> Sample:
+    return Sample(kind="Turn of a conversation", title=_short(item.user_text), text=_short(item.response), about="")
+
+
+_SHOWN: Sequence[tuple[tuple[type, ...], Callable[..., Sample]]] = (
+    ((Trajectory, ExportedExperience), _of_attempt),
+    ((ExportedStrategy,), _of_strategy),
+    ((CodeConcept, ExportedConcept), _of_concept),
+    ((JournalEntry,), _of_entry),
+    ((Turn,), _of_turn),
+)
+
+
+def _short(text: str) -> str:
+    return shortened(" ".join(text.split()), TEXT_CHARACTERS)

@@ -1,0 +1,91 @@
+"""Links for demonstrations, each onto a frozen copy that is made with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from atlas.access.links import Link, Links
+from atlas.core.types import new_id
+from atlas.infra.actor import actor_name
+from atlas.memory.system import MemorySystem
+from atlas.storage.frozen import frozen_copy
+from atlas.storage.maintenance.freeze import freeze, sweep, thaw
+from atlas.views.settings.roles import check_admin
+from atlas.views.shared.wording import moment
+
+ENDS = {"1 day": 1, "7 days": 7, "30 days": 30, "90 days": 90}
+"""Days after which a link ends, by what a person chooses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRow:
+    """A link in a table. Its name is untrusted text."""
+
+    id: str
+    name: str
+    made: str
+    state: str
+    is_live: bool
+
+
+def link_rows(memory: MemorySystem) -> list[LinkRow]:
+    """Return every link that was ever made, those that lead somewhere first. `NotAllowed` for whoever is no admin."""
+    links = _links(memory)
+    _sweep(memory, links)
+    now = datetime.now(UTC)
+    rows = [_row(memory, link, now) for link in links.every()]
+    return sorted(rows, key=lambda row: not row.is_live)
+
+
+def make_link(memory: MemorySystem, name: str, days: int) -> str:
+    """Make a frozen copy of the store, and return the path of a link to it. Nobody can be shown the link again.
+
+    Raises:
+        NotAllowed: Whoever asks is no admin.
+        InvalidInput: The name is empty or too long.
+        StoreUnavailable: The disk has no room for the copy.
+    """
+    links, link_id = _links(memory), new_id()
+    _sweep(memory, links)
+    ends_at = datetime.now(UTC) + timedelta(days=days)
+    freeze(memory.storage, link_id)
+    try:
+        by = actor_name(memory.storage.settings.actor)
+        return f"/link/{links.add(name, ends_at, made_by=by, link_id=link_id)[1]}"
+    except BaseException:
+        thaw(memory.storage.path, link_id)
+        raise
+
+
+def end_link(memory: MemorySystem, link_id: str) -> Link:
+    """Let a link lead nowhere from now on, and remove its copy. `NotAllowed` for whoever is no admin."""
+    ended = _links(memory).end(link_id, by=actor_name(memory.storage.settings.actor))
+    thaw(memory.storage.path, link_id)
+    return ended
+
+
+def _row(memory: MemorySystem, link: Link, now: datetime) -> LinkRow:
+    problem = link.problem(now)
+    if not problem and not frozen_copy(memory.storage.path, link.id).is_dir():
+        problem = "its copy was removed by a purge"
+    return LinkRow(
+        id=link.id,
+        name=link.name,
+        made=f"{moment(link.made_at)} by {link.made_by}",
+        state=problem or f"open until {moment(link.ends_at)}",
+        is_live=not problem,
+    )
+
+
+def _sweep(memory: MemorySystem, links: Links) -> None:
+    """Remove the copies of links that have ended, and what a killed process left."""
+    ended = {link.id for link in links.ended()}
+    for link_id in ended:
+        thaw(memory.storage.path, link_id)
+    sweep(memory.storage.path, {link.id for link in links.every()} - ended)
+
+
+def _links(memory: MemorySystem) -> Links:
+    check_admin("see and change links")
+    return Links(memory.storage.path)

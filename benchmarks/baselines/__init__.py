@@ -1,0 +1,1 @@
+"""Simpler methods that others would take, which the figures stand beside."""

@@ -1,0 +1,94 @@
+"""`POST /context` and `POST /attempts` of `atlas serve`, beside the same calls in Python on the same store."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import httpx
+
+import atlas
+from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
+from benchmarks.measuring import Figure, interleaved_seconds, task_texts
+
+N_STORED = 2_000
+N_ASKED = 200
+PATIENCE_SECONDS = 300
+
+
+def figures() -> Iterator[Figure]:
+    """Yield the medians and the 95th percentiles, in milliseconds."""
+    with tempfile.TemporaryDirectory() as scratch, _opened(Path(scratch)) as memory, _served(Path(scratch)) as address:
+        elsewhere = atlas.connect(address)
+        tasks = [atlas.Task(f"a{i}", "", text) for i, text in enumerate(task_texts(N_ASKED, seed=1))]
+        yield from _told(
+            "`POST /context`, beside `memory.build_context`",
+            [partial(elsewhere.build_context, task) for task in tasks],
+            [partial(memory.build_context, task) for task in tasks],
+        )
+        yield from _told(
+            "`POST /attempts`, beside `memory.store`",
+            [partial(elsewhere.store, _attempt(text)) for text in task_texts(N_ASKED, seed=3)],
+            [partial(memory.store, _attempt(text)) for text in task_texts(N_ASKED, seed=2)],
+        )
+
+
+def _opened(store: Path) -> atlas.MemorySystem:
+    memory = atlas.open_memory(store, embedder=SentenceTransformerEmbedder(BUNDLED))
+    memory.experience.store_many(map(_attempt, task_texts(N_STORED)))
+    return memory
+
+
+def _told(what: str, there: Sequence[Callable[[], object]], here: Sequence[Callable[[], object]]) -> Iterator[Figure]:
+    ours, raw = interleaved_seconds(there, here)
+    for name, share in (("p50", 50), ("p95", 95)):
+        yield Figure(
+            what=f"{what}, {name}",
+            ours=1_000 * statistics.quantiles(ours, n=100)[share - 1],
+            baseline=1_000 * statistics.quantiles(raw, n=100)[share - 1],
+            unit="ms",
+            aim="",
+        )
+
+
+def _attempt(text: str) -> atlas.Trajectory:
+    return atlas.Trajectory(atlas.Task(text[:20], "", text), (atlas.Step("", "print(1)", "1"),), atlas.Outcome(True))
+
+
+@contextmanager
+def _served(store: Path) -> Iterator[str]:
+    """Serve a store in a process of its own, and yield its address once its model is ready."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+    command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port)]
+    process = subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        _wait(f"{address}/api/v1/health")
+        yield address
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_SECONDS)
+
+
+def _wait(health: str) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
+        try:
+            if httpx.get(health, timeout=30).json()["is_model_ready"]:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.2)
+    raise SystemExit(f"the server at {health} was not ready after {PATIENCE_SECONDS} seconds")

@@ -1,0 +1,1 @@
+"""The box that imports files, wherever a page offers it."""

@@ -1,0 +1,157 @@
+"""The box that imports: files or a path, a preview with counts and samples, and the import, which can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.importing.files import (
+    TELL,
+    TITLES,
+    Imported,
+    ImportPreview,
+    Sample,
+    asked_of,
+    import_asked,
+    may_name_paths,
+    preview_import,
+)
+from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.facts import draw_facts
+from pages.components.shared.commands import import_command
+from pages.components.shared.undo_toast import announce, announcing_problems
+
+FORMATS = (
+    "Sessions of Claude Code or Codex, ATIF, Langfuse exports, OpenTelemetry traces, runs of τ-bench, Reflexion, "
+    "SWE-agent or Inspect, skills of Voyager, Protea memories, or ATLAS exports"
+)
+PROBLEMS_SHOWN = 20
+_PREVIEW, _REFUSED, _DONE = "import_preview", "import_refused", "import_done"
+
+
+def draw_import_box(memory: MemorySystem) -> None:
+    """Draw what is to be imported, what that would add, and the button that does it."""
+    if memory.storage.read_only:
+        st.text(READ_ONLY)
+        return
+    _draw_asking(memory)
+    preview: ImportPreview | None = st.session_state.get(_PREVIEW)
+    if preview is not None:
+        _draw_preview(memory, preview)
+
+
+def _draw_asking(memory: MemorySystem) -> None:
+    """Draw the boxes that say what is to be imported, and the button that shows what that would add."""
+    key = f"import_files_{st.session_state.get(_DONE, 0)}"  # another box, and an empty one, after each import
+    files = st.file_uploader(FORMATS, accept_multiple_files=True, key=key)
+    path = ""
+    if may_name_paths() and _is_near():
+        path = st.text_input("Or a file or directory on this machine", key="import_path",
+                             placeholder="~/.claude/projects") or ""  # fmt: skip
+    with st.expander("How logs are read"):
+        format = st.selectbox("Format", list(TITLES), format_func=TITLES.__getitem__, key="import_format")
+        success = st.text_input("Score that means success", key="import_success", placeholder="correctness>=0.5",
+                                help="For Langfuse and OpenTelemetry. Without one, outcomes stay unknown.")  # fmt: skip
+        crashes = st.toggle("Note each tool call that failed in the journal", key="import_crashes")
+    if st.button("Preview", key="import_preview_button", icon=":material/visibility:",
+                 disabled=not files and not path.strip()):  # fmt: skip
+        given = [(file.name, file.getvalue()) for file in files]
+        _forget(_PREVIEW)
+        with announcing_problems():
+            asked = asked_of(given, path, format=format or TELL, success=success or "", crashes=crashes)
+            with _progress("Reading …") as tell:
+                st.session_state[_PREVIEW] = preview_import(memory, asked, tell)
+        st.rerun()
+    with st.expander("Import large files from a terminal"):
+        st.text("Replace PATH by a file or a directory of files:")
+        st.code(import_command(memory), language=None, wrap_lines=True)
+
+
+def draw_refused_files() -> None:
+    """Draw what the last import refused, and why, until it is put away."""
+    imported: Imported | None = st.session_state.get(_REFUSED)
+    if imported is None:
+        return
+    with st.container(border=True):
+        st.badge("Some rows or files were not imported", icon=":material/warning:", color="orange")
+        _draw_problems(imported.problems)
+        st.button("Close", key="import_refused_close", on_click=_forget, args=(_REFUSED,))
+
+
+def _draw_preview(memory: MemorySystem, preview: ImportPreview) -> None:
+    st.markdown("##### Preview")
+    st.text(preview.headline)
+    draw_facts(preview.facts, key="import_facts")
+    for note in preview.notes:
+        st.text(note)
+    if preview.samples:
+        st.caption("The first of them")
+    for sample in preview.samples:
+        _draw_sample(sample)
+    if preview.problems:
+        with st.expander(f"Refused ({preview.n_refused:,})", expanded=not preview.button):
+            _draw_problems(preview.problems)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        is_asked = bool(preview.button) and st.button(
+            preview.button, key="import_apply", type="primary", icon=":material/upload:"
+        )
+        st.button("Cancel" if preview.button else "Close", key="import_cancel", on_click=_forget, args=(_PREVIEW,))
+        if preview.button:
+            st.caption("It can be undone.")
+    if is_asked:
+        _import(memory, preview)
+        st.rerun()
+
+
+def _draw_sample(sample: Sample) -> None:
+    with st.container(border=True, gap="xsmall"):
+        st.caption(f"{sample.kind} · {sample.about}" if sample.about else sample.kind)
+        for text in (sample.title, sample.text):
+            if text:
+                st.text(text)
+
+
+def _draw_problems(problems: tuple[str, ...]) -> None:
+    for problem in problems[:PROBLEMS_SHOWN]:
+        st.text(problem)
+    if len(problems) > PROBLEMS_SHOWN:
+        st.caption(f"and {len(problems) - PROBLEMS_SHOWN:,} more")
+
+
+def _import(memory: MemorySystem, preview: ImportPreview) -> None:
+    _forget(_REFUSED)
+    with announcing_problems(), _progress("Importing …") as tell:
+        imported = import_asked(memory, preview.asked, tell)
+        if imported.done:
+            announce(imported.done.operation_id, imported.done.sentence)
+        if imported.problems != preview.problems:  # else the person has seen them
+            st.session_state[_REFUSED] = imported
+        _forget(_PREVIEW)
+        st.session_state[_DONE] = st.session_state.get(_DONE, 0) + 1
+
+
+def _is_near() -> bool:
+    """Return whether the browser runs on the machine that reads the files, and asks it without a proxy between."""
+    between = ("X-Forwarded-For", "X-Real-Ip", "Forwarded")
+    return st.context.ip_address is None and not any(name in st.context.headers for name in between)
+
+
+@contextmanager
+def _progress(words: str) -> Iterator[Callable[[int, int], None]]:
+    """Draw a bar that says how much of the files has been read, and yield what moves it."""
+    bar = st.progress(0.0, words)
+
+    def tell(done: int, total: int) -> None:
+        bar.progress(min(done / total, 1.0) if total else 1.0, words)
+
+    yield tell
+    bar.empty()
+
+
+def _forget(key: str) -> None:
+    held = st.session_state.pop(key, None)
+    if isinstance(held, ImportPreview):
+        held.asked.sources.close()

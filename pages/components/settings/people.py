@@ -1,0 +1,69 @@
+"""People: who has signed in, their roles, and letting somebody in no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.settings.keys import ABOUT_ROLES
+from atlas.views.settings.people import (
+    PersonRow,
+    person_rows,
+    readmit_person,
+    remove_person,
+    set_role,
+)
+from atlas.views.settings.roles import may_administer
+from pages.components.shared.undo_toast import announcing_problems
+
+COLUMNS = {
+    "name": st.column_config.TextColumn("Name", width=180),
+    "role": st.column_config.TextColumn("Role", width=150),
+    "state": st.column_config.TextColumn("State", width=160),
+    "groups": st.column_config.TextColumn("Groups", width=220),
+    "seen": st.column_config.TextColumn("Last sign-in", width=160),
+}
+
+
+def draw_people(memory: MemorySystem) -> None:
+    """Draw everybody who has signed in, and what an admin can change of one of them."""
+    st.caption(
+        "People sign in where `atlas serve` knows a provider. Their groups there give them a role, and a role given "
+        "here overrules that. A change holds from their next click on."
+    )
+    if not may_administer():
+        st.info("Only an admin sees the people of this store.", icon=":material/lock:")
+        return
+    rows = person_rows(memory)
+    if not rows:
+        st.text("Nobody has signed in yet.")
+        return
+    st.dataframe([asdict(row) for row in rows], column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
+                 alt="People of this store")  # fmt: skip
+    _draw_changes(memory, {row.id: row for row in rows})
+
+
+def _draw_changes(memory: MemorySystem, rows: dict[str, PersonRow]) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox("Person", list(rows), format_func=lambda one: rows[one].name, index=None,
+                              placeholder="Choose one", key="settings_person", width=260)  # fmt: skip
+        role = st.selectbox("Role", list(ABOUT_ROLES), key="settings_person_role", width=160)
+        is_off = chosen is None
+        st.button("Give this role", key="settings_person_give", icon=":material/badge:", disabled=is_off,
+                  on_click=_act, args=(set_role, memory, chosen, role))  # fmt: skip
+        if chosen is not None and rows[chosen].is_removed:
+            st.button("Let in again", key="settings_person_readmit", icon=":material/person_add:",
+                      on_click=_act, args=(readmit_person, memory, chosen))  # fmt: skip
+        else:
+            st.button("Remove", key="settings_person_remove", icon=":material/person_remove:", disabled=is_off,
+                      on_click=_act, args=(remove_person, memory, chosen),
+                      help="They are let in no more. What they did stays.")  # fmt: skip
+
+
+def _act(act: Callable[..., Any], *given: Any) -> None:
+    with announcing_problems():
+        act(*given)

@@ -1,0 +1,114 @@
+"""People sign in at a provider, do what their role lets them, and are shown out when an administrator says so."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from oidc_provider_mock import User, run_server_in_thread
+from playwright.sync_api import Page, expect
+
+import atlas
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import GIVE_UP_SECONDS, free_port, run_atlas, wait_until_healthy
+from tests.support.repository import REPOSITORY
+
+USERS = (
+    User(sub="ada", claims={"name": "Ada", "groups": ["team"]}),
+    User(sub="root", claims={"name": "Root", "groups": ["admins"]}),
+    User(sub="vera", claims={"name": "Vera"}),
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Path:
+    """A store of the sample data."""
+    path: Path = tmp_path_factory.mktemp("signin") / "store"
+    run_atlas(path, "init", "--sample", str(REPOSITORY / "sample_data"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def address(store: Path) -> Iterator[str]:
+    """A server where three people may sign in."""
+    port = free_port()
+    with run_server_in_thread(user_claims=USERS) as provider:
+        given = {
+            "ATLAS_OIDC_ISSUER": f"http://localhost:{provider.server_port}",
+            "ATLAS_OIDC_CLIENT": "atlas",
+            "ATLAS_OIDC_SECRET": "secret",
+            "ATLAS_ROLES": "admins=admin team=curator",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port)]
+        process = subprocess.Popen(command, cwd=REPOSITORY, env={**os.environ, **given})
+        wait_until_healthy(process, port)
+        yield f"http://127.0.0.1:{port}"
+        process.send_signal(signal.SIGTERM)
+        process.wait(GIVE_UP_SECONDS)
+
+
+def sign_in(page: Page, address: str, subject: str) -> None:
+    """Sign in as somebody at the provider, whose form asks for nothing but who it is."""
+    page.goto(address)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name=subject, exact=True).click()
+    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+
+
+def test_a_curator_signs_in_changes_something_under_their_name_and_leaves(page: Page, store, address):
+    page.goto(address)
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    sign_in(page, address, "ada")
+    with atlas.open_memory(store, read_only=True) as memory:
+        marks = memory.strategies.marks(memory.strategies.ids())
+        strategy_id = next(one for one in marks if not marks[one].pinned)
+    page.goto(f"{address}/strategies?id={strategy_id}")
+    settle(page)
+    page.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.get_by_text("Pinned 1 strategy")).to_be_visible()
+    page.goto(f"{address}/history?history_who=Ada")
+    expect(page.get_by_text("1 operation, newest first")).to_be_visible()
+    page.get_by_role("button", name="Undo all of these …").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("1 operation would be undone")).to_be_visible()
+    shoot(page, "signin-undo-all", themes=True)
+    dialog.get_by_role("button", name="Undo 1 operation").click()
+    expect(page.get_by_text("Undid 1 operation")).to_be_visible()
+    expect(page.get_by_text("Ada, curator")).to_be_visible()
+    page.get_by_role("link", name="Leave").click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_whoever_is_in_no_group_sees_and_changes_nothing(page: Page, address):
+    sign_in(page, address, "vera")
+    page.goto(f"{address}/settings?settings_tab=People")
+    expect(page.get_by_text("Only an admin sees the people of this store.")).to_be_visible()
+    page.goto(f"{address}/settings?settings_tab=Import")
+    expect(
+        page.get_by_text("Nothing can be changed here: the store is open for reading only, or you are a viewer.")
+    ).to_be_visible()
+
+
+def test_whoever_is_removed_while_signed_in_is_out_at_the_next_click(page: Page, new_page: Callable[[], Page], address):
+    sign_in(page, address, "ada")
+    other = new_page()
+    sign_in(other, address, "root")
+    other.goto(f"{address}/settings?settings_tab=People")
+    expect(other.get_by_text("a role given here overrules that")).to_be_visible()
+    shoot(other, "signin-people", themes=True)
+    other.get_by_label("Person").click()
+    other.get_by_role("option", name="Ada").click()
+    other.get_by_role("button", name="Remove").click()
+    expect(other.get_by_role("button", name="Remove")).to_have_count(1)
+    page.get_by_role("link", name="Experiences").first.click()
+    expect(page.get_by_text("is refused by now")).to_be_visible()
+    page.goto(address)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="ada", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("was removed from this memory")

@@ -1,0 +1,216 @@
+"""A team on one server: two stores with roles of their own, links onto frozen copies, and all of them at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from oidc_provider_mock import User, run_server_in_thread
+from playwright.sync_api import Page, expect
+
+import atlas
+from atlas import Operations
+from atlas.access.keys import KeyRing
+from atlas.infra.actor import Role
+from tests.support.browser.axe import found_in, found_now
+from tests.support.browser.page import THEMES, settle, shoot
+from tests.support.browser.server import GIVE_UP_SECONDS, free_port, run_atlas, wait_until_healthy
+from tests.support.records import attempt
+from tests.support.repository import REPOSITORY
+
+USERS = tuple(
+    User(sub=name.lower(), claims={"name": name, "groups": groups})
+    for name, groups in {"Ada": ["team"], "Bob": ["team"], "Root": ["admins"], "Vera": []}.items()
+)
+RESEARCH_TASK = "weigh the comets of the northern sky"
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory) -> dict[str, Path]:
+    """The sample data, and a store of another subject."""
+    directory: Path = tmp_path_factory.mktemp("team")
+    run_atlas(directory / "main", "init", "--sample", str(REPOSITORY / "sample_data"))
+    run_atlas(directory / "research", "init")
+    with atlas.open_memory(directory / "research") as memory:
+        memory.store(attempt(RESEARCH_TASK, task_id="comets"))
+    return {"main": directory / "main", "research": directory / "research"}
+
+
+@pytest.fixture(scope="module")
+def keys(stores) -> dict[str, str]:
+    """Keys of two agents."""
+    ring = KeyRing(stores["main"])
+    return {name: ring.add(name, Role.WRITER, created_by="root")[1] for name in ("crawler", "mason")}
+
+
+@pytest.fixture(scope="module")
+def address(stores, keys) -> Iterator[str]:
+    """A server of both, where the team sees the second one and others do not."""
+    port = free_port()
+    with run_server_in_thread(user_claims=USERS) as provider:
+        given = {
+            "ATLAS_OIDC_ISSUER": f"http://localhost:{provider.server_port}",
+            "ATLAS_OIDC_CLIENT": "atlas",
+            "ATLAS_OIDC_SECRET": "secret",
+            "ATLAS_ROLES": "admins=admin main/team=curator research/team=viewer",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        command = [sys.executable, "-m", "atlas", "--store", str(stores["main"]), "serve", "--port", str(port)]
+        also = f"--also=research={stores['research']}"
+        process = subprocess.Popen([*command, also], cwd=REPOSITORY, env={**os.environ, **given})
+        wait_until_healthy(process, port)
+        yield f"http://127.0.0.1:{port}"
+        process.send_signal(signal.SIGTERM)
+        process.wait(GIVE_UP_SECONDS)
+
+
+def sign_in(page: Page, address: str, name: str) -> None:
+    page.goto(address)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name=name.lower(), exact=True).click()
+    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+
+
+def test_each_store_is_seen_by_whoever_may_with_the_role_that_they_have_there(page: Page, address):
+    sign_in(page, address, "Ada")
+    expect(page.get_by_text("Read only")).to_have_count(0)
+    page.get_by_role("link", name="research").click()
+    expect(page.get_by_text("1 experience", exact=False).first).to_be_visible()
+    expect(page.get_by_text("Read only")).to_be_visible()
+    assert "store=research" in page.url
+    page.get_by_role("link", name="Experiences").first.click()
+    expect(page.get_by_text("1 experience · 100 % succeeded")).to_be_visible()
+    assert "store=research" in page.url
+    settle(page)
+    shoot(page, "team-research", themes=True)
+    page.get_by_role("link", name="main", exact=True).click()
+    expect(page.get_by_text("experiences · ")).to_be_visible()
+
+
+def test_whoever_may_not_see_a_store_finds_neither_it_nor_its_name(page: Page, address):
+    sign_in(page, address, "Vera")
+    expect(page.get_by_role("link", name="research")).to_have_count(0)
+    page.goto(f"{address}/experiences?store=research")
+    expect(page.get_by_text("you may not see a store named 'research'")).to_be_visible()
+    expect(page.get_by_text(RESEARCH_TASK)).to_have_count(0)
+
+
+def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
+    page: Page, new_page: Callable[[], Page], address, keys
+):
+    sign_in(page, address, "Root")
+    page.goto(f"{address}/settings?settings_tab=Links&store=main")
+    page.get_by_label("For whom or what").fill("the board")
+    page.get_by_role("button", name="Make a link").click()
+    expect(page.get_by_text("Copy this link now.")).to_be_visible()
+    shoot(page, "team-link-made", themes=True)
+    link = page.locator(".st-key-settings_link_made code").inner_text().strip()
+    store_through(address, keys["crawler"], "polish the telescope")
+
+    guest = new_page()
+    guest.goto(link)
+    expect(guest.get_by_text("A copy for demonstrations, as the memory was on")).to_be_visible()
+    shoot(guest, "team-link-opened", themes=True)
+    guest.goto(f"{address}/experiences?scope_text=telescope&scope_by=Words")
+    expect(guest.get_by_text("Nothing found among 375 experiences")).to_be_visible()
+    guest.goto(f"{address}/history")
+    expect(guest.get_by_text("1 operation, newest first")).to_be_visible()
+    guest.goto(f"{address}/experiences?store=main")
+    expect(guest.get_by_text("375 experiences").first).to_be_visible()
+    with httpx.Client(base_url=address, cookies={c["name"]: c["value"] for c in guest.context.cookies()}) as client:
+        assert client.get("/api/v1/operations").status_code == 401
+
+    page.get_by_role("button", name="I have copied it").click()
+    expect(page.get_by_text("Copy this link now.")).to_have_count(0)
+    settle(page)
+    page.get_by_label("Link to end").click()
+    page.get_by_role("option", name="the board", exact=True).click()
+    page.get_by_role("button", name="End it").click()
+    expect(page.get_by_label("Link to end")).to_have_count(0)
+    guest.get_by_role("link", name="Journal").first.click()
+    expect(guest.get_by_text("is refused by now, or has ended")).to_be_visible()
+    guest.goto(link)
+    expect(guest.get_by_role("alert")).to_contain_text("was ended on")
+
+
+def test_three_people_and_two_agents_at_once_are_each_named_rightly(
+    new_page: Callable[[], Page], address, stores, keys
+):
+    people = {name: new_page() for name in ("Ada", "Bob", "Root")}
+    with atlas.open_memory(stores["main"], read_only=True) as memory:
+        marks = memory.strategies.marks(memory.strategies.ids())
+        ids = [one for one in marks if not marks[one].pinned]
+    pinned = dict(zip(people, ids, strict=False))
+    with ThreadPoolExecutor(2) as agents:
+        writing = [
+            agents.submit(lambda name: [store_through(address, keys[name], f"{name} run {n}") for n in range(20)], name)
+            for name in keys
+        ]
+        for name, page in people.items():
+            sign_in(page, address, name)
+            page.goto(f"{address}/strategies?id={pinned[name]}&store=main")
+        for page in people.values():
+            settle(page)
+        for page in people.values():
+            page.get_by_role("button", name="Pin", exact=True).click()
+        for page in people.values():
+            expect(page.get_by_text("Pinned 1 strategy")).to_be_visible()
+        assert [len(one.result()) for one in writing] == [20, 20]
+    with atlas.open_memory(stores["main"], read_only=True) as memory:
+        marked = {name: memory.history(100, wanted=Operations(actor=name)) for name in people}
+        assert {name: [one.kind for one in done if one.kind == "mark"] for name, done in marked.items()} == {
+            name: ["mark"] for name in people
+        }
+        for name, strategy_id in pinned.items():
+            [mark] = [one for one in marked[name] if one.kind == "mark"]
+            assert [change.record_id for change in memory.changes(mark.id)] == [strategy_id]
+        for name in keys:
+            runs = [one for one in memory.history(100, wanted=Operations(actor=name)) if one.kind == "store"]
+            assert len(runs) >= 20
+    page = people["Ada"]
+    page.goto(f"{address}/history?history_who=Bob&store=main")
+    expect(page.get_by_text("1 operation, newest first")).to_be_visible()
+
+
+def test_the_audit_log_says_who_came_in_and_who_was_refused(page: Page, address):
+    httpx.post(f"{address}/enter", data={"key": "atlas_guessed"})
+    sign_in(page, address, "Root")
+    page.goto(f"{address}/settings?settings_tab=Audit&store=main")
+    expect(page.get_by_role("button", name="Download as CSV").first).to_be_visible()
+    settle(page)
+    shoot(page, "team-audit", themes=True)
+    with page.expect_download() as download:
+        page.locator(".st-key-settings_audit_download button").click()
+    text = Path(download.value.path()).read_text()
+    assert "refused,127.0.0.1,this key is not known here" in text
+    assert "signed in,Root,admin" in text
+    assert "atlas_guessed" not in text
+
+
+def test_what_a_team_sees_has_no_serious_violation_in_light_or_dark(page: Page, address):
+    found = []
+    page.goto(address)
+    for theme in THEMES:
+        page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+        found += found_now(page, f"entrance, {theme}")
+    sign_in(page, address, "Root")
+    for part in ("Keys", "People", "Links", "Audit"):
+        page.goto(f"{address}/settings?settings_tab={part}&store=main")
+        page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
+        found += [f"{part}: {line}" for theme in THEMES for line in found_in(page, theme)]
+    assert not found, "\n".join(found)
+
+
+def store_through(address: str, key: str, task: str) -> str:
+    """Store an attempt as an agent does; its id."""
+    body = {"task": {"description": task}, "steps": [{"action": "work"}], "outcome": {"success": True}}
+    headers = {"Authorization": f"Bearer {key}"}
+    answer = httpx.post(f"{address}/api/v1/attempts", json=body, headers=headers, timeout=GIVE_UP_SECONDS)
+    return str(answer.raise_for_status().json()["experience"])

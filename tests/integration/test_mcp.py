@@ -1,0 +1,217 @@
+"""MCP as agents' clients speak it: over a command and over HTTP, in both versions of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from functools import partial
+
+import pytest
+from mcp import Client
+
+import atlas
+from atlas.access.keys import KeyRing
+from atlas.infra.actor import Role
+from atlas.memory.context import counter_of
+from atlas.server.mcp.server import make_server
+from atlas.testing import HashEmbedder
+from tests.support.mcp_clients import VERSIONS, Connection, refused, said
+from tests.support.records import attempts
+from tests.support.serving import serving
+
+TASK = "rotate the logs of the crawler before the disk is full"
+READING = {"recall", "search", "read", "history"}
+TOOLS = {*READING, "store_attempt", "note", "add_strategy", "record_use", "mark", "undo"}
+MODEL = "all-MiniLM-L6-v2"
+SETTINGS = atlas.Settings(actor="owner")
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store of thirty attempts, bound to the model that `atlas mcp` opens it with."""
+    with atlas.open_memory(tmp_path / "store", settings=atlas.Settings(embedding_model=MODEL)) as memory:
+        memory.experience.store_many(attempts(30))
+    return tmp_path / "store"
+
+
+@pytest.fixture(params=["command", "http", "relay"])
+def door(request, store):
+    """The ways in, all for an agent named `crawler`: the command on the files, an address, and the command on that."""
+    if request.param == "command":
+        yield partial(Connection, environment={"ATLAS_STORE": str(store), "ATLAS_ACTOR": "crawler"})
+        return
+    key = KeyRing(store).add("crawler", Role.WRITER, created_by="owner")[1]
+    with atlas.open_memory(store) as memory, serving(memory) as address:
+        if request.param == "http":
+            yield partial(Connection, address=address, key=key)
+        else:
+            yield partial(Connection, environment={"ATLAS_STORE": address, "ATLAS_KEY": key})
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """A memory in this process, which embeds by hashing."""
+    with atlas.open_memory(tmp_path / "hashed", embedder=HashEmbedder(), settings=SETTINGS) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("mode", VERSIONS)
+def test_what_an_agent_stores_is_recalled_until_somebody_undoes_it(door, mode, store):
+    async def work(client):
+        assert client.protocol_version == VERSIONS[mode]
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+        assert TASK not in await said(client, "recall", task=TASK)
+        stored = await said(client, "store_attempt", task=TASK, steps=["logrotate -f"], success=True)
+        experience = re.search(r"experience (\w{8})", stored)[1]
+        assert experience in await said(client, "recall", task=TASK)
+        with atlas.open_memory(store) as page:
+            [done] = page.history(1)
+            assert (done.kind, done.actor) == ("store", "crawler")
+            page.undo(done.id)
+        assert experience not in await said(client, "recall", task=TASK)
+
+    door(mode).run(work)
+
+
+def talk(memory, work):
+    """Talk with the tools of a memory in this process."""
+
+    async def talked():
+        async with Client(make_server(lambda: memory, lambda: True)) as client:
+            return await work(client)
+
+    return asyncio.run(talked())
+
+
+def test_ten_tools_are_described_in_two_thousand_tokens(memory):
+    tools = talk(memory, lambda client: client.list_tools()).tools
+    told = json.dumps([tool.model_dump(exclude_none=True, by_alias=True) for tool in tools])
+    assert counter_of(None).count(told) <= 2_000
+    assert all(tool.annotations.open_world_hint is False for tool in tools)
+    assert {tool.name for tool in tools if tool.annotations.read_only_hint} == READING
+    assert [tool.name for tool in tools if tool.annotations.destructive_hint] == ["undo"]
+
+
+def test_a_viewer_sees_the_tools_that_look_and_can_call_no_other(memory):
+    async def work(client):
+        assert {tool.name for tool in (await client.list_tools()).tools} == READING
+        await said(client, "recall", task=TASK)
+        return await refused(client, "note", entry_type="reflection", content="caching made the pages fast")
+
+    key = KeyRing(memory.storage.path).add("looker", Role.VIEWER, created_by="owner")[1]
+    with serving(memory) as address:
+        assert "looker is a viewer" in Connection("auto", address=address, key=key).run(work)
+    assert memory.journal.count() == 0
+
+
+def test_an_agent_says_what_it_used_notes_what_it_saw_and_takes_it_back(memory):
+    async def work(client):
+        lesson = id_in(await said(client, "add_strategy", situation="a disk is nearly full", suggestion="rotate logs"))
+        crash = id_in(await said(client, "note", entry_type="crash_log", content="crawler: no space left on device"))
+        links = [["fixed_by", crash]]
+        await said(client, "note", entry_type="reflection", content="the crawler writes 2 GB a day", links=links)
+        stored = await said(client, "store_attempt", task=TASK, steps=[], success=True, used=[lesson])
+        assert "counted for 1 memories" in stored
+        await said(client, "mark", ids=[lesson, crash], add_tags=["disk"], pinned=True)
+        assert "rotate logs" in await said(client, "read", ids=[lesson, crash])
+        lines = (await said(client, "history", limit=10)).splitlines()
+        undone = await said(client, "undo", operation_id=lines[0][1:9])
+        assert "Undone" in undone
+        return lesson
+
+    lesson = talk(memory, work)
+    [strategy] = memory.strategies.ids()
+    assert strategy.startswith(lesson)
+    assert memory.strategies.rate(strategy).n == 1
+    assert not memory.strategies.marks([strategy])[strategy].pinned, "undone"
+
+
+def test_a_repeated_call_stores_once(memory):
+    async def work(client):
+        first = await said(client, "store_attempt", task=TASK, steps=[], attempt_id="run-7")
+        return first, await said(client, "store_attempt", task=TASK, steps=[], attempt_id="run-7")
+
+    first, again = talk(memory, work)
+    assert memory.experience.count() == 1
+    assert "holds this attempt already" in again
+    assert id_in(first) == id_in(again)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said_of_it"),
+    [
+        ("read", {"ids": ["zzzz"]}, "no record has an id that begins with 'zzzz'"),
+        ("read", {"ids": []}, "at least 1"),
+        ("undo", {"operation_id": "zzzz"}, "no operation begins with 'zzzz'"),
+        ("search", {"query": "x", "where": {"outcome": {"$near": 1}}}, "$near"),
+        ("search", {"query": "x", "cursor": "-1"}, "`cursor` should be what the last line of a search gave"),
+        ("note", {"entry_type": "", "content": "x"}, "type"),
+        ("store_attempt", {"task": "", "steps": []}, "description"),
+    ],
+)
+def test_a_failure_says_what_to_do(memory, tool, arguments, said_of_it):
+    memory.experience.store_many(attempts(1))
+    assert said_of_it in talk(memory, lambda client: refused(client, tool, **arguments))
+
+
+def test_searches_go_by_words_and_say_so_until_the_model_is_ready(memory):
+    memory.experience.store_many(attempts(30))
+
+    async def work(client):
+        return await said(client, "search", query="shell report"), await said(client, "recall", task="shell report")
+
+    async def talked():
+        async with Client(make_server(lambda: memory, lambda: False)) as client:
+            return await work(client)
+
+    found, block = asyncio.run(talked())
+    assert "mend the shell report" in found
+    assert "mend the shell report" in block
+    assert "by words alone" in found and "by words alone" in block  # noqa: PT018
+
+
+def test_pages_of_a_search_follow_each_other(memory):
+    memory.experience.store_many(attempts(30))
+
+    async def work(client):
+        seen, cursor = [], ""
+        for _ in range(3):
+            lines = (await said(client, "search", query="mend the web report", k=2, cursor=cursor)).splitlines()
+            seen += [line[1:9] for line in lines if line.startswith("[")]
+            cursor = next((line.partition("cursor=")[2] for line in lines if line.startswith("next")), "")
+        return seen
+
+    seen = talk(memory, work)
+    assert len(seen) == len(set(seen)) == 6
+
+
+def test_resources_hold_records_and_prompts_begin_and_end_a_task(memory):
+    [experience] = memory.experience.store_many([next(attempts(1))])
+
+    async def work(client):
+        overview = (await client.read_resource("atlas://overview")).contents[0].text
+        record = (await client.read_resource(f"atlas://experience/{experience[:8]}")).contents[0].text
+        prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
+        before = await client.get_prompt("before_task", {"task": TASK})
+        return overview, record, prompts, before.messages[0].content.text
+
+    overview, record, prompts, before = talk(memory, work)
+    assert "experience: 1" in overview
+    assert "mend the web report" in record
+    assert prompts == {"before_task", "after_task"}
+    assert TASK in before
+
+
+def test_a_server_that_is_not_there_and_a_wrong_key_are_told_as_what_they_are(memory):
+    nowhere = Connection("auto", environment={"ATLAS_STORE": "http://127.0.0.1:9"})
+    assert "cannot be reached" in nowhere.run(lambda client: refused(client, "recall", task=TASK))
+    KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
+    with serving(memory) as address:
+        wrong = Connection("auto", environment={"ATLAS_STORE": address, "ATLAS_KEY": "atlas_wrong"})
+        assert "this key is not known here" in wrong.run(lambda client: refused(client, "recall", task=TASK))
+
+
+def id_in(text: str) -> str:
+    """The short id in what a tool says."""
+    return re.search(r"\b[0-9a-f]{8}\b", text)[0]

@@ -1,0 +1,60 @@
+"""The API against its own description: whatever it is sent, it answers as the description says, and never fails."""
+
+from __future__ import annotations
+
+import hypothesis
+import pytest
+import schemathesis
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+import atlas
+from atlas.access.keys import KeyRing
+from atlas.infra.actor import Role
+from atlas.testing import HashEmbedder
+from tests.support.records import attempts, concept
+from tests.support.serving import serving
+
+N_EXAMPLES = 12
+"""Requests of each kind in the gate. `make test-slow` sends a hundred times as many."""
+
+STREAMS = "/changes"
+
+# What no schema can say is refused with a sentence: a NUL deep in metadata, a filter of unknown operators.
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A served memory with something of each kind: its address, and the header of a key."""
+    with atlas.open_memory(tmp_path_factory.mktemp("openapi"), embedder=HashEmbedder()) as memory:
+        memory.experience.store_many(attempts(30))
+        memory.concepts.add(concept())
+        memory.strategies.add(atlas.Strategy(situation="a report is wrong", suggestion="read the log first"))
+        memory.journal.add("reflection", "the report counts customers twice", generation=3)
+        secret = KeyRing(memory.storage.path).add("tester", Role.WRITER, created_by="owner")[1]
+        with serving(memory) as address:
+            yield f"{address}/api/v1", {"Authorization": f"Bearer {secret}"}
+
+
+def send(served: tuple[str, dict[str, str]], n_examples: int) -> int:
+    """Send requests of every operation, and return how many operations there were."""
+    address, headers = served
+    schema = schemathesis.openapi.from_url(f"{address}/openapi.json").exclude(path=STREAMS)
+    operations = [found.ok() for found in schema.get_all_operations()]
+    for operation in operations:
+
+        @hypothesis.given(case=operation.as_strategy())
+        @hypothesis.settings(max_examples=n_examples, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+        def sent(case):
+            case.call_and_validate(base_url=address, headers=headers, excluded_checks=[positive_data_acceptance])
+
+        sent()
+    return len(operations)
+
+
+def test_every_answer_is_as_described(served):
+    assert send(served, N_EXAMPLES) >= 14
+
+
+@pytest.mark.slow
+def test_every_answer_is_as_described_at_length(served):
+    assert send(served, N_EXAMPLES * 100) >= 14

@@ -1,0 +1,51 @@
+"""The HTTP API and MCP of a memory, served on a port of this machine by a thread of the test."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+import atlas
+from atlas.access.stores import Stores
+from atlas.server.access import BodyBounded, Dispatched, Doors, KeyAsked
+from atlas.server.api.app import make_api
+from atlas.server.mcp.server import make_server
+from atlas.server.problems import Problem
+
+
+@contextmanager
+def serving(memory: atlas.MemorySystem, *, is_open: bool = True, is_warm: bool = True, port: int = 0) -> Iterator[str]:
+    """Serve a memory as `atlas serve` does, without the dashboard; its address."""
+    stores = Stores({"store": memory.storage.path}, {})
+    doors = Doors(stores, is_open=is_open, owner="owner")
+    tools = make_server(lambda: memory, lambda: is_warm)
+    over_http = tools.streamable_http_app(
+        streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
+    )
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with tools.session_manager.run():
+            yield
+
+    below = {
+        "/api/v1": make_api(lambda: memory, doors, lambda: is_warm),
+        "/mcp": KeyAsked(BodyBounded(over_http), doors, refusal=Problem.rpc_response),
+    }
+    app = Starlette(middleware=[Middleware(Dispatched, below=below)], lifespan=lifespan)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the server ended before it answered"
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()

@@ -1,0 +1,46 @@
+"""What only an administrator or a curator may do to a whole store, refused in the library whatever a page shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import atlas
+from atlas.core.errors import NotAllowed
+from atlas.infra.actor import Actor, Role, acting
+from atlas.storage.maintenance.backup import backup, look_into, restore
+from atlas.storage.maintenance.doctor import examine
+from atlas.testing import HashEmbedder
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.WRITER, Role.CURATOR])
+def test_backups_are_for_admins(memory, tmp_path: Path, role):
+    kept = tmp_path / "kept.zip"
+    backup(memory.storage, kept)
+    with acting(Actor("ada", role)):
+        for act in (
+            lambda: backup(memory.storage, tmp_path / "mine.zip"),
+            lambda: look_into(memory.storage, kept),
+            lambda: restore(memory.storage, kept),
+        ):
+            with pytest.raises(NotAllowed, match="takes the role admin"):
+                act()
+    assert not (tmp_path / "mine.zip").exists()
+    with acting(Actor("root", Role.ADMIN)):
+        assert restore(memory.storage, kept).n_records == 0
+
+
+def test_a_writer_looks_for_damage_and_a_curator_repairs_it(memory):
+    with acting(Actor("ada", Role.WRITER)):
+        examine(memory.storage)
+        with pytest.raises(NotAllowed, match="repair the store"):
+            examine(memory.storage, fix=True)
+    with acting(Actor("eve", Role.CURATOR)):
+        examine(memory.storage, fix=True)

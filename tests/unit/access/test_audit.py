@@ -1,0 +1,91 @@
+"""The audit log: what stands in it, that nothing fills it, and that damage costs a line."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import atlas
+from atlas.access.keys import KeyRing
+from atlas.access.people import Identity, People
+from atlas.infra.actor import Actor, Role, acting
+from atlas.infra.audit import FILE, AuditLog
+from atlas.storage.maintenance.backup import backup
+from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.settings.audit import as_csv, audit_rows, kinds_of, of_kind
+from tests.support.records import attempt
+
+
+def said(log: AuditLog) -> list[tuple[str, str, str]]:
+    return [(event.what, event.who, event.about) for event in reversed(log.events())]
+
+
+def test_keys_people_and_roles_stand_in_it(tmp_path):
+    ring, people = KeyRing(tmp_path), People(tmp_path, {"*": Role.VIEWER})
+    ring.add("crawler", Role.WRITER, created_by="ada")
+    ring.revoke("crawler", by="ada")
+    person = people.sign_in(Identity(issuer="i", subject="eve", name="Eve"))
+    with acting(Actor("root", Role.ADMIN)):
+        people.set_role(person.id, Role.CURATOR)
+        people.remove(person.id)
+        people.readmit(person.id)
+    assert said(AuditLog(tmp_path)) == [
+        ("key made", "ada", "crawler, writer"),
+        ("key revoked", "ada", "crawler"),
+        ("signed in", "Eve", "viewer"),
+        ("role given: curator", "root", "Eve"),
+        ("removed", "root", "Eve"),
+        ("let in again", "root", "Eve"),
+    ]
+
+
+def test_purges_and_backups_stand_in_it_without_what_was_purged(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        memory.store(attempt("the address of a customer", task_id="customer"))
+        with acting(Actor("root", Role.ADMIN)):
+            backup(memory.storage, tmp_path / "kept.zip")
+            memory.apply_purge(memory.plan_purge(memory.experience.ids()))
+        rows = audit_rows(memory)
+        assert [row.what for row in rows] == ["purged", "made a backup"]
+        assert {row.who for row in rows} == {"root"}
+        assert "customer" not in (memory.storage.path / FILE).read_text()
+
+
+def test_whoever_guesses_keys_does_not_fill_it(tmp_path):
+    clock = FixedClock()
+    log = AuditLog(tmp_path, clock)
+    for _ in range(500):
+        log.refuse("10.0.0.9", "this key is not known here")
+    assert len(log.events()) == 1
+    clock.advance(timedelta(seconds=61))
+    log.refuse("10.0.0.9", "this key is not known here")
+    assert [event.n for event in log.events()] == [500, 1]
+
+
+def test_many_writers_lose_nothing_and_a_cut_line_costs_itself(tmp_path):
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda n: AuditLog(tmp_path).note("signed in", who=f"person {n}"), range(64)))
+    with (tmp_path / FILE).open("a") as file:
+        file.write('{"at": "2026-')
+    AuditLog(tmp_path).note("signed in", who="last\nof all")
+    events = AuditLog(tmp_path).events()
+    assert (len(events), events[0].who) == (65, "last of all")
+
+
+def test_only_its_owner_reads_it(tmp_path):
+    AuditLog(tmp_path).note("signed in", who="ada")
+    assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
+
+
+def test_what_cannot_be_written_stops_nobody(tmp_path, caplog):
+    AuditLog(tmp_path / "gone").note("signed in", who="ada")
+    assert "cannot be written" in caplog.text
+
+
+def test_it_leaves_as_a_table_that_no_spreadsheet_runs(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        memory.storage.audit.note("signed in", who="=cmd()", about="viewer")
+        memory.storage.audit.note("role given: admin", who="root", about="Eve")
+        rows = audit_rows(memory)
+    assert kinds_of(rows) == ["role given", "signed in"]
+    assert "'=cmd()" in as_csv(of_kind(rows, "signed in"))

@@ -1,0 +1,114 @@
+"""Frozen copies, and the links onto them."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import atlas
+from atlas.access.links import Links
+from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore
+from atlas.core.types import Task
+from atlas.infra.actor import Actor, Role, acting
+from atlas.infra.audit import AuditLog
+from atlas.storage.frozen import frozen_at, frozen_copy
+from atlas.storage.maintenance.backup import backup, restore
+from atlas.testing import HashEmbedder
+from atlas.views.settings.links import end_link, link_rows, make_link
+from tests.support.records import attempt
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as opened:
+        opened.store(attempt("sort the crates of apples", task_id="apples"))
+        yield opened
+
+
+def copy_of(memory, path: str) -> atlas.MemorySystem:
+    link = Links(memory.storage.path).recognise(path.removeprefix("/link/"))
+    return atlas.open_memory(frozen_copy(memory.storage.path, link.id), embedder=HashEmbedder())
+
+
+def test_a_copy_shows_what_was_there_and_nothing_of_what_came_after(memory):
+    path = make_link(memory, "board", 7)
+    memory.store(attempt("sort the crates of pears", task_id="pears"))
+    with copy_of(memory, path) as copy:
+        assert copy.storage.read_only, "whoever opens it cannot change it"
+        assert [one.task.id for one in copy.experience.search(Task("t", "", "sort the crates"), k=5)] == ["apples"]
+        with pytest.raises(ReadOnlyStore):
+            copy.store(attempt("sort the crates of plums", task_id="plums"))
+        assert frozen_at(copy.storage.path) is not None
+    assert frozen_at(memory.storage.path) is None
+
+
+def test_an_ended_link_leaves_no_copy(memory):
+    make_link(memory, "board", 7)
+    [row] = link_rows(memory)
+    assert row.is_live
+    end_link(memory, row.id)
+    assert not list(memory.storage.path.glob("frozen-*"))
+    assert [(row.name, row.is_live) for row in link_rows(memory)] == [("board", False)]
+
+
+def test_a_purge_takes_every_copy_along_and_says_so_before(memory):
+    path = make_link(memory, "board", 7)
+    [record_id] = memory.experience.ids()
+    plan = memory.plan_purge([record_id])
+    assert any("frozen-" in copy for copy in plan.copies)
+    assert memory.apply_purge(plan).problem == ""
+    assert not list(memory.storage.path.glob("frozen-*"))
+    [row] = link_rows(memory)
+    assert (row.is_live, row.state) == (False, "its copy was removed by a purge")
+    assert Links(memory.storage.path).recognise(path.removeprefix("/link/")).name == "board"
+
+
+def test_what_has_ended_or_was_left_by_a_killed_process_goes_with_the_next_look(memory):
+    now = datetime.now(UTC)
+    orphan = frozen_copy(memory.storage.path, "orphan")
+    young = frozen_copy(memory.storage.path, "young")
+    for directory in (orphan, young):
+        directory.mkdir()
+    os.utime(orphan, (time.time() - 7_200, time.time() - 7_200))
+    make_link(memory, "board", 7)
+    assert not orphan.exists()
+    assert young.exists()
+    assert link_rows(memory)[0].state.startswith("open until")
+    assert now < datetime.now(UTC) + timedelta(days=7)
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.WRITER, Role.CURATOR])
+def test_links_are_for_admins(memory, role):
+    with acting(Actor("ada", role)):
+        for act in (
+            lambda: make_link(memory, "board", 7),
+            lambda: link_rows(memory),
+            lambda: end_link(memory, "any"),
+        ):
+            with pytest.raises(NotAllowed, match="takes the role admin"):
+                act()
+    assert not list(memory.storage.path.glob("frozen-*"))
+
+
+def test_a_link_without_a_name_leaves_nothing(memory):
+    with pytest.raises(InvalidInput, match="needs a name"):
+        make_link(memory, " ", 7)
+    assert not list(memory.storage.path.glob("frozen-*"))
+
+
+def test_a_backup_does_not_bring_links_along(memory, tmp_path):
+    make_link(memory, "board", 7)
+    backup(memory.storage, tmp_path / "kept.zip")
+    restore(memory.storage, tmp_path / "kept.zip")
+    assert [row.is_live for row in link_rows(memory)] == [True]
+
+
+def test_what_is_done_about_links_stands_in_the_audit_log(memory):
+    with acting(Actor("root", Role.ADMIN)):
+        make_link(memory, "board", 7)
+        end_link(memory, link_rows(memory)[0].id)
+    events = AuditLog(memory.storage.path).events()
+    assert [(event.what, event.who) for event in events] == [("link ended", "root"), ("link made", "root")]

@@ -1,0 +1,123 @@
+"""Several stores on one server: who may see which, with which role."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from atlas.access.people import Identity
+from atlas.access.roles import roles_from_environment
+from atlas.access.stores import Stores, named_stores
+from atlas.core.errors import InvalidInput, NotAllowed
+from atlas.infra.actor import Role
+
+ROLES = {"admins": Role.ADMIN, "research/ml": Role.CURATOR, "support/*": Role.WRITER, "org/ml": Role.WRITER}
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Stores:
+    directories = {name: tmp_path / name for name in ("main", "research", "support")}
+    for directory in directories.values():
+        directory.mkdir()
+    return Stores(directories, ROLES)
+
+
+def may_see(stores: Stores, *groups: str, subject: str = "ada") -> dict[str, str]:
+    person = stores.sign_in(Identity(issuer="https://id.example", subject=subject, name="Ada", groups=groups))
+    return {name: str(actor.role) for name, actor in stores.person(person).items()}
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ((), {"main": "viewer", "support": "writer"}),
+        (("ml",), {"main": "viewer", "research": "curator", "support": "writer"}),
+        (("admins",), {"main": "admin", "research": "admin", "support": "admin"}),
+        (("org/ml",), {"main": "writer", "research": "writer", "support": "writer"}),
+    ],
+)
+def test_groups_give_roles_in_each_store(stores, groups, expected):
+    assert may_see(stores, *groups) == expected
+
+
+def test_whoever_leaves_a_group_no_longer_sees_its_store(stores):
+    assert "research" in may_see(stores, "ml")
+    assert "research" not in may_see(stores)
+
+
+def test_an_administrator_of_one_store_lets_in_and_removes_in_that_one_alone(stores):
+    person = stores.sign_in(Identity(issuer="https://id.example", subject="ada", name="Ada", groups=("ml",)))
+    by_name = {store.name: store for store in stores}
+    by_name["main"].people.remove(person)
+    by_name["research"].people.set_role(person, Role.WRITER)
+    assert {name: str(actor.role) for name, actor in stores.person(person).items()} == {
+        "research": "writer",
+        "support": "writer",
+    }
+    assert may_see(stores) == {"research": "writer", "support": "writer"}, "what was given stays without the group"
+
+
+def test_whoever_may_see_nothing_is_told_so(tmp_path):
+    stores = Stores({"tmp": tmp_path}, {})
+    assert may_see(stores) == {"tmp": "viewer"}
+    stores.first.people.remove(stores.first.people.every()[0].id)
+    with pytest.raises(NotAllowed, match="was removed"):
+        may_see(stores)
+
+
+def test_a_key_is_for_one_store(stores):
+    research = next(store for store in stores if store.name == "research")
+    key, secret = research.ring.add("crawler", Role.WRITER, created_by="ada")
+    store, found = stores.recognise(secret)
+    assert (store.name, found) == ("research", key)
+    assert store.key(key.id)["research"].store == research.directory
+    research.ring.revoke("crawler")
+    assert store.key(key.id) == {}
+    with pytest.raises(NotAllowed, match="was revoked"):
+        stores.recognise(secret)
+    with pytest.raises(NotAllowed, match="not known"):
+        stores.recognise("guessed")
+
+
+def test_a_link_leads_to_its_copy_alone_until_it_ends(stores, tmp_path):
+    research = next(store for store in stores if store.name == "research")
+    link, secret = research.links.add("board", datetime.now(UTC) + timedelta(days=1), made_by="ada", link_id="abc")
+    with pytest.raises(NotAllowed, match="removed by a purge"):
+        stores.follow(secret)
+    copy = tmp_path / "research" / "frozen-abc"
+    copy.mkdir()
+    store, found = stores.follow(secret)
+    assert found == link
+    [actor] = store.link(link.id).values()
+    assert (actor.store, actor.role, actor.name) == (copy, Role.VIEWER, "link board")
+    research.links.end(link.id)
+    assert store.link(link.id) == {}
+    with pytest.raises(NotAllowed, match="was ended"):
+        stores.follow(secret)
+
+
+def test_stores_have_names_of_their_own(tmp_path):
+    assert named_stores(tmp_path / ".atlas", [f"research={tmp_path}"]) == {
+        "atlas": tmp_path / ".atlas",
+        "research": tmp_path,
+    }
+    for wrong in (["research"], ["=x"], ["a b=/x"], [f"atlas={tmp_path}"], [f"a={tmp_path}", f"b={tmp_path}"]):
+        with pytest.raises(InvalidInput):
+            named_stores(tmp_path / ".atlas", wrong)
+
+
+def test_roles_come_from_the_environment():
+    given = {"ATLAS_ROLES": "cn=admins,dc=example=admin research/*=viewer"}
+    assert roles_from_environment(given) == {"cn=admins,dc=example": Role.ADMIN, "research/*": Role.VIEWER}
+    with pytest.raises(InvalidInput, match="admins=admin"):
+        roles_from_environment({"ATLAS_ROLES": "admins=king"})
+
+
+def test_a_person_and_a_key_never_have_one_name_in_the_history(stores):
+    stores.first.ring.add("Ada", Role.WRITER, created_by="root")
+    may_see(stores)
+    assert stores.first.people.names() == {"Ada (2)"}
+    with pytest.raises(InvalidInput, match="somebody is named"):
+        stores.first.ring.add("Eve", Role.WRITER, created_by="root", taken={"Eve"})

@@ -1,0 +1,221 @@
+"""Signing in with a provider: the whole code flow, and everything that may go wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from oidc_provider_mock import User, run_server_in_thread
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from atlas.access.keys import KeyRing
+from atlas.access.people import People
+from atlas.access.provider import Provider
+from atlas.access.stores import Stores
+from atlas.core.errors import InvalidInput
+from atlas.infra.actor import Role
+from atlas.server.entrance import Entrance
+from atlas.server.sessions import COOKIE, Sessions
+
+ROLES = {"admins": Role.ADMIN, "team": Role.CURATOR}
+USERS = (
+    User(sub="ada", claims={"name": "Ada", "groups": ["team", "others"]}),
+    User(sub="bob", claims={"name": "Bob"}),
+    User(sub="eve", claims={"name": "Ada", "groups": ["admins"]}),
+)
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    """A provider with three people."""
+    with run_server_in_thread(user_claims=USERS) as server:
+        yield f"http://localhost:{server.server_port}"
+
+
+@pytest.fixture
+def provider(issuer: str) -> Provider:
+    return Provider(issuer=issuer, client="atlas", secret="secret")
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Stores:
+    return Stores({"main": tmp_path}, ROLES)
+
+
+@pytest.fixture
+def people(stores: Stores) -> People:
+    return stores.first.people
+
+
+@pytest.fixture
+def sessions(stores: Stores) -> Sessions:
+    return Sessions(stores)
+
+
+@pytest.fixture
+def client(provider: Provider, sessions: Sessions) -> Iterator[TestClient]:
+    """A browser before a page that says who it is for."""
+
+    def page(request: Request) -> PlainTextResponse:
+        [actor] = sessions.choices(request.cookies.get(COOKIE, "")).values()
+        return PlainTextResponse(f"{actor.name}, {actor.role}")
+
+    inside = Starlette(routes=[Route("/", page)])
+    with TestClient(Entrance(inside, sessions, provider), base_url="http://atlas.example") as opened:
+        yield opened
+
+
+def came_back(client: TestClient, subject: str) -> str:
+    """The address by which somebody comes back from the provider, who has said yes there."""
+    begun = client.get("/signin", follow_redirects=False)
+    assert begun.status_code == 302, begun.text
+    said = httpx.post(begun.headers["location"], data={"sub": subject})
+    assert said.status_code == 302, said.text
+    return str(said.headers["location"])
+
+
+def sign_in(client: TestClient, subject: str) -> httpx.Response:
+    return client.get(came_back(client, subject), follow_redirects=False)
+
+
+def test_whoever_signs_in_has_the_role_of_their_groups(client):
+    assert client.get("/").url.path == "/enter"
+    assert sign_in(client, "ada").headers["location"] == "/"
+    assert client.get("/").text == "Ada, curator"
+
+
+def test_whoever_is_in_no_group_is_a_viewer(client):
+    sign_in(client, "bob")
+    assert client.get("/").text == "Bob, viewer"
+
+
+def test_two_of_one_name_are_two_in_the_history(client):
+    sign_in(client, "ada")
+    sign_in(client, "eve")
+    assert client.get("/").text == "Ada (2), admin"
+
+
+def test_a_change_of_role_and_removal_hold_from_the_next_request_on(client, people):
+    sign_in(client, "ada")
+    [ada] = people.every()
+    people.set_role(ada.id, Role.WRITER)
+    assert client.get("/").text == "Ada, writer"
+    sign_in(client, "ada")
+    assert client.get("/").text == "Ada, writer", "what an administrator gave is not what groups give"
+    people.remove(ada.id)
+    assert client.get("/").url.path == "/enter"
+    assert "was removed from this memory" in sign_in(client, "ada").text
+    people.readmit(ada.id)
+    sign_in(client, "ada")
+    assert client.get("/").text == "Ada, writer"
+
+
+def test_leaving_ends_it(client):
+    sign_in(client, "ada")
+    assert client.get("/leave").url.path == "/enter"
+    assert client.get("/").url.path == "/enter"
+
+
+def test_a_session_ends_after_its_time(client, sessions):
+    sessions.seconds = 0
+    sign_in(client, "ada")
+    assert client.get("/").url.path == "/enter"
+
+
+@pytest.mark.parametrize("part", ["state", "code"])
+def test_what_was_tampered_with_is_refused(client, people, part):
+    address = urlsplit(came_back(client, "ada"))
+    asked = {name: values[0] for name, values in parse_qs(address.query).items()} | {part: "another"}
+    answer = client.get(address.path, params=asked, follow_redirects=False)
+    assert (answer.status_code, "begin again" in answer.text) == (401, True)
+    assert COOKIE not in client.cookies
+    assert people.every() == []
+
+
+def test_an_answer_to_another_browser_is_refused(client, people):
+    address = came_back(client, "ada")
+    client.cookies.clear()
+    assert client.get(address, follow_redirects=False).status_code == 401
+    assert people.every() == []
+
+
+def test_an_answer_counts_once(client):
+    address = came_back(client, "ada")
+    assert client.get(address, follow_redirects=False).status_code == 303
+    client.get("/leave")
+    assert client.get(address, follow_redirects=False).status_code == 401
+
+
+def test_whoever_says_no_at_the_provider_is_told_so(client):
+    begun = client.get("/signin", follow_redirects=False)
+    said = httpx.post(begun.headers["location"], data={"action": "deny"})
+    answer = client.get(said.headers["location"], follow_redirects=False)
+    assert (answer.status_code, "access_denied" in answer.text) == (401, True)
+
+
+def test_a_provider_that_is_not_there_is_told_as_such(sessions, provider):
+    gone = replace(provider, issuer="http://127.0.0.1:9")
+    with TestClient(Entrance(Starlette(), sessions, gone)) as client:
+        assert "cannot be asked" in client.get("/signin").text
+
+
+def test_a_key_opens_the_same_door(client, tmp_path):
+    secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
+    client.post("/enter", data={"key": secret})
+    assert client.get("/").text == "crawler, writer"
+
+
+def test_a_provider_comes_from_the_environment(tmp_path):
+    file = tmp_path / "secret"
+    file.write_text("hush\n")
+    given = {
+        "ATLAS_OIDC_ISSUER": "https://id.example/",
+        "ATLAS_OIDC_CLIENT": "atlas",
+        "ATLAS_OIDC_SECRET_FILE": str(file),
+    }
+    file.chmod(0o644)
+    with pytest.raises(InvalidInput, match="chmod 600"):
+        Provider.from_environment(given)
+    file.chmod(0o600)
+    provider = Provider.from_environment(given)
+    assert provider is not None
+    assert (provider.issuer, provider.secret) == ("https://id.example", "hush")
+    assert "hush" not in repr(provider)
+    assert Provider.from_environment({}) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"ATLAS_OIDC_ISSUER": "id.example"}, "https://id.example"),
+        ({"ATLAS_OIDC_ISSUER": "https://id.example"}, "ATLAS_OIDC_CLIENT"),
+        ({"ATLAS_OIDC_SECRET": "", "ATLAS_OIDC_SECRET_FILE": "/nowhere"}, "cannot be read"),
+    ],
+)
+def test_a_provider_that_is_half_given_is_refused_with_what_to_do(given, said):
+    whole = {"ATLAS_OIDC_ISSUER": "https://id.example", "ATLAS_OIDC_CLIENT": "atlas", "ATLAS_OIDC_SECRET": "hush"}
+    with pytest.raises(InvalidInput, match=said):
+        Provider.from_environment(given if len(given) == 1 and "ISSUER" in next(iter(given)) else whole | given)
+
+
+def test_a_viewer_uploads_nothing_and_a_curator_may(client):
+    sign_in(client, "bob")
+    assert client.put("/_stcore/upload_file/one/two", content=b"x").status_code == 403
+    client.get("/leave")
+    sign_in(client, "ada")
+    assert client.put("/_stcore/upload_file/one/two", content=b"x").status_code == 404, "of the pages, not of the door"
+
+
+def test_nobody_takes_the_name_of_whoever_runs_the_server(tmp_path, provider):
+    stores = Stores({"main": tmp_path}, ROLES, owner="Ada")
+    with TestClient(Entrance(Starlette(), Sessions(stores), provider), base_url="http://atlas.example") as client:
+        sign_in(client, "ada")
+    assert stores.first.people.names() == {"Ada (2)"}
