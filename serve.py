@@ -29,7 +29,7 @@ from atlas.server.entrance import ENTER, Entrance
 from atlas.server.forwarding import Forwarded
 from atlas.server.mcp.server import make_server
 from atlas.server.problems import Problem
-from atlas.server.sessions import COOKIE, Sessions
+from atlas.server.sessions import COOKIE, SESSION_SECONDS, Sessions, session_seconds
 from atlas.server.spool import Spool, closing_quiet
 from pages.components.shared.memory import STORE, opened_now, warmed
 
@@ -52,7 +52,13 @@ def is_warm() -> bool:
 
 
 def make_app(
-    stores: Stores, hosts: list[str], provider: Provider | None = None, proxy: Proxy | None = None, *, is_open: bool
+    stores: Stores,
+    hosts: list[str],
+    provider: Provider | None = None,
+    proxy: Proxy | None = None,
+    *,
+    is_open: bool,
+    seconds: float = SESSION_SECONDS,
 ) -> st.App:
     """Return the dashboard with the API and MCP beside it.
 
@@ -61,6 +67,7 @@ def make_app(
         provider: Where people may sign in.
         proxy: Proxies that are believed.
         is_open: Whether pages, the API and MCP ask for nothing as long as there is no key.
+        seconds: Time after which a browser's people have to enter again.
     """
     settings = Settings.from_environment()
     doors = Doors(stores, is_open=is_open, owner=settings.actor)
@@ -79,7 +86,7 @@ def make_app(
         Middleware(Dispatched, below=below),
     ]
     if not is_open:
-        sessions = Sessions(stores)
+        sessions = Sessions(stores, seconds)
         look_up_actors(Finder(present=lambda: _page_actor(sessions), choices=lambda: _page_choices(sessions)))
         middleware.append(Middleware(Entrance, sessions=sessions, provider=provider))
 
@@ -111,6 +118,7 @@ def main() -> None:
         stores = Stores(directories, roles_from_environment(), owner=Settings.from_environment().actor)
         is_open = options.host in LOOPBACK and not (options.allow_host or options.ask or provider or proxy.addresses)
         can_enter = is_open or provider or proxy.user or stores.has_key()
+        seconds = session_seconds(os.environ.get("ATLAS_SESSION_HOURS", ""))
     except AtlasError as error:
         sys.exit(f"atlas: {error}")
     if not can_enter:
@@ -118,7 +126,7 @@ def main() -> None:
     hosts = [*LOOPBACK, options.host, *_own_names(options.host), *options.allow_host]
     hosts += [provider.public_host] if provider and provider.public_host else []
     os.environ["FORWARDED_ALLOW_IPS"] = "none"  # ATLAS_PROXY alone says which proxies are believed
-    app = make_app(stores, hosts, provider, proxy, is_open=is_open)
+    app = make_app(stores, hosts, provider, proxy, is_open=is_open, seconds=seconds)
     app.run(
         config={
             "server.address": options.host,

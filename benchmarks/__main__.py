@@ -20,11 +20,11 @@ from benchmarks import (
     retrieving,
     searching,
     segmenting,
-    serving,
     storing,
     visiting,
     windows,
 )
+from benchmarks.agents import serving, starting
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
@@ -40,6 +40,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "journal": journal.figures,
     "segmenting": segmenting.figures,
     "serving": serving.figures,
+    "starting": starting.figures,
     "counting": counting.figures,
 }
 RESULTS = Path(__file__).parent / "results"

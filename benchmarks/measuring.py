@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.settings import Settings
-from atlas.core.types import Vectors
+from atlas.core.types import Outcome, Step, Task, Trajectory, Vectors
 from atlas.storage.store import EmbeddingModel, Store
 
 DIMENSION = 384
@@ -85,6 +85,11 @@ def clustered_vectors(n: int, *, seed: int, n_clusters: int = 300) -> Vectors:
     vectors = (centres[generator.integers(0, n_clusters, n)] + noise).astype(np.float32)
     scaled: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return scaled
+
+
+def solved(text: str) -> Trajectory:
+    """Return a short attempt at a task that went well."""
+    return Trajectory(Task(text[:20], "", text), (Step("", "print(1)", "1"),), Outcome(True))
 
 
 def task_texts(n: int, *, seed: int = 0) -> list[str]:

@@ -218,18 +218,24 @@ class StoredBefore:
     """The operation that stored it, or None where it was imported."""
 
 
-def stored_before(experience: Memory[Any], storage: Store, trajectory_id: str) -> StoredBefore | None:
-    """Return the attempt of an id that whoever this runs for has stored already, or None.
+def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:
+    """Return the attempt of the same id that whoever this runs for has stored already, or None.
 
     Raises:
-        InvalidInput: Another actor has stored one of this id.
+        InvalidInput: Another actor has stored one of this id, or it is of another task.
     """
-    known = experience.ids({"trajectory_id": trajectory_id})
+    known = experience.ids({"trajectory_id": trajectory.id})
     if not known:
         return None
     done = storage.history(1, 0, Operations(kind="store", of=known[0]))
     if done and done[0].actor != actor_name(storage.settings.actor):
         raise InvalidInput(
-            f"{done[0].actor} has stored an attempt of the id {trajectory_id!r}; give yours an id of its own"
+            f"{done[0].actor} has stored an attempt of the id {trajectory.id!r}; give yours an id of its own"
+        )
+    held = experience.get(known[0])
+    if held is not None and held.task.description != trajectory.task.description:
+        raise InvalidInput(
+            f"an attempt sent again should be of the task {held.task.description!r:.100}, but this one is of "
+            f"{trajectory.task.description!r:.100}; give it a key or an id of its own"
         )
     return StoredBefore(known[0], done[0].id if done else None)

@@ -329,10 +329,10 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     def store_once(self, trajectory: Trajectory) -> dict[str, Any]:
         """Remember an attempt as `store` does, unless the same actor has stored one of its id: for what is sent again.
 
-        What a killed process left undone of it is done. `InvalidInput` where another actor has one of this id.
+        What a killed process left undone of it is done. `InvalidInput` where another actor or task has its id.
         """
         with self.storage.one_at_a_time():
-            if (before := stored_before(self.experience, self.storage, trajectory.id)) is None:
+            if (before := stored_before(self.experience, self.storage, trajectory)) is None:
                 return self.store(trajectory)
             return self._store(trajectory, before.operation_id, known=before.record_id) | {"is_known": True}
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from atlas.access.people import Identity
 from atlas.access.stores import Stores
+from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Actor
 from atlas.infra.audit import ENTERED, LINK_OPENED
 
@@ -18,6 +19,27 @@ COOKIE = "atlas_session"
 MOST_SESSIONS = 10_000
 SESSION_SECONDS = 12 * 3_600.0
 """Time after which somebody has to enter again."""
+
+MOST_HOURS = 8_784
+
+
+def session_seconds(said: str) -> float:
+    """Return how long a session lasts, as ATLAS_SESSION_HOURS says it: nothing for twelve hours.
+
+    Raises:
+        InvalidInput: It is no number of hours, or of more than a year.
+    """
+    if not said:
+        return SESSION_SECONDS
+    try:
+        hours = float(said)
+    except ValueError:
+        hours = 0.0
+    if not 0 < hours <= MOST_HOURS:
+        raise InvalidInput(
+            f"ATLAS_SESSION_HOURS should be a number up to {MOST_HOURS:,}, like 12, but is {said!r:.100}"
+        )
+    return hours * 3_600
 
 
 @dataclass(frozen=True, slots=True)

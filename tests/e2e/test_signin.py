@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,13 @@ def store(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def address(store: Path) -> Iterator[str]:
     """A server where three people may sign in."""
+    with signing_in(store) as served:
+        yield served
+
+
+@contextmanager
+def signing_in(store: Path, **environment: str) -> Iterator[str]:
+    """Serve a store to the people of a provider."""
     port = free_port()
     with run_server_in_thread(user_claims=USERS) as provider:
         given = {
@@ -44,6 +52,7 @@ def address(store: Path) -> Iterator[str]:
             "ATLAS_OIDC_SECRET": "secret",
             "ATLAS_ROLES": "admins=admin team=curator",
             "PYTHONPATH": os.pathsep.join(sys.path),
+            **environment,
         }
         command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port)]
         process = subprocess.Popen(command, cwd=REPOSITORY, env={**os.environ, **given})
@@ -112,3 +121,23 @@ def test_whoever_is_removed_while_signed_in_is_out_at_the_next_click(page: Page,
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="ada", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("was removed from this memory")
+
+
+def test_an_answer_of_the_provider_with_another_state_lets_nobody_in(page: Page, address):
+    page.goto(address)
+    page.get_by_role("button", name="Sign in").click()
+    page.goto(f"{address}/signin/callback?code=stolen&state=another")
+    expect(page.get_by_role("alert")).to_contain_text("could not be finished")
+    page.goto(f"{address}/experiences")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_whoever_has_been_signed_in_for_too_long_signs_in_again(page: Page, store):
+    seconds = 10
+    with signing_in(store, ATLAS_SESSION_HOURS=str(seconds / 3_600)) as address:
+        sign_in(page, address, "ada")
+        page.wait_for_timeout(1_000 * seconds)
+        page.get_by_role("link", name="Experiences").first.click()
+        expect(page.get_by_text("is refused by now")).to_be_visible()
+        page.goto(address)
+        expect(page.get_by_role("button", name="Sign in")).to_be_visible()

@@ -71,6 +71,10 @@ class Refusals:
     latest: tuple[RefusedEntry, ...]
     """The last ones, newest first."""
 
+    def why(self, content: str) -> str:
+        """Return why an entry that says this was refused, or the empty string where it is not among the latest."""
+        return next((one.refusal.reason for one in self.latest if one.content == content), "")
+
 
 @dataclass(frozen=True, slots=True)
 class Gates:

@@ -64,6 +64,15 @@ def test_an_attempt_that_is_sent_again_is_stored_once(api, memory):
     assert memory.experience.count() == 31
 
 
+def test_a_key_of_another_task_is_refused_and_stores_nothing(api, memory):
+    again = {"Idempotency-Key": "one"}
+    api.post("/attempts", json=ATTEMPT, headers=again)
+    answer = api.post("/attempts", json={**ATTEMPT, "task": {"description": "bake bread"}}, headers=again)
+    assert answer.status_code == 422
+    assert "bake bread" in answer.json()["detail"]
+    assert memory.experience.count() == 31
+
+
 def test_a_viewer_reads_everything_and_writes_through_no_door(api, memory):
     headers = key(memory, Role.VIEWER)
     one = memory.experience.ids()[0]
@@ -166,7 +175,7 @@ def test_a_body_that_ends_too_early_is_let_go_of(address, api, memory, path):
 
 def test_two_hundred_requests_at_once_lose_nothing(api, memory):
     def send(n: int) -> httpx.Response:
-        task = {"description": f"sort list number {n} of the north"}
+        task = {"description": f"sort list number {n % 100} of the north"}
         return api.post("/attempts", json={**ATTEMPT, "task": task}, headers={"Idempotency-Key": f"{n % 100}"})
 
     with ThreadPoolExecutor(200) as threads:

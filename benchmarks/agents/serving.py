@@ -19,7 +19,7 @@ import httpx
 
 import atlas
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
-from benchmarks.measuring import Figure, interleaved_seconds, task_texts
+from benchmarks.measuring import Figure, interleaved_seconds, solved, task_texts
 
 N_STORED = 2_000
 N_ASKED = 200
@@ -38,14 +38,14 @@ def figures() -> Iterator[Figure]:
         )
         yield from _told(
             "`POST /attempts`, beside `memory.store`",
-            [partial(elsewhere.store, _attempt(text)) for text in task_texts(N_ASKED, seed=3)],
-            [partial(memory.store, _attempt(text)) for text in task_texts(N_ASKED, seed=2)],
+            [partial(elsewhere.store, solved(text)) for text in task_texts(N_ASKED, seed=3)],
+            [partial(memory.store, solved(text)) for text in task_texts(N_ASKED, seed=2)],
         )
 
 
 def _opened(store: Path) -> atlas.MemorySystem:
     memory = atlas.open_memory(store, embedder=SentenceTransformerEmbedder(BUNDLED))
-    memory.experience.store_many(map(_attempt, task_texts(N_STORED)))
+    memory.experience.store_many(map(solved, task_texts(N_STORED)))
     return memory
 
 
@@ -59,10 +59,6 @@ def _told(what: str, there: Sequence[Callable[[], object]], here: Sequence[Calla
             unit="ms",
             aim="",
         )
-
-
-def _attempt(text: str) -> atlas.Trajectory:
-    return atlas.Trajectory(atlas.Task(text[:20], "", text), (atlas.Step("", "print(1)", "1"),), atlas.Outcome(True))
 
 
 @contextmanager

@@ -1,0 +1,66 @@
+"""The start of an MCP client on `atlas mcp`: until the tools are listed, until the first search, and its memory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+
+import atlas
+from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
+from benchmarks.measuring import Figure, solved, task_texts
+
+N_STORED = 1_000
+N_RUNS = 5
+BUSY = "while True: pass"
+"""What keeps a core busy."""
+
+
+def figures() -> Iterator[Figure]:
+    """Yield medians of several starts, with every core busy and with the machine free."""
+    with tempfile.TemporaryDirectory() as store:
+        with atlas.open_memory(store, embedder=SentenceTransformerEmbedder(BUNDLED)) as memory:
+            memory.experience.store_many(map(solved, task_texts(N_STORED)))
+        for where, n_busy in (("every core busy", os.cpu_count() or 1), ("machine free", 0)):
+            with _busy(n_busy):
+                listed, found = zip(*(asyncio.run(_started(store)) for _ in range(N_RUNS)), strict=True)
+            yield _figure(f"`atlas mcp`, {where}: tools listed", statistics.median(listed), "s", "≤ 2 s")
+            yield _figure(f"`atlas mcp`, {where}: first search answered", statistics.median(found), "s")
+    megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1_024 / 1e6
+    yield _figure("`atlas mcp`, memory at its highest", megabytes, "MB")
+
+
+async def _started(store: str) -> tuple[float, float]:
+    """Return after how many seconds a new command has listed its tools, and answered a search."""
+    command = [*("-m", "atlas", "--store", store), "mcp"]
+    begin = time.perf_counter()
+    async with Client(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))) as client:
+        await client.list_tools()
+        listed = time.perf_counter() - begin
+        await client.call_tool("search", {"query": "a flight was cancelled"})
+        return listed, time.perf_counter() - begin
+
+
+@contextmanager
+def _busy(n: int) -> Iterator[None]:
+    processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(n)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _figure(what: str, value: float, unit: str, aim: str = "") -> Figure:
+    return Figure(what=what, ours=value, baseline=None, unit=unit, aim=aim)
