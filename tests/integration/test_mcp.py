@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import subprocess
+import sys
+import time
 from functools import partial
 
 import pytest
@@ -215,3 +218,19 @@ def test_a_server_that_is_not_there_and_a_wrong_key_are_told_as_what_they_are(me
 def id_in(text: str) -> str:
     """The short id in what a tool says."""
     return re.search(r"\b[0-9a-f]{8}\b", text)[0]
+
+
+@pytest.mark.parametrize("seconds", [0.3, 0.4, 0.5, 0.6, 0.7])
+def test_a_client_that_leaves_while_the_model_is_made_ready_leaves_no_failure(store, seconds):
+    hello = {"protocolVersion": VERSIONS["legacy"], "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    command = [sys.executable, "-m", "atlas", "--store", str(store), "mcp"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "method": "initialize", "id": 1, "params": hello}) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        time.sleep(seconds)  # a moment of it was enough to abort: one of these lies in it
+        process.stdin.close()
+        said_last = process.stderr.read()
+    assert (process.returncode, "terminate" in said_last) == (0, False), said_last

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import anyio
 
 from atlas.core.settings import Settings
@@ -20,3 +23,6 @@ def serve(settings: Settings) -> None:
     opening.begin()
     make_server(opening.memory, lambda: opening.is_warm).run("stdio")
     opening.close()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # the usual way out would abort where a thread still makes the model ready
