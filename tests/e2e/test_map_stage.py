@@ -17,6 +17,15 @@ from tests.support.browser.server import Serve
 from tests.support.records import KINDS, START, kinds
 from tests.support.stores import make_store
 
+CROWDED = """() => {
+    const { n, width, height } = atlasMap.look()
+    const places = [...Array(n).keys()].map((i) => atlasMap.where(i))
+    const within = places.filter(([x, y]) => x > 80 && y > 80 && x < width - 80 && y < height - 80)
+    const crowd = ([x, y]) => places.filter(([ox, oy]) => Math.hypot(ox - x, oy - y) < 60).length
+    return within.sort((one, other) => crowd(other) - crowd(one))[0]
+}"""
+"""The place on the stage, away from its edges, with the most points around it."""
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
@@ -96,8 +105,11 @@ def test_a_selection_is_told_apart_from_the_rest(stage: Page):
 
 def test_titles_appear_as_one_zooms_and_cover_no_other_text(stage: Page):
     assert look(stage)["titles"] == []
+    overlay = stage.locator(".stage .overlay").bounding_box()
+    x, y = stage.evaluate(CROWDED)
+    stage.mouse.move(overlay["x"] + x, overlay["y"] + y)
     for _ in range(6):
-        stage.locator(".stage").press("+")
+        stage.mouse.wheel(0, -150)
     stage.wait_for_function("() => atlasMap.look().titles.length > 1")
     shown = look(stage)
     for title in shown["titles"]:
