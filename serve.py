@@ -96,6 +96,7 @@ def make_app(
             for store in stores:
                 owner = Actor(settings.actor, Role.ADMIN, store=store.directory)
                 stack.enter_context(closing_quiet(Spool(store.directory), lambda owner=owner: _served_to(owner)))
+                stack.callback(store.audit.flush)
             async with warmed(server), tools.session_manager.run():
                 yield
 

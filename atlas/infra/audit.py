@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,9 +33,13 @@ LINK_MADE, LINK_ENDED, LINK_OPENED = "link made", "link ended", "link opened"
 PURGED, RESTORED, BACKED_UP = "purged", "restored a backup", "made a backup"
 
 _REST_SECONDS = 60.0
-"""Time in which equal refusals are one line, so that whoever guesses keys does not fill the disk."""
+"""Time in which equal refusals are two lines at most, so that whoever guesses keys does not fill the disk."""
 
-_MOST_HELD = 1_000
+_MOST_TOLD_APART = 50
+"""Different refusals that are told apart in that time."""
+
+MANY, TOO_MANY = "several", "more refusals than are told apart"
+
 _TEXT_CHARACTERS = 300
 
 
@@ -51,7 +56,7 @@ class AuditEvent:
     """Whom or what it was done to. Untrusted text."""
 
     n: int = 1
-    """Times that it happened since the line before of the same kind."""
+    """Times that it happened, besides the line before of the same kind."""
 
 
 @dataclass(slots=True, eq=False)
@@ -60,8 +65,10 @@ class AuditLog:
 
     directory: Path
     clock: Clock = field(default_factory=SystemClock)
-    _refusals: dict[tuple[str, str], tuple[datetime, int]] = field(default_factory=dict)
-    """By whom and about what, the time of the last line, and refusals since."""
+    _refusals: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By whom and about what, refusals of this minute that no line says yet."""
+
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, what: str, *, who: str = "", about: str = "", n: int = 1) -> None:
         """Add an event. What is done stays done where the file cannot be written. The process's log says so then.
@@ -78,22 +85,33 @@ class AuditLog:
             n=n,
         )
         try:
-            with self._lock().held():
+            with self._file_lock().held():
                 append_durably(self._path, json.dumps(_encode(event), ensure_ascii=False) + "\n")
         except (OSError, StoreUnavailable) as error:
             logger.error("the audit log cannot be written (%s): %s", error, _encode(event))
 
     def refuse(self, who: str, about: str) -> None:
-        """Add that somebody was refused. Equal refusals within a minute are counted, and said with the next line."""
-        now, key = self.clock.now(), (who, about)
-        before, n = self._refusals.get(key, (None, 0))
-        if before is not None and (now - before).total_seconds() < _REST_SECONDS:
-            self._refusals[key] = (before, n + 1)
-            return
-        while len(self._refusals) >= _MOST_HELD:
-            del self._refusals[next(iter(self._refusals))]
-        self._refusals[key] = (now, 0)
-        self.note(REFUSED, who=who, about=about, n=n + 1)
+        """Add that somebody was refused. Equal refusals are counted, and said in one more line after a minute."""
+        with self._lock:
+            if not self._refusals:
+                resting = threading.Timer(_REST_SECONDS, self.flush)
+                resting.daemon = True
+                resting.start()
+            key = (who, about)
+            if key not in self._refusals and len(self._refusals) >= _MOST_TOLD_APART:
+                key = (MANY, TOO_MANY)
+            is_first = key not in self._refusals
+            self._refusals[key] = 0 if is_first else self._refusals[key] + 1
+        if is_first:
+            self.note(REFUSED, who=key[0], about=key[1])
+
+    def flush(self) -> None:
+        """Write how many refusals there were that no line says yet. A server that stops calls it."""
+        with self._lock:
+            counted, self._refusals = self._refusals, {}
+        for (who, about), n in counted.items():
+            if n:
+                self.note(REFUSED, who=who, about=about, n=n)
 
     def events(self) -> list[AuditEvent]:
         """Return every event, the newest first. A line that was cut by a crash is left out.
@@ -113,7 +131,7 @@ class AuditLog:
     def _path(self) -> Path:
         return self.directory / FILE
 
-    def _lock(self) -> InterProcessLock:
+    def _file_lock(self) -> InterProcessLock:
         return InterProcessLock(self.directory / f"{FILE}.lock")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -83,21 +84,22 @@ class Entrance:
                 return self._form("A key is shorter than that.", 413)
         try:
             given = parse_qs(body.decode()).get("key", [""])[0].strip()
-            token = self._sessions.begin(given)
+            token = self._sessions.begin(given, **_of(request.scope))
         except (AtlasError, UnicodeDecodeError) as error:
             return self._refused(request, str(error))
         return _let_in(request, token)
 
     def _follow(self, request: Request) -> Response:
         try:
-            return _let_in(request, self._sessions.follow(request.url.path.removeprefix(LINK)))
+            secret = request.url.path.removeprefix(LINK)
+            return _let_in(request, self._sessions.follow(secret, **_of(request.scope)))
         except AtlasError as error:
             return self._refused(request, str(error))
 
     def _vouched(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
         """Let in somebody for whom a provider or a proxy vouches, or say why not."""
         try:
-            return _let_in(request, self._sessions.begin_for(identity), lead_to)
+            return _let_in(request, self._sessions.begin_for(identity, **_of(request.scope)), lead_to)
         except AtlasError as error:
             return self._refused(request, f"{identity.name}: {error}")
 
@@ -106,9 +108,8 @@ class Entrance:
         return self._form(problem, 401)
 
     def _is_let_in(self, scope: Scope) -> bool:
-        """Return whether a browser has entered, and, where a proxy says whose it is, as that person."""
-        token, vouched = _token(scope), forwarding.identity(scope)
-        return bool(self._sessions.choices(token)) and (vouched is None or self._sessions.is_of(token, vouched.id))
+        """Return whether a browser has entered, and, where a proxy said whose it is, is still that person's."""
+        return self._sessions.is_let_in(_token(scope), _vouched_id(scope))
 
     def _may_write(self, scope: Scope) -> bool:
         return any(actor.role >= Role.WRITER for actor in self._sessions.choices(_token(scope)).values())
@@ -139,6 +140,16 @@ def _let_in(request: Request, token: str, lead_to: str = "/") -> Response:
     answer = RedirectResponse(lead_to, 303)
     answer.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=request.url.scheme == "https")
     return answer
+
+
+def _of(scope: Scope) -> Mapping[str, str]:
+    """Return what a session is begun with: the browser's token until now, and the person of a proxy."""
+    return {"before": _token(scope), "vouched_id": _vouched_id(scope)}
+
+
+def _vouched_id(scope: Scope) -> str:
+    vouched = forwarding.identity(scope)
+    return vouched.id if vouched is not None else ""
 
 
 def _token(scope: Scope) -> str:

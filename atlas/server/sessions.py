@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -17,6 +17,9 @@ from atlas.infra.audit import ENTERED, LINK_OPENED
 
 COOKIE = "atlas_session"
 MOST_SESSIONS = 10_000
+MOST_OF_ONE = 100
+"""Browsers that one key, link or person may have at once. One more ends the oldest of them."""
+
 SESSION_SECONDS = 12 * 3_600.0
 """Time after which somebody has to enter again."""
 
@@ -42,15 +45,19 @@ def session_seconds(said: str) -> float:
     return hours * 3_600
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Visit:
+    guest: str
+    """The key, link or person that it is for."""
+
     choices: Callable[[], Mapping[str, Actor]]
     """Returns whoever they are in each store that they may see now."""
 
     until: float
     """Time of the process's own clock from which on they have to enter again."""
 
-    person_id: str = ""
+    vouched_id: str
+    """Id of the person for whom a proxy vouched when it began. Empty where none did."""
 
 
 @dataclass(slots=True)
@@ -60,28 +67,51 @@ class Sessions:
     stores: Stores
     seconds: float = SESSION_SECONDS
     _visits: dict[str, _Visit] = field(default_factory=dict)
+    """By token, the oldest first."""
+
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, secret: str) -> str:
-        """Return a token for a browser that shows a key, or raise `NotAllowed` for one that is refused."""
+    def begin(self, secret: str, *, before: str = "", vouched_id: str = "") -> str:
+        """Return a token for a browser that shows a key, or raise `NotAllowed` for one that is refused.
+
+        Args:
+            before: The browser's token until now, which ends.
+            vouched_id: Id of the person for whom a proxy vouches. The token holds for that person alone.
+        """
         store, key = self.stores.recognise(secret)
         store.audit.note(ENTERED, who=key.name)
-        return self._begin(partial(store.key, key.id))
+        return self._begin(f"key {key.id}", partial(store.key, key.id), before, vouched_id)
 
-    def follow(self, secret: str) -> str:
-        """Return a token for a browser that opens a link, or raise `NotAllowed` for one that has ended."""
+    def follow(self, secret: str, *, before: str = "", vouched_id: str = "") -> str:
+        """Return a token for a browser that opens a link, the same as before where it has opened it already.
+
+        Args:
+            before: As in `begin`.
+            vouched_id: As in `begin`.
+
+        Raises:
+            NotAllowed: The link has ended.
+        """
         store, link = self.stores.follow(secret)
+        guest = f"link {link.id}"
+        held = self._visits.get(before)
+        if held is not None and held.guest == guest and self.is_let_in(before, vouched_id):
+            return before
         store.audit.note(LINK_OPENED, who=link.name)
-        return self._begin(partial(store.link, link.id))
+        return self._begin(guest, partial(store.link, link.id), before, vouched_id)
 
-    def begin_for(self, identity: Identity) -> str:
+    def begin_for(self, identity: Identity, *, before: str = "", vouched_id: str = "") -> str:
         """Return a token for the browser of somebody for whom a provider vouches.
+
+        Args:
+            before: As in `begin`.
+            vouched_id: As in `begin`.
 
         Raises:
             NotAllowed: There is no store that they may see.
         """
         person_id = self.stores.sign_in(identity)
-        return self._begin(partial(self.stores.person, person_id), person_id)
+        return self._begin(f"person {person_id}", partial(self.stores.person, person_id), before, vouched_id)
 
     def end(self, token: str) -> None:
         """Forget a browser."""
@@ -93,15 +123,22 @@ class Sessions:
         visit = self._visits.get(token)
         return visit.choices() if visit is not None and visit.until > time.monotonic() else {}
 
-    def is_of(self, token: str, person_id: str) -> bool:
-        """Return whether a browser is somebody's."""
+    def is_let_in(self, token: str, vouched_id: str = "") -> bool:
+        """Return whether a browser has entered, with the same word of a proxy as when it did."""
         visit = self._visits.get(token)
-        return visit is not None and visit.person_id == person_id
+        return visit is not None and visit.vouched_id == vouched_id and bool(self.choices(token))
 
-    def _begin(self, choices: Callable[[], Mapping[str, Actor]], person_id: str = "") -> str:
-        token = secrets.token_urlsafe(32)
+    def _begin(self, guest: str, choices: Callable[[], Mapping[str, Actor]], before: str, vouched_id: str) -> str:
+        token, now = secrets.token_urlsafe(32), time.monotonic()
+        made = _Visit(guest=guest, choices=choices, until=now + self.seconds, vouched_id=vouched_id)
         with self._lock:
-            while len(self._visits) >= MOST_SESSIONS:
-                del self._visits[next(iter(self._visits))]
-            self._visits[token] = _Visit(choices, time.monotonic() + self.seconds, person_id)
+            self._visits.pop(before, None)
+            self._drop([token for token, visit in self._visits.items() if visit.until <= now])
+            self._drop([token for token, visit in self._visits.items() if visit.guest == guest][: 1 - MOST_OF_ONE])
+            self._drop([*self._visits][: 1 - MOST_SESSIONS])
+            self._visits[token] = made
         return token
+
+    def _drop(self, tokens: Sequence[str]) -> None:
+        for token in tokens:
+            del self._visits[token]

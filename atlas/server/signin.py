@@ -28,6 +28,8 @@ SIGN_IN, CALLBACK = "/signin", "/signin/callback"
 _MINUTES = 10
 """Time that somebody has at the provider."""
 
+_SAID_CHARACTERS = 300
+
 Vouched = Callable[[Request, Identity], Response]
 """Gives the answer to somebody for whom the provider vouches."""
 
@@ -51,7 +53,8 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Star
         try:
             answer: Response = await oauth.oidc.authorize_redirect(request, own + CALLBACK)
         except (HTTPError, OAuthError) as error:
-            return refused(request, f"the provider at {provider.issuer} cannot be asked ({error}); try again later")
+            logger.warning("the provider cannot be asked: %s", _in_one_line(error))
+            return refused(request, f"the provider at {provider.issuer} cannot be asked; try again later")
         return answer
 
     async def callback(request: Request) -> Response:
@@ -59,8 +62,10 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Star
             token = await oauth.oidc.authorize_access_token(request)
             identity = _identity(token["userinfo"], provider)
         except (OAuthError, HTTPError, ValueError, KeyError) as error:
-            logger.warning("a sign-in was refused: %s", error)
-            return refused(request, f"the sign-in could not be finished ({error}); begin again")
+            # whatever an address says of an error, anybody may have written into it
+            logger.warning("a sign-in was refused: %s", _in_one_line(error))
+            said = "was refused by the provider" if _is_denied(error) else "could not be finished"
+            return refused(request, f"the sign-in {said}; begin again")
         return vouched(request, identity)
 
     return Starlette(
@@ -87,3 +92,11 @@ def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
         name=str(named or claims["sub"]),
         groups=tuple(map(str, [groups] if isinstance(groups, str) else groups)),
     )
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:_SAID_CHARACTERS]
+
+
+def _is_denied(error: Exception) -> bool:
+    return isinstance(error, OAuthError) and error.error == "access_denied"

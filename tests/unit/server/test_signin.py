@@ -23,7 +23,7 @@ from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.entrance import Entrance
-from atlas.server.sessions import COOKIE, Sessions
+from atlas.server.sessions import COOKIE, MOST_OF_ONE, Sessions
 
 ROLES = {"admins": Role.ADMIN, "team": Role.CURATOR}
 USERS = (
@@ -158,7 +158,33 @@ def test_whoever_says_no_at_the_provider_is_told_so(client):
     begun = client.get("/signin", follow_redirects=False)
     said = httpx.post(begun.headers["location"], data={"action": "deny"})
     answer = client.get(said.headers["location"], follow_redirects=False)
-    assert (answer.status_code, "access_denied" in answer.text) == (401, True)
+    assert (answer.status_code, "was refused by the provider" in answer.text) == (401, True)
+
+
+def test_words_of_an_address_stand_neither_on_the_page_nor_in_the_audit_log(client, stores):
+    for number in range(30):
+        said = {"error": f"e{number}", "error_description": "call 0800 49 now", "state": "none"}
+        assert "0800" not in client.get("/signin/callback", params=said, follow_redirects=False).text
+    stores.first.audit.flush()
+    events = stores.first.audit.events()
+    assert ([event.n for event in events], any("0800" in event.about for event in events)) == ([29, 1], False)
+
+
+def test_a_key_begins_another_session_and_ends_the_one_before(client, sessions, tmp_path):
+    sign_in(client, "ada")
+    before = client.cookies[COOKIE]
+    secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
+    client.post("/enter", data={"key": secret})
+    assert client.get("/").text == "crawler, writer"
+    assert not sessions.is_let_in(before)
+
+
+def test_one_key_opened_without_end_throws_out_nobody_else(client, sessions, tmp_path):
+    sign_in(client, "ada")
+    secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
+    tokens = [sessions.begin(secret) for _ in range(MOST_OF_ONE + 5)]
+    assert [sessions.is_let_in(token) for token in tokens].count(True) == MOST_OF_ONE
+    assert client.get("/").text.startswith("Ada")
 
 
 def test_a_provider_that_is_not_there_is_told_as_such(sessions, provider):
