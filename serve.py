@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -18,23 +19,28 @@ from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from atlas import AtlasError, MemorySystem, NotAllowed, Settings
+from atlas.access.links import sweep_copies
 from atlas.access.provider import Provider
 from atlas.access.proxy import Proxy
 from atlas.access.roles import roles_from_environment
 from atlas.access.stores import Stores, named_stores
 from atlas.infra.actor import Actor, Finder, Role, acting, look_up_actors
-from atlas.server.access import LOOPBACK, BodyBounded, Dispatched, Doors, HostChecked, KeyAsked
+from atlas.server.access import LOOPBACK, BodyBounded, Dispatched, Doors, HostChecked, KeyAsked, OwnMachineOnly
 from atlas.server.api.app import make_api
 from atlas.server.entrance import ENTER, Entrance
 from atlas.server.forwarding import Forwarded
 from atlas.server.mcp.server import make_server
 from atlas.server.problems import Problem
+from atlas.server.rounds import repeating
 from atlas.server.sessions import COOKIE, SESSION_SECONDS, Sessions, session_seconds
-from atlas.server.spool import Spool, closing_quiet
+from atlas.server.spool import PAUSE_SECONDS, Spool
 from pages.components.shared.memory import STORE, opened_now, warmed
 
 DASHBOARD = Path(__file__).with_name("app.py")
 API, MCP = "/api/v1", "/mcp"
+_SWEEP_SECONDS = 60.0
+"""Time after which the copy of a link that has ended is removed."""
+
 NO_KEY = (
     "others could reach this memory, and it has no key yet, so nobody could enter. Make a key first: "
     "atlas keys add NAME --role admin. Or serve this machine alone, without a key: atlas serve"
@@ -85,9 +91,13 @@ def make_app(
         Middleware(Forwarded, proxy=proxy or Proxy()),
         Middleware(Dispatched, below=below),
     ]
-    if not is_open:
+    if is_open:
+        middleware.insert(0, Middleware(OwnMachineOnly))
+    else:
         sessions = Sessions(stores, seconds)
-        look_up_actors(Finder(present=lambda: _page_actor(sessions), choices=lambda: _page_choices(sessions)))
+        look_up_actors(
+            Finder(present=lambda: _page_actor(sessions), choices=lambda: _page_choices(sessions), n_stores=len(stores))
+        )
         middleware.append(Middleware(Entrance, sessions=sessions, provider=provider))
 
     @asynccontextmanager
@@ -95,7 +105,10 @@ def make_app(
         with ExitStack() as stack:
             for store in stores:
                 owner = Actor(settings.actor, Role.ADMIN, store=store.directory)
-                stack.enter_context(closing_quiet(Spool(store.directory), lambda owner=owner: _served_to(owner)))
+                closing = partial(Spool(store.directory).close_quiet_of, partial(_served_to, owner))
+                stack.enter_context(repeating(closing, pause_seconds=PAUSE_SECONDS, name="atlas-traces"))
+                sweeping = partial(sweep_copies, store.directory)
+                stack.enter_context(repeating(sweeping, pause_seconds=_SWEEP_SECONDS, name="atlas-links"))
                 stack.callback(store.audit.flush)
             async with warmed(server), tools.session_manager.run():
                 yield

@@ -16,6 +16,7 @@ from atlas.infra.actor import Actor
 from atlas.infra.audit import LINK_ENDED, LINK_MADE, AuditLog
 from atlas.infra.clock import SystemClock
 from atlas.protocols.infra import Clock
+from atlas.storage.maintenance.freeze import sweep, thaw
 
 FILE = "links.json"
 """Name of the file in a store's directory."""
@@ -124,6 +125,15 @@ class Links:
         """Return the links that lead nowhere any more."""
         now = self._clock.now()
         return [link for link in self.every() if link.problem(now)]
+
+
+def sweep_copies(store: Path) -> None:
+    """Remove the copies of a store's links that have ended, and what a killed process left of others."""
+    links = Links(store)
+    ended = {link.id for link in links.ended()}
+    for link_id in ended:
+        thaw(store, link_id)
+    sweep(store, {link.id for link in links.every()} - ended)
 
 
 def _encode(link: Link) -> dict[str, Any]:

@@ -6,7 +6,7 @@ A person is known by the provider that vouches for them and by their `sub` there
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -60,6 +60,16 @@ class Person:
     """Time of the last sign-in."""
 
     removed_at: datetime | None = None
+    has_role: bool = True
+    """False if no group gave them a role at their last sign-in. Their name stays theirs."""
+
+    former_names: tuple[str, ...] = ()
+    """Names that the history knew them by before."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that the history knows them by, which nobody else gets."""
+        return (self.name, *self.former_names)
 
     @property
     def actor(self) -> Actor:
@@ -93,56 +103,60 @@ class People:
             NotAllowed: An administrator has removed them, or no group and no administrator gives them a role.
         """
         person = self._signed_in(identity)
-        if person is None:
+        if not person.has_role:
             raise NotAllowed(f"{identity.name} is in no group that may see this memory; ask an administrator")
         self._audit.note(SIGNED_IN, who=person.name, about=str(person.role))
         return person
 
-    def _signed_in(self, identity: Identity) -> Person | None:
-        """Return whoever somebody is by now, or None for somebody without a role, who is no longer known."""
+    def _signed_in(self, identity: Identity) -> Person:
+        """Return whoever somebody is by now."""
         now = self._clock.now()
         with self._file.changing() as held:
             known = held.get(identity.id)
             if known is not None and known.removed_at is not None:
                 raise NotAllowed(f"{known.name} was removed from this memory; ask an administrator")
-            others = [one.name for one in held.values() if one.id != identity.id]
-            name = _unique(identity.name, [*others, *self._keys.names(), self._owner])
-            by_groups = role_of(identity.groups, self._roles)
-            role = known.role if known is not None and known.is_role_given else by_groups
-            if role is None:
-                held.pop(identity.id, None)
-                return None
+            name = _unique(identity.name, [*_names(held.values(), but=identity.id), *self._keys.names(), self._owner])
+            role = role_of(identity.groups, self._roles)
+            if known is None and role is None:
+                raise NotAllowed(f"{name} is in no group that may see this memory; ask an administrator")
             if known is None:
-                person = Person(
-                    id=identity.id,
-                    name=name,
-                    role=role,
-                    is_role_given=False,
-                    groups=identity.groups,
-                    added_at=now,
-                    seen_at=now,
-                )
-            else:
-                person = replace(known, name=name, role=role, groups=identity.groups, seen_at=now)
-            held[person.id] = person
+                known = Person(
+                    id=identity.id, name=name, role=role or Role.VIEWER, is_role_given=False, groups=(),
+                    added_at=now, seen_at=now,
+                )  # fmt: skip
+            has_role = known.is_role_given or role is not None
+            held[known.id] = person = replace(
+                known,
+                name=name,
+                former_names=tuple(dict.fromkeys(one for one in known.names if one != name)),
+                role=known.role if known.is_role_given else role or Role.VIEWER,
+                has_role=has_role,
+                groups=identity.groups,
+                seen_at=now,
+            )
         return person
 
     def every(self) -> list[Person]:
-        """Return everybody who ever signed in, whoever did so last first."""
-        return sorted(self._file.read().values(), key=lambda person: person.seen_at, reverse=True)
+        """Return everybody who has signed in and has a role, or was removed, whoever came last first."""
+        held = [person for person in self._file.read().values() if person.has_role]
+        return sorted(held, key=lambda person: person.seen_at, reverse=True)
 
     def names(self) -> set[str]:
-        """Return the names that the history knows people by."""
-        return {person.name for person in self._file.read().values()}
+        """Return the names that the history knows people by, or knew them by before."""
+        return set(_names(self._file.read().values()))
 
     def find(self, person_id: str) -> Person | None:
-        """Return the person of an id as long as they were not removed, or None."""
+        """Return the person of an id as long as they have a role and were not removed, or None."""
         person = self._file.read().get(person_id)
-        return person if person is not None and person.removed_at is None else None
+        return person if person is not None and person.removed_at is None and person.has_role else None
 
     def set_role(self, person_id: str, role: Role) -> Person:
         """Give somebody a role, whatever their groups say."""
-        return self._change(person_id, f"{ROLE_GIVEN}: {role}", role=role, is_role_given=True)
+        return self._change(person_id, f"{ROLE_GIVEN}: {role}", role=role, is_role_given=True, has_role=True)
+
+    def follow_groups(self, person_id: str) -> Person:
+        """Let somebody's groups decide their role again, from their next sign-in on. Until then they are a viewer."""
+        return self._change(person_id, f"{ROLE_GIVEN}: by group", role=Role.VIEWER, is_role_given=False)
 
     def remove(self, person_id: str) -> Person:
         """Let somebody in no more, from their next click on."""
@@ -161,8 +175,13 @@ class People:
         return changed
 
 
+def _names(people: Iterable[Person], but: str = "") -> list[str]:
+    """Return every name of people, without those of one."""
+    return [name for person in people if person.id != but for name in person.names]
+
+
 def _unique(name: str, taken: Collection[str]) -> str:
-    """Return a name that no other person and no key has: the history knows them by it."""
+    """Return a name that no other person and no key has or had: the history knows them by it."""
     plain = " ".join(name.split())[:NAME_CHARACTERS] or "somebody"
     numbered = (f"{plain} ({number})" for number in range(2, len(taken) + 3))
     return plain if plain not in taken else next(one for one in numbered if one not in taken)
@@ -178,6 +197,8 @@ def _encode(person: Person) -> dict[str, Any]:
         "added_at": person.added_at.isoformat(),
         "seen_at": person.seen_at.isoformat(),
         "removed_at": person.removed_at and person.removed_at.isoformat(),
+        "has_role": person.has_role,
+        "former_names": list(person.former_names),
     }
 
 
@@ -192,4 +213,6 @@ def _decode(encoded: dict[str, Any]) -> Person:
         added_at=datetime.fromisoformat(encoded["added_at"]),
         seen_at=datetime.fromisoformat(encoded["seen_at"]),
         removed_at=datetime.fromisoformat(removed_at) if removed_at else None,
+        has_role=encoded.get("has_role", True),
+        former_names=tuple(encoded.get("former_names", ())),
     )

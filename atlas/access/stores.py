@@ -70,6 +70,10 @@ class Stores:
         """Yield the stores, the first one first."""
         return iter(self._stores.values())
 
+    def __len__(self) -> int:
+        """Return how many stores there are."""
+        return len(self._stores)
+
     def has_key(self) -> bool:
         """Return whether there is a key for any of them that is not refused now."""
         return any(store.ring.live_keys() for store in self)

@@ -67,6 +67,9 @@ class Finder:
     choices: Callable[[], Mapping[str, Actor]]
     """Returns whoever they are in each store that they may see, by its name."""
 
+    n_stores: int = 1
+    """Number of stores of the server, those included that they may not see."""
+
 
 _present: ContextVar[Actor | None] = ContextVar("atlas_actor", default=None)
 _finders: list[Finder] = []
@@ -93,6 +96,15 @@ def look_up_actors(finder: Finder) -> None:
 def store_choices() -> Mapping[str, Actor]:
     """Return whoever this runs for in each store that they may see, by its name. Empty where nobody has a choice."""
     return next((finder.choices() for finder in _finders), {})
+
+
+def administers_all() -> bool:
+    """Return whether whoever this runs for is an admin of every store of the server, or runs the process."""
+    finder = next(iter(_finders), None)
+    if finder is None or finder.n_stores == 1 or present_actor() is None:
+        return may(Role.ADMIN)
+    roles = [one.role for one in finder.choices().values()]
+    return len(roles) == finder.n_stores and min(roles) >= Role.ADMIN
 
 
 def present_actor() -> Actor | None:

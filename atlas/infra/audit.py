@@ -30,6 +30,7 @@ SIGNED_IN, ENTERED, REFUSED = "signed in", "entered with a key", "refused"
 KEY_MADE, KEY_REVOKED = "key made", "key revoked"
 ROLE_GIVEN, REMOVED, READMITTED = "role given", "removed", "let in again"
 LINK_MADE, LINK_ENDED, LINK_OPENED = "link made", "link ended", "link opened"
+MODEL_CHOSEN = "language model chosen"
 PURGED, RESTORED, BACKED_UP = "purged", "restored a backup", "made a backup"
 
 _REST_SECONDS = 60.0

@@ -19,6 +19,11 @@ from atlas.server.problems import Problem, TooLarge, problem_of
 MAX_BODY_BYTES = 16 * 2**20
 """Size of the largest body that is taken."""
 
+PASSED_ON = frozenset(
+    {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via"}
+)
+"""Headers of requests that a proxy passed on."""
+
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 """Names of this machine that no other one can reach it by."""
 
@@ -108,23 +113,34 @@ class HostChecked:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] in ("http", "websocket") and _name(header(scope, b"host")) not in self._hosts:
-            host = header(scope, b"host")
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close", "code": 1008, "reason": "unknown host"})
-                return
+        is_asked = scope["type"] in ("http", "websocket")
+        host, origin = (header(scope, name) if is_asked else "" for name in (b"host", b"origin"))
+        if is_asked and _name(host) not in self._hosts:
             detail = f"this server is not {host!r:.200}; ask it by a name that it knows, or start it with --allow-host"
-            await Problem(400, "Unknown host", detail).response()(scope, receive, send)
-            return
-        origin = header(scope, b"origin") if scope["type"] in ("http", "websocket") else ""
-        if origin and _name(origin.partition("://")[2]) not in self._hosts:
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close", "code": 1008, "reason": "foreign origin"})
-                return
+            await _refuse(Problem(400, "Unknown host", detail), scope, receive, send)
+        elif origin and _name(origin.partition("://")[2]) not in self._hosts:
             detail = f"a page of {origin!r:.200} may not ask this server; if it is yours, start it with --allow-host"
-            await Problem(403, "Foreign origin", detail).response()(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+            await _refuse(Problem(403, "Foreign origin", detail), scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+class OwnMachineOnly:
+    """Refuses requests that a proxy passed on: behind one, everybody would seem to sit at this machine."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] in ("http", "websocket") and any(name in PASSED_ON for name, _ in scope["headers"]):
+            detail = (
+                "this server is open to its own machine alone, but a proxy passed this request on; make a key with "
+                "atlas keys add NAME, and start it with --ask"
+            )
+            await _refuse(Problem(403, "Passed on by a proxy", detail), scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class Dispatched:
@@ -179,6 +195,13 @@ class BodyBounded:
 
         with suppress(ClientDisconnect):  # nobody is left to be answered, and a part of a body says nothing
             await self._app(scope, bounded, send)
+
+
+async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": problem.title})
+    else:
+        await problem.response()(scope, receive, send)
 
 
 def peer(scope: Scope) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -118,6 +117,11 @@ class Spool:
                     path.unlink(missing_ok=True)
             return sum(self._close(memory, path) for path in self._files())
 
+    def close_quiet_of(self, open_memory: Callable[[], MemorySystem]) -> None:
+        """Make attempts of traces that are over, in a memory that is opened where there are any."""
+        if self.n_waiting() or self.n_refused():
+            self.close_quiet(open_memory())
+
     def _close(self, memory: MemorySystem, path: Path) -> bool:
         idle = time.time() - path.stat().st_mtime
         if idle < self._quiet:
@@ -151,28 +155,6 @@ class Spool:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         with InterProcessLock(self._folder / "lock").held():
             yield
-
-
-@contextmanager
-def closing_quiet(spool: Spool, open_memory: Callable[[], MemorySystem]) -> Iterator[None]:
-    """Make attempts of traces that are over, in a thread, as long as the block lasts."""
-    is_over = threading.Event()
-
-    def close_them() -> None:
-        while not is_over.wait(PAUSE_SECONDS):
-            try:
-                if spool.n_waiting() or spool.n_refused():
-                    spool.close_quiet(open_memory())
-            except Exception:  # the thread has to outlive whatever one round meets
-                logger.exception("traces could not be closed; they are tried again")
-
-    thread = threading.Thread(target=close_them, name="atlas-traces", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join(PAUSE_SECONDS)
 
 
 def _read(path: Path) -> Waiting:

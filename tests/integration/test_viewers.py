@@ -125,6 +125,7 @@ WHOLE_STORE: dict[str, Call] = {
     "make a key": lambda memory, _: keys.make_key(memory, "mine", "admin", 0),
     "revoke a key": lambda memory, ids: keys.revoke_key(memory, ids["key"]),
     "give a role": lambda memory, ids: people.set_role(memory, ids["person"], "admin"),
+    "go by groups": lambda memory, ids: people.follow_groups(memory, ids["person"]),
     "remove a person": lambda memory, ids: people.remove_person(memory, ids["person"]),
     "make a link": lambda memory, _: links.make_link(memory, "mine", 1),
     "end a link": lambda memory, ids: links.end_link(memory, ids["link"]),

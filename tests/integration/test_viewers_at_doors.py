@@ -22,7 +22,7 @@ from atlas.infra.actor import Actor, Finder, Role
 from atlas.server.mcp.server import make_server
 from tests.support.dashboard import RUN_SECONDS, of_type
 from tests.support.everything import Ids, content, make_everything
-from tests.support.mcp_clients import Connection, refused
+from tests.support.mcp_clients import Connection, refused, said
 from tests.support.repository import REPOSITORY
 from tests.support.sample import opened
 from tests.support.serving import serving
@@ -91,13 +91,14 @@ def test_no_tool_writes_with_a_viewers_key(prepared, tmp_path):
     store, ids = prepared
     own = tmp_path / "store"
     shutil.copytree(store, own)
-    secret = KeyRing(own).add("the viewer", Role.VIEWER, created_by="root")[1]
+    ring = KeyRing(own)
+    secrets = {role: ring.add(f"the {role}", role, created_by="root")[1] for role in (Role.VIEWER, Role.ADMIN)}
     calls = {
         "store_attempt": {"task": "rotate the logs", "steps": ["logrotate"]},
         "note": {"entry_type": "reflection", "content": "caching made pages fast"},
         "add_strategy": {"situation": "a page is slow", "suggestion": "cache it"},
         "record_use": {"id": ids["experience"], "success": True},
-        "mark": {"ids": [ids["experience"]], "pinned": True},
+        "mark": {"ids": [ids["experience"]], "add_tags": ["mine"]},
         "undo": {"operation_id": ""},
     }
     reads = {"recall", "search", "read", "history"}
@@ -106,15 +107,22 @@ def test_no_tool_writes_with_a_viewers_key(prepared, tmp_path):
         assert {tool.name for tool in (await client.list_tools()).tools} == reads
         for name, given in calls.items():
             before = content(own)
-            assert "vera" not in await refused(client, name, **given)
+            assert "the viewer is a viewer and may not" in await refused(client, name, **given)
             assert content(own) == before, name
+
+    async def write(client: Client) -> None:
+        for name, given in calls.items():
+            before = content(own)
+            await said(client, name, **given)
+            assert content(own) != before, name
 
     with opened(own) as memory, serving(memory) as address:
         calls["undo"]["operation_id"] = memory.history(1)[0].id
         assert set(calls) | reads == {
             tool.name for tool in asyncio.run(make_server(lambda: memory, lambda: True).list_tools())
         }
-        Connection("auto", address=address, key=secret).run(talk)
+        Connection("auto", address=address, key=secrets[Role.VIEWER]).run(talk)
+        Connection("auto", address=address, key=secrets[Role.ADMIN]).run(write)
 
 
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("[a-z]*.py"))

@@ -57,7 +57,8 @@ def make_everything(store: Path) -> Ids:
         backup(memory.storage, ids["backup"])
         ids["key"] = keys.key_rows(memory)[0].id if keys.make_key(memory, "spare", "writer", 0) else ""
         person = Identity(issuer="https://id.example", subject="eve", name="Eve")
-        ids["person"] = People(store, {"*": Role.VIEWER}).sign_in(person).id
+        people = People(store, {"*": Role.VIEWER})
+        ids["person"] = people.set_role(people.sign_in(person).id, Role.WRITER).id
         links.make_link(memory, "board", 7)
         ids["link"] = Links(store).every()[0].id
     return ids

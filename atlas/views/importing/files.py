@@ -14,11 +14,11 @@ from atlas.importers.rows import Item
 from atlas.importers.run import ImportReport, Progress, Rejection, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
 from atlas.importers.uploads import Sources
-from atlas.infra.actor import present_actor
 from atlas.memory.experience.extraction import to_trajectory
 from atlas.memory.system import MemorySystem
 from atlas.views.lists.facts import Fact
 from atlas.views.shared.done import Done
+from atlas.views.shared.state import may_name_paths
 from atlas.views.shared.wording import counted, shortened, signed
 
 TELL = "auto"
@@ -79,11 +79,6 @@ class Imported:
 
     problems: tuple[str, ...]
     """Rows and files that were refused, and why. They quote what the files hold."""
-
-
-def may_name_paths() -> bool:
-    """Return whether a person may name files where the page runs: on their own machine alone, where no key is asked."""
-    return present_actor() is None
 
 
 def asked_of(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from atlas.core.errors import InvalidInput
 from atlas.core.exchange import Exported, encode_line
 from atlas.memory.concepts.records import SOURCES as SOURCES
 from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import BackupContents, BackupReport, backup, look_into, read_backups, restore
 from atlas.views.overview.summary import size_text
 from atlas.views.settings.store import names_of_collections, record_counts
+from atlas.views.shared.state import may_name_paths
 from atlas.views.shared.wording import counted, in_words
 
 EXPORT_BATCH = 500
@@ -97,8 +99,33 @@ def make_backup(memory: MemorySystem, target: Path) -> str:
 
 
 def known_backups(memory: MemorySystem) -> dict[str, str]:
-    """Return when each backup that the store knows of was made, by its path, the newest first."""
-    return {made.path: made.made_at for made in reversed(read_backups(memory.storage.ledger))}
+    """Return when each backup was made that the store knows of and a person here may restore, by its path.
+
+    The newest is first.
+    """
+    known = {made.path: made.made_at for made in reversed(read_backups(memory.storage.ledger))}
+    own = backup_directory(memory)
+    return known if may_name_paths() else {path: at for path, at in known.items() if PurePath(path).parent == own}
+
+
+def backup_directory(memory: MemorySystem) -> Path:
+    """Return the directory that the pages write backups to.
+
+    It lies beside the store. Where a server asks who enters, it is one of this store alone: an admin of one store is
+    not one of its neighbours.
+    """
+    store = memory.storage.path.resolve()
+    return store.parent if may_name_paths() else store.with_name(f"{store.name}-backups")
+
+
+def check_place(memory: MemorySystem, path: Path) -> None:
+    """Check the path of a backup that a person chose or typed.
+
+    Raises:
+        InvalidInput: A server asks who enters, and the path is not in the directory that its pages write to.
+    """
+    if not may_name_paths() and path.resolve().parent != backup_directory(memory):
+        raise InvalidInput(f"{str(path)!r:.200} is not in {backup_directory(memory)}; upload the file in its place")
 
 
 def preview_restore(memory: MemorySystem, source: Path, name: str) -> RestorePreview:

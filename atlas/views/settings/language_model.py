@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from atlas.core.settings import Settings
+from atlas.infra.actor import actor_name, administers_all
+from atlas.infra.audit import MODEL_CHOSEN
 from atlas.llm.anthropic import KEY as KEY
-from atlas.views.settings.roles import ADMIN_ONLY, may_administer
+from atlas.memory.system import MemorySystem
+from atlas.views.settings.roles import ADMIN_OF_ALL_ONLY, ADMIN_ONLY, check_admin_of_all, may_administer
 
 MODEL = "ATLAS_LLM_MODEL"
 """The variable that names the model."""
@@ -28,4 +33,21 @@ def why_fixed(settings: Settings) -> str:
     """Return why whoever looks at the page cannot choose the model that is asked. Empty where they can."""
     if settings.llm_forbidden:
         return "ATLAS_LLM_FORBIDDEN is set: only language models that run on this machine can be used."
-    return "" if may_administer() else ADMIN_ONLY
+    if not may_administer():
+        return ADMIN_ONLY
+    return "" if administers_all() else ADMIN_OF_ALL_ONLY
+
+
+def choose_model(memory: MemorySystem, choose: Callable[[], None], name: str) -> None:
+    """Choose the language model of this process, and note that in the audit log of the store that is shown.
+
+    Args:
+        choose: Does it.
+        name: Name of the model, for the log.
+
+    Raises:
+        NotAllowed: Whoever asks is no admin of every store of the server.
+    """
+    check_admin_of_all("choose the language model")
+    choose()
+    memory.storage.audit.note(MODEL_CHOSEN, who=actor_name(memory.storage.settings.actor), about=name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from atlas.access.links import Link, Links
+from atlas.access.links import Link, Links, sweep_copies
 from atlas.core.types import new_id
 from atlas.infra.actor import actor_name
 from atlas.memory.system import MemorySystem
 from atlas.storage.frozen import frozen_copy
-from atlas.storage.maintenance.freeze import freeze, sweep, thaw
+from atlas.storage.maintenance.freeze import freeze, thaw
 from atlas.views.settings.roles import check_admin
 from atlas.views.shared.wording import moment
 
@@ -32,7 +32,7 @@ class LinkRow:
 def link_rows(memory: MemorySystem) -> list[LinkRow]:
     """Return every link that was ever made, those that lead somewhere first. `NotAllowed` for whoever is no admin."""
     links = _links(memory)
-    _sweep(memory, links)
+    sweep_copies(memory.storage.path)
     now = datetime.now(UTC)
     rows = [_row(memory, link, now) for link in links.every()]
     return sorted(rows, key=lambda row: not row.is_live)
@@ -47,7 +47,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> str:
         StoreUnavailable: The disk has no room for the copy.
     """
     links, link_id = _links(memory), new_id()
-    _sweep(memory, links)
+    sweep_copies(memory.storage.path)
     ends_at = datetime.now(UTC) + timedelta(days=days)
     freeze(memory.storage, link_id)
     try:
@@ -76,14 +76,6 @@ def _row(memory: MemorySystem, link: Link, now: datetime) -> LinkRow:
         state=problem or f"open until {moment(link.ends_at)}",
         is_live=not problem,
     )
-
-
-def _sweep(memory: MemorySystem, links: Links) -> None:
-    """Remove the copies of links that have ended, and what a killed process left."""
-    ended = {link.id for link in links.ended()}
-    for link_id in ended:
-        thaw(memory.storage.path, link_id)
-    sweep(memory.storage.path, {link.id for link in links.every()} - ended)
 
 
 def _links(memory: MemorySystem) -> Links:

@@ -34,6 +34,11 @@ def set_role(memory: MemorySystem, person_id: str, role: str) -> Person:
     return _people(memory).set_role(person_id, ROLES[role])
 
 
+def follow_groups(memory: MemorySystem, person_id: str) -> Person:
+    """Let somebody's groups decide their role again. `NotAllowed` for whoever is no admin."""
+    return _people(memory).follow_groups(person_id)
+
+
 def remove_person(memory: MemorySystem, person_id: str) -> Person:
     """Let somebody in no more, from their next click on. `NotAllowed` for whoever is no admin."""
     return _people(memory).remove(person_id)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from atlas.infra.actor import Role, check_role, may
+from atlas.core.errors import NotAllowed
+from atlas.infra.actor import Role, administers_all, check_role, may
 
 ADMIN_ONLY = "Only an admin may do this."
+ADMIN_OF_ALL_ONLY = "Only an admin of every store of this server may do this, as it holds for all of them."
 
 
 def may_administer() -> bool:
@@ -19,3 +21,14 @@ def check_admin(act: str) -> None:
         act: What is about to be done, for the message, such as `make keys`.
     """
     check_role(Role.ADMIN, act)
+
+
+def check_admin_of_all(act: str) -> None:
+    """Raise `NotAllowed` for whoever is no admin of every store of the server, for what holds in all of them.
+
+    Args:
+        act: As in `check_admin`.
+    """
+    check_admin(act)
+    if not administers_all():
+        raise NotAllowed(f"you may not {act} here. {ADMIN_OF_ALL_ONLY}")

@@ -80,6 +80,11 @@ def asks_who_enters() -> bool:
     return present_actor() is not None
 
 
+def may_name_paths() -> bool:
+    """Return whether whoever looks at the page sits at the machine whose files they would name."""
+    return not asks_who_enters()
+
+
 def visitor_name() -> str:
     """Return `Ada, curator` for somebody whom a server has let in, or nothing."""
     actor = present_actor()

@@ -16,9 +16,9 @@ from atlas.views.importing.files import (
     Sample,
     asked_of,
     import_asked,
-    may_name_paths,
     preview_import,
 )
+from atlas.views.shared.state import may_name_paths
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.facts import draw_facts
 from pages.components.shared.commands import import_command

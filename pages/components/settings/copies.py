@@ -8,8 +8,9 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import InvalidInput, MemorySystem
-from atlas.views.settings.copies import SOURCES, Export, backup_name, known_backups, make_backup
+from atlas.views.settings.copies import SOURCES, Export, backup_directory, backup_name, known_backups, make_backup
 from atlas.views.settings.roles import may_administer
+from atlas.views.shared.state import may_name_paths
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
 
 _DIRECTORY, _MADE = "settings_backup_directory", "settings_backup_made"
@@ -44,7 +45,10 @@ def _draw_backup(memory: MemorySystem) -> None:
     if not may_administer():
         st.info("Only an admin makes and restores backups of this store.", icon=":material/lock:")
         return
-    st.text_input("Directory", str(memory.storage.path.resolve().parent), key=_DIRECTORY)
+    if may_name_paths():
+        st.text_input("Directory", str(backup_directory(memory)), key=_DIRECTORY)
+    else:
+        st.text(f"Into {backup_directory(memory)}")
     with st.container(horizontal=True):
         st.button("Make a backup", key="settings_backup", icon=":material/archive:", on_click=_back_up, args=(memory,))
         made = st.session_state.get(_MADE)
@@ -67,10 +71,17 @@ def _draw_known(memory: MemorySystem) -> None:
 
 def _back_up(memory: MemorySystem) -> None:
     with announcing_problems(), st.spinner("Backing up …", show_time=True):
-        target = directory_of(st.session_state[_DIRECTORY]) / backup_name(memory)
+        directory = directory_of(st.session_state[_DIRECTORY]) if may_name_paths() else backup_directory(memory)
+        target = made_directory(directory) / backup_name(memory)
         sentence = make_backup(memory, target)
         st.session_state[_MADE] = str(target)
         announce_act(Act(sentence))
+
+
+def made_directory(directory: Path) -> Path:
+    """Make a directory, if it is not there yet, that only this user reads. Return it."""
+    directory.mkdir(mode=0o700, exist_ok=True)
+    return directory
 
 
 def directory_of(typed: str) -> Path:

@@ -6,14 +6,14 @@ import streamlit as st
 
 from atlas import MemorySystem, Settings
 from atlas.views.settings.embedding import ABOUT, CHOICES, Reembedding, canonical_name, why_not
-from atlas.views.settings.language_model import KEY, MODEL, PROMISE, problem_of_key, why_fixed
+from atlas.views.settings.language_model import KEY, MODEL, PROMISE, choose_model, problem_of_key, why_fixed
 from atlas.views.settings.roles import check_admin, may_administer
 from atlas.views.settings.store import embedding_facts
 from atlas.views.shared.results import Worker
 from pages.components.settings.process import typed
 from pages.components.settings.store import draw_facts
 from pages.components.shared.jobs import draw_progress
-from pages.components.shared.memory import reopen
+from pages.components.shared.memory import reopen_all
 from pages.components.shared.snapshot import opening_model
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, say_problem
 
@@ -24,12 +24,12 @@ def draw_models(memory: MemorySystem) -> None:
     """Draw the language model and the embedding model."""
     language, embedding = st.columns(2, gap="large")
     with language:
-        _draw_language_model()
+        _draw_language_model(memory)
     with embedding:
         _draw_embedding_model(memory)
 
 
-def _draw_language_model() -> None:
+def _draw_language_model(memory: MemorySystem) -> None:
     model, settings = opening_model(), Settings.from_environment()
     st.subheader("Language model", anchor=False)
     draw_facts({"Asked": model.badge})
@@ -42,41 +42,46 @@ def _draw_language_model() -> None:
     st.caption(PROMISE)
     with st.container(horizontal=True):
         st.button(
-            "Use this model", key="settings_llm_use", type="primary", on_click=_use, disabled=is_off, help=help_text
+            "Use this model",
+            key="settings_llm_use",
+            type="primary",
+            on_click=_use,
+            args=(memory,),
+            disabled=is_off,
+            help=help_text,
         )
         if typed().names and not is_off:
-            st.button("Forget this model and its key", key="settings_llm_forget", on_click=_forget)
+            st.button("Forget this model and its key", key="settings_llm_forget", on_click=_forget, args=(memory,))
 
 
-def _use() -> None:
+def _use(memory: MemorySystem) -> None:
     """Use what was typed. The box is emptied, so that the key is in no state of the page."""
     key, name = st.session_state[_KEY].strip(), st.session_state[_NAME].strip()
     st.session_state[_KEY] = ""
-    with announcing_problems():
-        check_admin("choose the language model")
-        _use_typed(key, name)
-
-
-def _use_typed(key: str, name: str) -> None:
     settings = Settings.from_environment()
     has_access = opening_model().client is not None
     if (key or not has_access) and (problem := problem_of_key(key)):
         say_problem(problem)
         return
+    wanted = name or settings.llm_model
+    with announcing_problems():
+        choose_model(memory, lambda: _type(key, wanted if wanted != settings.llm_model else ""), wanted)
+        reopen_all()
+        announce_act(Act(f"The language model is {wanted} until this dashboard stops"))
+
+
+def _type(key: str, name: str) -> None:
     if key:
         typed().use(KEY, key)
-    if name and name != settings.llm_model:
+    if name:
         typed().use(MODEL, name)
-    reopen()
-    announce_act(Act(f"The language model is {name or settings.llm_model} until this dashboard stops"))
 
 
-def _forget() -> None:
+def _forget(memory: MemorySystem) -> None:
     with announcing_problems():
-        check_admin("choose the language model")
-        typed().forget()
+        choose_model(memory, typed().forget, "what the environment says")
         st.session_state.pop(_NAME, None)
-        reopen()
+        reopen_all()
         announce_act(Act("What was typed for the language model is forgotten"))
 
 

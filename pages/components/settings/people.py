@@ -12,6 +12,7 @@ from atlas import MemorySystem
 from atlas.views.settings.keys import ABOUT_ROLES
 from atlas.views.settings.people import (
     PersonRow,
+    follow_groups,
     person_rows,
     readmit_person,
     remove_person,
@@ -55,6 +56,9 @@ def _draw_changes(memory: MemorySystem, rows: dict[str, PersonRow]) -> None:
         is_off = chosen is None
         st.button("Give this role", key="settings_person_give", icon=":material/badge:", disabled=is_off,
                   on_click=_act, args=(set_role, memory, chosen, role))  # fmt: skip
+        st.button("Go by groups", key="settings_person_groups", icon=":material/group:", disabled=is_off,
+                  on_click=_act, args=(follow_groups, memory, chosen),
+                  help="Their groups decide again when they sign in next. Until then they are a viewer.")  # fmt: skip
         if chosen is not None and rows[chosen].is_removed:
             st.button("Let in again", key="settings_person_readmit", icon=":material/person_add:",
                       on_click=_act, args=(readmit_person, memory, chosen))  # fmt: skip

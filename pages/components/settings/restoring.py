@@ -10,8 +10,18 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from atlas import MemorySystem
-from atlas.views.settings.copies import RestorePreview, backup_name, known_backups, preview_restore, restore_from
+from atlas.views.settings.copies import (
+    RestorePreview,
+    backup_directory,
+    backup_name,
+    check_place,
+    known_backups,
+    preview_restore,
+    restore_from,
+)
+from atlas.views.shared.state import may_name_paths
 from pages.components.lists.editing import READ_ONLY
+from pages.components.settings.copies import made_directory
 from pages.components.shared.memory import reopen
 from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems
 
@@ -44,8 +54,10 @@ def draw_restoring(memory: MemorySystem) -> None:
         uploaded = st.file_uploader("Upload a backup", key=_UPLOADED, disabled=is_off, help=help_text)
     with known:
         there = [path for path in known_backups(memory) if Path(path).is_file()]
-        chosen = st.selectbox("Or a backup on this machine", there, None, key=_CHOSEN, accept_new_options=True,
-                              placeholder="Choose one, or type its path", disabled=is_off, help=help_text)  # fmt: skip
+        is_free = may_name_paths()
+        chosen = st.selectbox("Or a backup on this machine", there, None, key=_CHOSEN, accept_new_options=is_free,
+                              placeholder="Choose one, or type its path" if is_free else "Choose one",
+                              disabled=is_off, help=help_text)  # fmt: skip
     st.button("Preview the restore", key="settings_restore_preview", icon=":material/preview:", on_click=_stage,
               args=(memory, uploaded, chosen), disabled=is_off or not (uploaded or chosen), help=help_text)  # fmt: skip
     staged: _Staged | None = st.session_state.get(_STAGED)
@@ -73,6 +85,7 @@ def _stage(memory: MemorySystem, uploaded: UploadedFile | None, chosen: str | No
     with announcing_problems(), st.spinner("Reading the backup …"):
         if uploaded is None:
             path = Path(str(chosen)).expanduser()
+            check_place(memory, path)
             st.session_state[_STAGED] = _Staged(preview_restore(memory, path, str(path)), None)
         else:
             st.session_state[_STAGED] = _staged(memory, uploaded)
@@ -90,7 +103,7 @@ def _staged(memory: MemorySystem, uploaded: UploadedFile) -> _Staged:
 
 
 def _restore(memory: MemorySystem, preview: RestorePreview) -> None:
-    keep = memory.storage.path.resolve().parent / backup_name(memory, "before-restore")
+    keep = made_directory(backup_directory(memory)) / backup_name(memory, "before-restore")
     with announcing_problems(), st.spinner("Restoring …", show_time=True):
         sentence = f"{restore_from(memory, preview.source, keep=keep)} of {preview.name}. Before: {keep}"
         announce_act(Act(sentence, _bringing_back(keep)))
@@ -102,7 +115,7 @@ def _bringing_back(backup: Path) -> Turn:
     """Return what brings the store back to a backup. What was done since is kept in another one, for the way back."""
 
     def turn(memory: MemorySystem, /) -> Turn:
-        keep = memory.storage.path.resolve().parent / backup_name(memory, "before-undo")
+        keep = made_directory(backup_directory(memory)) / backup_name(memory, "before-undo")
         with st.spinner("Restoring …", show_time=True):
             restore_from(memory, backup, keep=keep)
         reopen()

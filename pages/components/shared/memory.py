@@ -68,11 +68,27 @@ def opened_now() -> Opened:
     """
     settings = store_settings()
     path, read_only = settings.directory.expanduser().resolve(), settings.read_only
+    _release_copies(settings)
+    if is_frozen(path):
+        _copies().add((str(path), read_only))
     opened = _open(str(path), read_only, _settings=settings)
     if _is_another(opened, path):  # where the store is gone, what reads it says so
         reopen()
         opened = _open(str(path), read_only, _settings=settings)
     return opened
+
+
+def _release_copies(settings: Settings) -> None:
+    """Let go of frozen copies that were removed: what a purge removed should not stay open."""
+    for path, read_only in [one for one in list(_copies()) if _file(Path(one[0])) is None]:
+        _open.clear(path, read_only, _settings=settings)
+        _copies().discard((path, read_only))
+
+
+@st.cache_resource(show_spinner=False)
+def _copies() -> set[tuple[str, bool]]:
+    """Return the frozen copies that are open, each with whether it was opened for reading only."""
+    return set()
 
 
 @asynccontextmanager
@@ -95,6 +111,11 @@ def reopen() -> None:
     """Let the next run open the memory again, with the settings and the language model as they are by then."""
     settings = store_settings()
     _open.clear(str(settings.directory.expanduser().resolve()), settings.read_only, _settings=settings)
+
+
+def reopen_all() -> None:
+    """Let the next run open each store again, after a change that holds in all of them."""
+    _open.clear()
 
 
 def _is_another(opened: Opened, path: Path) -> bool:

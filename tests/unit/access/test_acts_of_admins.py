@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 import atlas
 from atlas.core.errors import NotAllowed
-from atlas.infra.actor import Actor, Role, acting
+from atlas.infra import actor as actors
+from atlas.infra.actor import Actor, Finder, Role, acting
+from atlas.infra.audit import MODEL_CHOSEN
 from atlas.storage.maintenance.backup import backup, look_into, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.testing import HashEmbedder
+from atlas.views.settings.language_model import choose_model
 
 
 @pytest.fixture
@@ -44,3 +48,20 @@ def test_a_writer_looks_for_damage_and_a_curator_repairs_it(memory):
             examine(memory.storage, fix=True)
     with acting(Actor("eve", Role.CURATOR)):
         examine(memory.storage, fix=True)
+
+
+@pytest.mark.parametrize(
+    ("roles", "may"),
+    [((Role.ADMIN, Role.ADMIN), True), ((Role.ADMIN, Role.CURATOR), False), ((Role.ADMIN,), False)],
+)
+def test_the_language_model_of_the_process_takes_an_admin_of_every_store(memory, roles, may):
+    chosen: list[str] = []
+    choices = {f"store {number}": Actor("ada", role) for number, role in enumerate(roles)}
+    actors.look_up_actors(Finder(present=lambda: choices["store 0"], choices=lambda: choices, n_stores=2))
+    try:
+        with nullcontext() if may else pytest.raises(NotAllowed, match="of every store"):
+            choose_model(memory, lambda: chosen.append("done"), "claude")
+    finally:
+        actors._finders.clear()
+    assert chosen == (["done"] if may else [])
+    assert [event.what for event in memory.storage.audit.events()] == ([MODEL_CHOSEN] if may else [])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from atlas.access.people import Identity
+from atlas.access.people import Identity, People
 from atlas.access.roles import roles_from_environment
 from atlas.access.stores import Stores, named_stores
 from atlas.core.errors import InvalidInput, NotAllowed
@@ -57,6 +58,35 @@ def test_an_administrator_of_one_store_lets_in_and_removes_in_that_one_alone(sto
         "support": "writer",
     }
     assert may_see(stores) == {"research": "writer", "support": "writer"}, "what was given stays without the group"
+
+
+def test_nobody_gets_a_name_that_somebody_had_before(tmp_path):
+    people = People(tmp_path, {"team": Role.WRITER})
+    ada = Identity(issuer="https://id.example", subject="1", name="Ada", groups=("team",))
+    other = replace(ada, subject="2")
+    people.sign_in(ada)
+    assert people.sign_in(replace(ada, name="Ada Lovelace")).name == "Ada Lovelace"
+    with pytest.raises(NotAllowed, match="in no group"):
+        people.sign_in(replace(ada, name="Ada Byron", groups=()))
+    assert people.find(ada.id) is None
+    assert [people.sign_in(replace(other, name=name)).name for name in ("Ada", "Ada Lovelace", "Ada Byron")] == [
+        "Ada (2)",
+        "Ada Lovelace (2)",
+        "Ada Byron (2)",
+    ]
+    assert people.sign_in(ada).name == "Ada", "one's own former name is free for oneself"
+    assert {"Ada", "Ada Lovelace", "Ada Byron"} <= people.names()
+
+
+def test_a_role_that_was_given_can_be_left_to_the_groups_again(tmp_path):
+    people = People(tmp_path, {"team": Role.WRITER})
+    ada = Identity(issuer="https://id.example", subject="1", name="Ada", groups=("team",))
+    people.sign_in(ada)
+    people.set_role(ada.id, Role.ADMIN)
+    assert people.sign_in(ada).role is Role.ADMIN
+    people.follow_groups(ada.id)
+    assert people.find(ada.id).role is Role.VIEWER, "until they sign in again"
+    assert people.sign_in(ada).role is Role.WRITER
 
 
 def test_whoever_may_see_nothing_is_told_so(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,18 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from atlas.access.keys import KeyRing
+from atlas.access.links import Links
 from atlas.access.proxy import Proxy
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
+from atlas.infra.audit import LINK_MADE, LINK_OPENED
+from atlas.server.access import OwnMachineOnly
 from atlas.server.entrance import Entrance
 from atlas.server.forwarding import Forwarded
 from atlas.server.sessions import COOKIE, Sessions
+from atlas.storage.frozen import frozen_copy
 
 PROXY = Proxy(addresses=frozenset({"10.0.0.5"}), user="X-Forwarded-User", name="X-Name", groups="X-Forwarded-Groups")
 ADA = {"X-Forwarded-User": "ada@example", "X-Name": "Ada", "X-Forwarded-Groups": "others, team"}
@@ -86,6 +92,50 @@ def test_whoever_was_removed_is_told_so(client, sessions):
 def test_a_header_that_comes_twice_says_nothing(sessions):
     with browser(sessions) as client:
         assert client.get("/", headers=[("X-Forwarded-User", "ada"), ("X-Forwarded-User", "root")]).url.path == "/enter"
+
+
+def test_a_session_that_a_proxy_began_needs_its_word_at_every_request(client):
+    client.get("/", headers=ADA)
+    assert client.get("/", headers=ADA).text.startswith("Ada")
+    assert client.get("/").url.path == "/enter"
+    assert client.get("/_stcore/host-config").status_code == 401
+
+
+def test_a_link_and_a_key_stay_what_they_are_for_whoever_a_proxy_names(client, sessions, tmp_path):
+    link, opened = Links(tmp_path).add("Board", datetime.now(UTC) + timedelta(days=1), made_by="root")
+    frozen_copy(tmp_path, link.id).mkdir()
+    client.get("/", headers=ADA)
+    assert client.get(f"/link/{opened}", headers=ADA).text == "link Board, viewer by http"
+    assert {one.store for one in sessions.choices(client.cookies[COOKIE]).values()} == {frozen_copy(tmp_path, link.id)}
+    secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="root")[1]
+    assert client.post("/enter", data={"key": secret}, headers=ADA).text == "crawler, writer by http"
+    client.get("/leave", headers=ADA)
+    assert client.get("/", headers=ADA).text.startswith("Ada")
+
+
+def test_a_guest_with_a_link_uploads_nothing(client, tmp_path):
+    link, opened = Links(tmp_path).add("Board", datetime.now(UTC) + timedelta(days=1), made_by="root")
+    frozen_copy(tmp_path, link.id).mkdir()
+    client.get(f"/link/{opened}")
+    assert client.put("/_stcore/upload_file/one/two", content=b"x").status_code == 403
+
+
+def test_a_link_that_is_opened_once_more_is_no_further_session(client, sessions, tmp_path):
+    link, opened = Links(tmp_path).add("Board", datetime.now(UTC) + timedelta(days=1), made_by="root")
+    frozen_copy(tmp_path, link.id).mkdir()
+    client.get(f"/link/{opened}")
+    before = client.cookies[COOKIE]
+    client.get(f"/link/{opened}")
+    assert client.cookies[COOKIE] == before
+    assert [event.what for event in sessions.stores.first.audit.events()] == [LINK_OPENED, LINK_MADE]
+
+
+@pytest.mark.parametrize("name", ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"])
+def test_an_open_server_refuses_what_a_proxy_passed_on(name):
+    opened = TestClient(OwnMachineOnly(PlainTextResponse("all of it")))
+    refused = opened.get("/", headers={name: "203.0.113.9"})
+    assert (refused.status_code, "--ask" in refused.json()["detail"]) == (403, True)
+    assert opened.get("/").text == "all of it"
 
 
 def test_proxies_come_from_the_environment():

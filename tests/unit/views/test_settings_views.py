@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
+from atlas.infra.actor import Actor, Role, acting
 from atlas.storage.maintenance.backup import backup
-from atlas.views.settings.copies import Export, preview_restore, restore_from
+from atlas.views.settings.copies import (
+    Export,
+    backup_directory,
+    check_place,
+    known_backups,
+    preview_restore,
+    restore_from,
+)
 from atlas.views.settings.doctor import examined
 from atlas.views.settings.embedding import why_not
 from atlas.views.settings.language_model import problem_of_key
@@ -60,6 +71,24 @@ def test_a_restore_keeps_the_store_as_it_was(memory, tmp_path):
     assert memory.experience.count() == 3
     restore_from(memory, tmp_path / "kept.zip", keep=tmp_path / "other.zip")
     assert memory.experience.count() == 5
+
+
+def test_an_admin_behind_a_door_restores_no_backup_of_a_neighbour(memory, tmp_path):
+    neighbours = tmp_path / "neighbours.zip"
+    backup(memory.storage, neighbours)
+    assert [*known_backups(memory)] == [str(neighbours)]
+    check_place(memory, neighbours)
+    with acting(Actor("root", Role.ADMIN)):
+        assert [*known_backups(memory)] == []
+        own = backup_directory(memory)
+        assert own == tmp_path.resolve() / "mine-backups"
+        for path in (neighbours, own / ".." / neighbours.name, Path("neighbours.zip")):
+            with pytest.raises(InvalidInput, match="upload the file"):
+                check_place(memory, path)
+        own.mkdir()
+        backup(memory.storage, own / "mine.zip")
+        assert [*known_backups(memory)] == [str(own / "mine.zip")]
+        check_place(memory, own / "mine.zip")
 
 
 def test_a_sound_store_is_said_to_be_sound(memory):
