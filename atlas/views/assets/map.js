@@ -69,7 +69,7 @@ function mountMap(element, payload, callbacks = {}) {
 
   const map = sharedMap(callbacks)
   map.isVisible = map.isVisible.bind(map)
-  let isDirty = false, isTouched = false, telling = 0, turn = null
+  let isDirty = false, isTouched = false, telling = null, turn = null
   Object.assign(map, { dirty, changed })
   map.camera = mapCamera(map)
   map.overlay = mapOverlay(map, surface)
@@ -117,7 +117,15 @@ function mountMap(element, payload, callbacks = {}) {
     telling = map.later(tellView, VIEW_MILLISECONDS)
   }
 
+  /** Tell what is seen once more where the page, which ran when it was told, does not know it. */
+  function tellAgain(held) {
+    const { x, y, scale } = map.view
+    const isHeld = held?.x === x && held.y === y && held.scale === scale && held.tool === map.tool
+    if (isTouched && !isHeld && telling === null) tellView()
+  }
+
   function tellView() {
+    telling = null
     const { view, tool, days, points, lasso } = map
     callbacks.onView?.({ ...view, tool, days, first_day: points?.first_day, hidden: map.legend.hiddenNames(), lasso })
   }
@@ -159,6 +167,7 @@ function mountMap(element, payload, callbacks = {}) {
     if (layer.chosen !== undefined) map.selection.choose(toMask(layer.chosen))
     else map.selection.refill()
     if (!isTouched && layer.start) start(layer.start)
+    else tellAgain(layer.start)
     if (layer.focus && turn !== null && layer.focus.turn !== turn) map.camera.show(layer.focus)
     turn = layer.focus?.turn ?? 0
   }
