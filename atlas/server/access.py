@@ -211,9 +211,17 @@ def peer(scope: Scope) -> str:
 
 
 def header(scope: Scope, name: bytes) -> str:
-    """Return the value of a header, or nothing where it is missing or comes more than once."""
+    """Return the value of a header, or nothing where it is missing or comes more than once.
+
+    It is read as UTF-8, which proxies write names in, or as Latin-1 where it is not.
+    """
     values = [value for held, value in scope["headers"] if held == name]
-    return values[0].decode("latin-1") if len(values) == 1 else ""
+    if len(values) != 1:
+        return ""
+    try:
+        return str(values[0], "utf-8")
+    except UnicodeDecodeError:
+        return str(values[0], "latin-1")
 
 
 def _name(host: str) -> str:

@@ -138,6 +138,14 @@ def test_an_open_server_refuses_what_a_proxy_passed_on(name):
     assert opened.get("/").text == "all of it"
 
 
+def test_names_and_groups_of_a_proxy_are_read_as_it_writes_them(tmp_path):
+    sessions = Sessions(Stores({"main": tmp_path}, {"Prüfer": Role.CURATOR}))
+    headers = [("X-Forwarded-User", "j"), ("X-Name", "Jürgen Müller"), ("X-Forwarded-Groups", "Prüfer")]
+    with browser(sessions) as client:
+        answer = client.get("/", headers=[(name, value.encode()) for name, value in headers])
+    assert answer.text == "Jürgen Müller, curator by http"
+
+
 def test_proxies_come_from_the_environment():
     given = {"ATLAS_PROXY": "127.0.0.1, ::1", "ATLAS_PROXY_USER": "X-Forwarded-User"}
     assert Proxy.from_environment(given).addresses == {"127.0.0.1", "::1"}

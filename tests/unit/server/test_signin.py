@@ -22,8 +22,10 @@ from atlas.access.provider import Provider
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
+from atlas.infra.audit import REFUSED
 from atlas.server.entrance import Entrance
 from atlas.server.sessions import COOKIE, MOST_OF_ONE, Sessions
+from tests.support.lying_provider import lying_provider
 
 ROLES = {"admins": Role.ADMIN, "team": Role.CURATOR}
 USERS = (
@@ -191,6 +193,38 @@ def test_a_provider_that_is_not_there_is_told_as_such(sessions, provider):
     gone = replace(provider, issuer="http://127.0.0.1:9")
     with TestClient(Entrance(Starlette(), sessions, gone)) as client:
         assert "cannot be asked" in client.get("/signin").text
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"exp": 1, "iat": 0},
+        {"nonce": "another"},
+        {"aud": "another"},
+        {"iss": "http://another.example"},
+        {"groups": 5},
+        {"sub": ""},
+    ],
+    ids=lambda claims: next(iter(claims)),
+)
+def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(sessions, stores, claims):
+    with lying_provider() as (issuer, said):
+        provider = Provider(issuer=issuer, client="atlas", secret="secret")
+        with TestClient(Entrance(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
+            refused = answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada", **claims})
+            assert (refused.status_code, "begin again" in refused.text) == (401, True)
+            assert [event.what for event in stores.first.audit.events()] == [REFUSED]
+            right = answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada"})
+            assert right.status_code == 303, "with the right claims the same provider is believed"
+
+
+def answered(client: TestClient, said: dict[str, object], claims: dict[str, object]) -> httpx.Response:
+    """What is answered to somebody who comes back from a provider whose token has these claims."""
+    begun = client.get("/signin", follow_redirects=False).headers["location"]
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(begun).query).items()}
+    said.clear()
+    said.update({"nonce": asked["nonce"], **claims})
+    return client.get("/signin/callback", params={"code": "c", "state": asked["state"]}, follow_redirects=False)
 
 
 def test_a_key_opens_the_same_door(client, tmp_path):
