@@ -149,3 +149,13 @@ def check_kind(kind: str) -> None:
     """Raise `NotAllowed` where an operation of this kind takes a higher role than whoever this runs for has."""
     needed = next((role for role, kinds in _KINDS.items() if kind in kinds), Role.WRITER)
     check_role(needed, f"do what the history calls {kind!r}")
+
+
+def check_store(directory: Path) -> None:
+    """Raise `NotAllowed` where whoever this runs for was let into another store than the one of a directory.
+
+    A page that was drawn of one store may act after its person's way into that one has ended.
+    """
+    actor = present_actor()
+    if actor is not None and actor.store is not None and actor.store.resolve() != directory.resolve():
+        raise NotAllowed(f"{actor.name} was let into another store than this one; open the page of this store again")

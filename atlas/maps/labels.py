@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.core.errors import InvalidInput, NotAllowed, StoreUnavailable
+from atlas.infra.actor import Role, check_role, check_store, is_under_review
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.maps.map import Domain, MemoryMap
 
@@ -114,6 +115,10 @@ class DomainNames:
         self._change(lambda _: named)
 
     def _change(self, change: Callable[[tuple[NamedDomain, ...]], Sequence[NamedDomain]]) -> None:
+        check_role(Role.WRITER, "rename domains")
+        check_store(self.path.parent)
+        if is_under_review():
+            raise NotAllowed("names of domains hold for all at once, so whoever writes under review gives none")
         beside = self.path.with_name(f".{FILE}.{os.getpid()}")
         try:
             with InterProcessLock(self.path.with_name("domain_names.lock")).held():

@@ -24,7 +24,7 @@ from typing import Any
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import Marks
-from atlas.infra.actor import Role, actor_name, check_role
+from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.audit import BACKED_UP, RESTORED
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.engine import LedgerEngine
@@ -108,6 +108,7 @@ def backup(store: Store, target: Path) -> BackupReport:
         StoreDamaged: The ledger is damaged, so that the backup could not be restored; nothing is left behind.
     """
     check_role(Role.ADMIN, "write a backup")
+    check_store(store.path)
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
     beside = target.with_name(f".{target.name}.{os.getpid()}")
@@ -139,6 +140,7 @@ def look_into(store: Store, source: Path) -> BackupContents:
         StoreUnavailable: It cannot be read, or the disk has no room to unpack it.
     """
     check_role(Role.ADMIN, "look into a backup")
+    check_store(store.path)
     with tempfile.TemporaryDirectory(prefix="atlas-restore-") as scratch:
         copy = Path(scratch) / LEDGER
         _unpack(store.ledger, source, copy)
@@ -158,6 +160,7 @@ def restore(store: Store, source: Path) -> BackupReport:
             of domains cannot be replaced, after all else was restored.
     """
     check_role(Role.ADMIN, "restore a backup")
+    check_store(store.path)
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, in_use(Path(scratch)):
         copy = Path(scratch) / LEDGER
         names = _unpack(store.ledger, source, copy)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from atlas.core.errors import StoreUnavailable
-from atlas.infra.actor import Role, check_role
+from atlas.infra.actor import Role, check_role, check_store
 from atlas.infra.durable_files import replace_durably
 from atlas.storage.erasing import in_use
 from atlas.storage.frozen import PREFIX, STAMP, frozen_copy
@@ -34,6 +34,7 @@ def freeze(store: Store, name: str) -> Path:
         StoreUnavailable: The copy cannot be written; nothing is left behind.
     """
     check_role(Role.ADMIN, "freeze a copy of the store")
+    check_store(store.path)
     target = frozen_copy(store.path, name)
     try:
         target.mkdir(mode=0o700)

@@ -16,7 +16,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
-from atlas.infra.actor import Role, check_kind, is_under_review, may
+from atlas.infra.actor import Role, check_kind, check_store, is_under_review, may
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import Check, Described, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
@@ -277,6 +277,7 @@ class SqliteLedger:
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
         """Return a new operation. It reaches the history with its first write."""
         check_kind(kind)
+        check_store(self.database.path.parent)
         return OperationDraft(
             id=new_id(), kind=kind, actor=actor, reason=reason, undoes=undoes, is_reviewed=is_under_review()
         )

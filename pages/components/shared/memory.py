@@ -54,9 +54,9 @@ def hold_store() -> None:
     Nothing is asked or said where there is no choice.
     """
     choices = store_choices()
-    if len(choices) > 1 or STORE in st.query_params:
+    if choices or STORE in st.query_params:
         held = st.session_state.setdefault(STORE, st.query_params.get(STORE) or next(iter(choices), ""))
-        if st.query_params.get(STORE) != held:
+        if (len(choices) > 1 or STORE in st.query_params) and st.query_params.get(STORE) != held:
             st.query_params[STORE] = held
 
 

@@ -12,10 +12,13 @@ from atlas.core.errors import NotAllowed
 from atlas.infra import actor as actors
 from atlas.infra.actor import Actor, Finder, Role, acting
 from atlas.infra.audit import MODEL_CHOSEN
+from atlas.maps.labels import DomainNames
+from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.maintenance.backup import backup, look_into, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.testing import HashEmbedder
 from atlas.views.settings.language_model import choose_model
+from tests.support.records import attempt
 
 
 @pytest.fixture
@@ -65,3 +68,27 @@ def test_the_language_model_of_the_process_takes_an_admin_of_every_store(memory,
         actors._finders.clear()
     assert chosen == (["done"] if may else [])
     assert [event.what for event in memory.storage.audit.events()] == ([MODEL_CHOSEN] if may else [])
+
+
+def test_an_admin_of_one_store_writes_to_no_other(memory, tmp_path):
+    memory.store(attempt("sort the crates"))
+    [record_id] = memory.experience.ids()
+    own = Actor("ada", Role.ADMIN, store=memory.storage.path)
+    with acting(Actor("ada", Role.ADMIN, store=tmp_path / "another")):
+        for act in (
+            lambda: memory.experience.change_marks([record_id], pinned=True),
+            lambda: memory.apply_purge(memory.plan_purge([record_id])),
+            lambda: backup(memory.storage, tmp_path / "mine.zip"),
+            lambda: DomainNames(memory.storage.path, COLLECTION).put_back([]),
+        ):
+            with pytest.raises(NotAllowed, match="another store"):
+                act()
+    with acting(own):
+        assert memory.experience.change_marks([record_id], pinned=True) == 1
+        DomainNames(memory.storage.path, COLLECTION).put_back([])
+
+
+def test_viewers_and_whoever_writes_under_review_name_no_domains(memory):
+    for actor in (Actor("vera"), Actor("crawler", Role.WRITER, is_reviewed=True)):
+        with acting(actor), pytest.raises(NotAllowed):
+            DomainNames(memory.storage.path, COLLECTION).put_back([])
