@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from oidc_provider_mock import User, run_server_in_thread
+from oidc_provider_mock import User
 from playwright.sync_api import Page, expect
 
 import atlas
 from tests.support.browser.page import settle, shoot
-from tests.support.browser.server import GIVE_UP_SECONDS, free_port, run_atlas, wait_until_healthy
+from tests.support.browser.server import run_atlas
+from tests.support.browser.signin import sign_in, signing_in
 from tests.support.repository import REPOSITORY
 
 USERS = (
@@ -24,6 +20,8 @@ USERS = (
     User(sub="root", claims={"name": "Root", "groups": ["admins"]}),
     User(sub="vera", claims={"name": "Vera"}),
 )
+
+ROLES = "admins=admin team=curator"
 
 
 @pytest.fixture(scope="module")
@@ -37,37 +35,8 @@ def store(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def address(store: Path) -> Iterator[str]:
     """A server where three people may sign in."""
-    with signing_in(store) as served:
+    with signing_in(store, USERS, ROLES) as served:
         yield served
-
-
-@contextmanager
-def signing_in(store: Path, **environment: str) -> Iterator[str]:
-    """Serve a store to the people of a provider."""
-    port = free_port()
-    with run_server_in_thread(user_claims=USERS) as provider:
-        given = {
-            "ATLAS_OIDC_ISSUER": f"http://localhost:{provider.server_port}",
-            "ATLAS_OIDC_CLIENT": "atlas",
-            "ATLAS_OIDC_SECRET": "secret",
-            "ATLAS_ROLES": "admins=admin team=curator",
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            **environment,
-        }
-        command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port)]
-        process = subprocess.Popen(command, cwd=REPOSITORY, env={**os.environ, **given})
-        wait_until_healthy(process, port)
-        yield f"http://127.0.0.1:{port}"
-        process.send_signal(signal.SIGTERM)
-        process.wait(GIVE_UP_SECONDS)
-
-
-def sign_in(page: Page, address: str, subject: str) -> None:
-    """Sign in as somebody at the provider, whose form asks for nothing but who it is."""
-    page.goto(address)
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("button", name=subject, exact=True).click()
-    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
 
 
 def test_a_curator_signs_in_changes_something_under_their_name_and_leaves(page: Page, store, address):
@@ -134,7 +103,7 @@ def test_an_answer_of_the_provider_with_another_state_lets_nobody_in(page: Page,
 
 def test_whoever_has_been_signed_in_for_too_long_signs_in_again(page: Page, store):
     seconds = 10
-    with signing_in(store, ATLAS_SESSION_HOURS=str(seconds / 3_600)) as address:
+    with signing_in(store, USERS, ROLES, ATLAS_SESSION_HOURS=str(seconds / 3_600)) as address:
         sign_in(page, address, "ada")
         page.wait_for_timeout(1_000 * seconds)
         page.get_by_role("link", name="Experiences").first.click()

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
-from oidc_provider_mock import User, run_server_in_thread
+from oidc_provider_mock import User
 from playwright.sync_api import Page, expect
 
 import atlas
@@ -21,7 +17,8 @@ from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
 from tests.support.browser.axe import found_in, found_now
 from tests.support.browser.page import THEMES, settle, shoot
-from tests.support.browser.server import GIVE_UP_SECONDS, free_port, run_atlas, wait_until_healthy
+from tests.support.browser.server import GIVE_UP_SECONDS, run_atlas
+from tests.support.browser.signin import sign_in, signing_in
 from tests.support.records import attempt
 from tests.support.repository import REPOSITORY
 
@@ -53,33 +50,13 @@ def keys(stores) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def address(stores, keys) -> Iterator[str]:
     """A server of both, where the team sees the second one and others do not."""
-    port = free_port()
-    with run_server_in_thread(user_claims=USERS) as provider:
-        given = {
-            "ATLAS_OIDC_ISSUER": f"http://localhost:{provider.server_port}",
-            "ATLAS_OIDC_CLIENT": "atlas",
-            "ATLAS_OIDC_SECRET": "secret",
-            "ATLAS_ROLES": "admins=admin main/team=curator research/team=viewer",
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        }
-        command = [sys.executable, "-m", "atlas", "--store", str(stores["main"]), "serve", "--port", str(port)]
-        also = f"--also=research={stores['research']}"
-        process = subprocess.Popen([*command, also], cwd=REPOSITORY, env={**os.environ, **given})
-        wait_until_healthy(process, port)
-        yield f"http://127.0.0.1:{port}"
-        process.send_signal(signal.SIGTERM)
-        process.wait(GIVE_UP_SECONDS)
-
-
-def sign_in(page: Page, address: str, name: str) -> None:
-    page.goto(address)
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("button", name=name.lower(), exact=True).click()
-    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    roles, also = "admins=admin main/team=curator research/team=viewer", f"--also=research={stores['research']}"
+    with signing_in(stores["main"], USERS, roles, also) as served:
+        yield served
 
 
 def test_each_store_is_seen_by_whoever_may_with_the_role_that_they_have_there(page: Page, address):
-    sign_in(page, address, "Ada")
+    sign_in(page, address, "ada")
     expect(page.get_by_text("Read only")).to_have_count(0)
     page.get_by_role("link", name="research").click()
     expect(page.get_by_text("1 experience", exact=False).first).to_be_visible()
@@ -95,7 +72,7 @@ def test_each_store_is_seen_by_whoever_may_with_the_role_that_they_have_there(pa
 
 
 def test_whoever_may_not_see_a_store_finds_neither_it_nor_its_name(page: Page, address):
-    sign_in(page, address, "Vera")
+    sign_in(page, address, "vera")
     expect(page.get_by_role("link", name="research")).to_have_count(0)
     page.goto(f"{address}/experiences?store=research")
     expect(page.get_by_text("you may not see a store named 'research'")).to_be_visible()
@@ -105,7 +82,7 @@ def test_whoever_may_not_see_a_store_finds_neither_it_nor_its_name(page: Page, a
 def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
     page: Page, new_page: Callable[[], Page], address, keys
 ):
-    sign_in(page, address, "Root")
+    sign_in(page, address, "root")
     page.goto(f"{address}/settings?settings_tab=Links&store=main")
     page.get_by_label("For whom or what").fill("the board")
     page.get_by_role("button", name="Make a link").click()
@@ -154,7 +131,7 @@ def test_three_people_and_two_agents_at_once_are_each_named_rightly(
             for name in keys
         ]
         for name, page in people.items():
-            sign_in(page, address, name)
+            sign_in(page, address, name.lower())
             page.goto(f"{address}/strategies?id={pinned[name]}&store=main")
         for page in people.values():
             settle(page)
@@ -181,7 +158,7 @@ def test_three_people_and_two_agents_at_once_are_each_named_rightly(
 
 def test_the_audit_log_says_who_came_in_and_who_was_refused(page: Page, address):
     httpx.post(f"{address}/enter", data={"key": "atlas_guessed"})
-    sign_in(page, address, "Root")
+    sign_in(page, address, "root")
     page.goto(f"{address}/settings?settings_tab=Audit&store=main")
     expect(page.get_by_role("button", name="Download as CSV").first).to_be_visible()
     settle(page)
@@ -200,7 +177,7 @@ def test_what_a_team_sees_has_no_serious_violation_in_light_or_dark(page: Page, 
     for theme in THEMES:
         page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
         found += found_now(page, f"entrance, {theme}")
-    sign_in(page, address, "Root")
+    sign_in(page, address, "root")
     for part in ("Keys", "People", "Links", "Audit"):
         page.goto(f"{address}/settings?settings_tab={part}&store=main")
         page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
