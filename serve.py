@@ -27,7 +27,7 @@ from atlas.access.stores import Stores, named_stores
 from atlas.infra.actor import Actor, Finder, Role, acting, look_up_actors
 from atlas.server.access import LOOPBACK, BodyBounded, Dispatched, Doors, HostChecked, KeyAsked, OwnMachineOnly
 from atlas.server.api.app import make_api
-from atlas.server.entrance import ENTER, Entrance
+from atlas.server.entrance import ENTER, Entrance, rights
 from atlas.server.forwarding import Forwarded
 from atlas.server.mcp.server import make_server
 from atlas.server.problems import Problem
@@ -35,6 +35,7 @@ from atlas.server.rounds import repeating
 from atlas.server.sessions import COOKIE, SESSION_SECONDS, Sessions, session_seconds
 from atlas.server.spool import PAUSE_SECONDS, Spool
 from pages.components.shared.memory import STORE, opened_now, warmed
+from pages.frame.messages import MessagesChecked
 
 DASHBOARD = Path(__file__).with_name("app.py")
 API, MCP = "/api/v1", "/mcp"
@@ -99,6 +100,7 @@ def make_app(
             Finder(present=lambda: _page_actor(sessions), choices=lambda: _page_choices(sessions), n_stores=len(stores))
         )
         middleware.append(Middleware(Entrance, sessions=sessions, provider=provider))
+        middleware.append(Middleware(MessagesChecked, rights=partial(rights, sessions)))
 
     @asynccontextmanager
     async def lifespan(server: st.App) -> AsyncIterator[None]:

@@ -12,8 +12,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
+from typing import TypeVar
 
 from atlas.core.errors import NotAllowed
+
+Made = TypeVar("Made")
+"""What an act returns."""
 
 
 class Role(IntEnum):
@@ -83,6 +87,19 @@ def acting(actor: Actor) -> Iterator[None]:
         yield
     finally:
         _present.reset(token)
+
+
+def on_behalf(act: Callable[[], Made]) -> Callable[[], Made]:
+    """Return an act that runs later, in any thread, on behalf of whoever this runs for now."""
+    actor = present_actor()
+
+    def acted() -> Made:
+        if actor is None:
+            return act()
+        with acting(actor):
+            return act()
+
+    return acted
 
 
 def look_up_actors(finder: Finder) -> None:

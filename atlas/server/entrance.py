@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from atlas.access.people import Identity
 from atlas.access.provider import Provider
 from atlas.core.errors import AtlasError
-from atlas.infra.actor import Role
+from atlas.infra.actor import Actor, Role
 from atlas.server import forwarding
 from atlas.server.access import peer
 from atlas.server.sessions import COOKIE, Sessions
@@ -145,6 +145,12 @@ def _let_in(request: Request, token: str, lead_to: str = "/") -> Response:
 def _of(scope: Scope) -> Mapping[str, str]:
     """Return what a session is begun with: the browser's token until now, and the person of a proxy."""
     return {"before": _token(scope), "vouched_id": _vouched_id(scope)}
+
+
+def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
+    """Return for whom a connection acts in each store that they may see. Empty for whoever is not let in."""
+    token = _token(scope)
+    return sessions.choices(token) if sessions.is_let_in(token, _vouched_id(scope)) else {}
 
 
 def _vouched_id(scope: Scope) -> str:

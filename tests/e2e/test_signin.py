@@ -73,7 +73,7 @@ def test_whoever_is_in_no_group_sees_and_changes_nothing(page: Page, address):
     ).to_be_visible()
 
 
-def test_whoever_is_removed_while_signed_in_is_out_at_the_next_click(page: Page, new_page: Callable[[], Page], address):
+def test_whoever_is_removed_while_signed_in_is_out_without_a_click(page: Page, new_page: Callable[[], Page], address):
     sign_in(page, address, "ada")
     other = new_page()
     sign_in(other, address, "root")
@@ -84,6 +84,7 @@ def test_whoever_is_removed_while_signed_in_is_out_at_the_next_click(page: Page,
     other.get_by_role("option", name="Ada").click()
     other.get_by_role("button", name="Remove").click()
     expect(other.get_by_role("button", name="Remove")).to_have_count(1)
+    expect(page.get_by_text("is refused by now")).to_be_visible()
     page.get_by_role("link", name="Experiences").first.click()
     expect(page.get_by_text("is refused by now")).to_be_visible()
     page.goto(address)

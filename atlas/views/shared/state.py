@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from atlas.core.settings import Settings
 from atlas.infra.actor import actor_name, is_under_review, present_actor
+from atlas.infra.actor import on_behalf as on_behalf
 from atlas.infra.actor import store_choices as store_choices
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem

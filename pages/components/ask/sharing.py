@@ -19,6 +19,7 @@ from atlas.views.ask.answer import (
 from atlas.views.ask.html import Report, ReportedSide, report_page
 from atlas.views.ask.report import about_store
 from atlas.views.ask.trial import Trial
+from atlas.views.shared.state import on_behalf
 from pages.components.ask.answer import card_of
 from pages.components.ask.profiles import Side
 from pages.components.ask.trial import trial_of
@@ -35,8 +36,9 @@ def draw_link() -> None:
 def draw_report(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
     """Draw the button that saves what the page shows as one file."""
     trial = trial_of(text, answers[0].block.text) if len(answers) == 1 else None
+    made = on_behalf(partial(_report, memory, text, sides, answers, budget, trial))
     st.download_button(
-        "Save report", partial(_report, memory, text, sides, answers, budget, trial), "atlas-ask.html", "text/html",
+        "Save report", made, "atlas-ask.html", "text/html",
         key="ask_report", icon=":material/description:", on_click="ignore",
         help="One HTML file with the hits, the block and every setting. It opens offline and without the store.",
     )  # fmt: skip

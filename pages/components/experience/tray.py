@@ -22,6 +22,7 @@ from atlas.views.experience.selection import (
 )
 from atlas.views.lists.selection import Chosen
 from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.shared.state import on_behalf
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.plans import draw_merging, draw_proposing
@@ -46,7 +47,7 @@ def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
                    help_text="You first see what would be removed.", is_possible=bool(now.ids))  # fmt: skip
     st.download_button(
         "Export",
-        partial(exported_lines, memory, now.ids),
+        on_behalf(partial(exported_lines, memory, now.ids)),
         "experiences.jsonl",
         "application/jsonl",
         key="tray_export",

@@ -11,6 +11,7 @@ from atlas import MemorySystem
 from atlas.views.lists.tables import FORMS, TYPES, table_of
 from atlas.views.shared.kinds import EXPERIENCE, Kind
 from atlas.views.shared.results import MemoryMap
+from atlas.views.shared.state import on_behalf
 from pages.components.shared.snapshot import page_map
 
 
@@ -27,8 +28,9 @@ def draw_downloads(memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[
         st.caption(f"All rows of all pages, with {columns}.")
         shown = page_map(memory) if kind is EXPERIENCE else None
         for form in FORMS:
+            made = on_behalf(partial(_content, memory, kind, ids, form, shown))
             st.download_button(
-                form, partial(_content, memory, kind, ids, form, shown), f"{kind.page}.{form.lower()}", TYPES[form],
+                form, made, f"{kind.page}.{form.lower()}", TYPES[form],
                 key=f"{kind.page}_download_{form.lower()}", icon=":material/table:", on_click="ignore",
             )  # fmt: skip
 

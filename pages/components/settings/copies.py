@@ -10,7 +10,7 @@ import streamlit as st
 from atlas import InvalidInput, MemorySystem
 from atlas.views.settings.copies import SOURCES, Export, backup_directory, backup_name, known_backups, make_backup
 from atlas.views.settings.roles import may_administer
-from atlas.views.shared.state import may_name_paths
+from atlas.views.shared.state import may_name_paths, on_behalf
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
 
 _DIRECTORY, _MADE = "settings_backup_directory", "settings_backup_made"
@@ -30,7 +30,7 @@ def _draw_export(memory: MemorySystem) -> None:
     st.caption("All experiences, strategies and concepts as lines of JSON, which ATLAS can import again.")
     vectors = st.checkbox("With the vectors of experiences", key="settings_export_vectors")
     without = st.multiselect("Leave out concepts from", SOURCES, key="settings_export_without", width=320)
-    st.download_button("Download the export", partial(_exported, memory, vectors, tuple(without)),
+    st.download_button("Download the export", on_behalf(partial(_exported, memory, vectors, tuple(without))),
                        f"{memory.storage.path.resolve().name.lstrip('.')}.jsonl", "application/jsonl",
                        key="settings_export", icon=":material/download:", on_click="ignore")  # fmt: skip
 
@@ -53,7 +53,7 @@ def _draw_backup(memory: MemorySystem) -> None:
         st.button("Make a backup", key="settings_backup", icon=":material/archive:", on_click=_back_up, args=(memory,))
         made = st.session_state.get(_MADE)
         if made is not None and Path(made).is_file():
-            st.download_button("Download it", Path(made).read_bytes, Path(made).name, "application/zip",
+            st.download_button("Download it", on_behalf(Path(made).read_bytes), Path(made).name, "application/zip",
                                key="settings_backup_download", icon=":material/download:",
                                on_click="ignore")  # fmt: skip
     _draw_known(memory)
