@@ -17,7 +17,7 @@ from typing import TypeVar
 from atlas.core.errors import NotAllowed
 
 Made = TypeVar("Made")
-"""What an act returns."""
+"""Result of an act."""
 
 
 class Role(IntEnum):

@@ -1,1 +1,1 @@
-"""What stands around every page: its looks, and what its browser may say to the server."""
+"""Frame around every page: its looks, and the messages that its browser may send."""

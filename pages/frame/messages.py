@@ -1,4 +1,4 @@
-"""What a browser may say over the socket of a page, judged message by message.
+"""Messages that a browser may send over the socket of a page, judged one by one.
 
 Streamlit asks who somebody is when a socket opens, and a page may stay open for days. Parts of a page that run by
 themselves, and downloads made on request, never pass the place where the page looks up its person.
