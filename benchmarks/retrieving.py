@@ -17,7 +17,7 @@ from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, Vector, Vectors
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
-from atlas.memory.base.foreign_queries import calibration_queries
+from atlas.embedding.foreign_queries import calibration_queries
 from atlas.memory.experience.memory import COLLECTION
 from atlas.protocols.infra import Where
 from benchmarks.measuring import DIMENSION, WORDS, Figure, clustered_vectors, filled_chroma, interleaved_seconds

@@ -90,6 +90,9 @@ class Settings:
     actor: str = field(default_factory=lambda: os.environ.get("USER") or _login())
     """ATLAS_ACTOR: name of who did it, for the history."""
 
+    late_interaction: bool = True
+    """ATLAS_LATE_INTERACTION: 0 keeps no vectors of word pieces, and compares texts as wholes and by their words."""
+
     busy_timeout_seconds: float = 60.0
     """ATLAS_BUSY_TIMEOUT_SECONDS: longest wait of a write for other writers."""
 

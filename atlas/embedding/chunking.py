@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
+from atlas.embedding.late_interaction import TokenVectors, joined
 from atlas.protocols.infra import WholeEmbedder
 
 logger = logging.getLogger(__name__)
@@ -35,6 +37,55 @@ _SHIFT = 1 / 16
 """Share of a window by which a cut may move to the end of a word. In a longer word it stays between two pieces."""
 
 
+Pack = Callable[[TokenVectors], bytes]
+"""Packs token vectors as a store keeps them."""
+
+_TEXTS_AT_ONCE = 256
+"""Texts whose token vectors are held before they are packed: some 20 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedText:
+    """A text as a store keeps it for searches by meaning. It may be given where its vectors are asked for."""
+
+    vectors: Vectors
+    """As `encode_documents` gives them."""
+
+    tokens: bytes | None = None
+    """Its packed token vectors. None where they were not made."""
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Vectors:
+        """Return its vectors."""
+        return np.asarray(self.vectors, dtype)
+
+
+def encode_texts(embedder: WholeEmbedder, texts: Sequence[str], pack: Pack | None = None) -> list[EncodedText]:
+    """Return the vectors of each text, as `encode_documents` does, with packed token vectors of the same run.
+
+    Args:
+        pack: None to make none.
+    """
+    if pack is None:
+        return [EncodedText(vectors) for vectors in encode_documents(embedder, texts)]
+    starts = range(0, len(texts), _TEXTS_AT_ONCE)
+    parts = [_with_tokens(embedder, texts[start : start + _TEXTS_AT_ONCE], pack) for start in starts]
+    return list(chain.from_iterable(parts))
+
+
+def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], pack: Pack) -> list[EncodedText]:
+    passages = _passages(embedder, texts)
+    windows = list(dict.fromkeys(chain.from_iterable(passages)))
+    vectors, tokens = embedder.encode_with_tokens(windows)  # type: ignore[attr-defined]  # or there were no `pack`
+    made = dict(zip(windows, zip(vectors, tokens, strict=True), strict=True))
+    return [
+        EncodedText(
+            _with_whole(np.stack([made[passage][0] for passage in cut])),
+            pack(joined([made[passage][1] for passage in cut])),
+        )
+        for cut in passages
+    ]
+
+
 def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vectors]:
     """Return the vectors of each text, from one call of the model that embeds equal windows once.
 
@@ -44,9 +95,7 @@ def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vect
         the whole among them, MiniLM finds first, by one conversation of τ-bench, another about the same task in 90 of
         100 cases; with the windows alone in 85, with the first window alone in 82.
     """
-    spans = [_windows(embedder, text) for text in texts]
-    _warn_of_gaps(texts, spans)
-    passages = [[text[start:end] for start, end in cut] for text, cut in zip(texts, spans, strict=True)]
+    passages = _passages(embedder, texts)
     distinct = list(dict.fromkeys(chain.from_iterable(passages)))
     made = dict(zip(distinct, embedder.encode_batch(distinct), strict=True)) if distinct else {}
     return [_with_whole(np.stack([made[passage] for passage in cut])) for cut in passages]
@@ -164,6 +213,13 @@ def mean_directions(windows: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
     lost = norms[:, 0] < 1e-6
     sums[lost], norms[lost] = windows[starts[lost]], 1.0
     return np.ascontiguousarray(sums / norms, np.float32)
+
+
+def _passages(embedder: WholeEmbedder, texts: Sequence[str]) -> list[list[str]]:
+    """Return the windows of each text."""
+    spans = [_windows(embedder, text) for text in texts]
+    _warn_of_gaps(texts, spans)
+    return [[text[start:end] for start, end in cut] for text, cut in zip(texts, spans, strict=True)]
 
 
 def _windows(embedder: WholeEmbedder, text: str) -> list[Span]:

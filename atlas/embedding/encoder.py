@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from atlas.core.types import Vectors
+from atlas.embedding.late_interaction import TokenVectors
 
 
 class Encoder(Protocol):
@@ -23,6 +24,13 @@ class Encoder(Protocol):
     query_prompt: str
     """Text that its configuration puts before a question."""
 
+    gives_tokens: bool
+    """True if it has `encode_with_tokens`."""
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, of unit length, shape (n, dim)."""
+        ...
+
+    def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Return the same vectors, and those of each text's word pieces, from one run of the model."""
         ...

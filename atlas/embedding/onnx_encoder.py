@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vectors
+from atlas.embedding.late_interaction import TokenVectors, distinct
 
 GRAPH = "graph.onnx"
 WEIGHTS = "weights.bin"
@@ -38,6 +39,8 @@ class UnloadableExport(Exception):
 
 class OnnxEncoder:
     """An encoder over the files that `onnx_export` writes. Several threads may use it at once."""
+
+    gives_tokens = True
 
     def __init__(self, directory: Path, batch_size: int = 32) -> None:
         """Load it.
@@ -70,8 +73,32 @@ class OnnxEncoder:
         vectors = np.zeros((len(pieces), self.dimension), np.float32)
 
         def fill(batch: list[int]) -> None:
-            vectors[batch] = self._run(VECTORS, [pieces[place] for place in batch])
+            [vectors[batch]] = self._run([VECTORS], [pieces[place] for place in batch])
 
+        self._in_batches(pieces, fill)
+        return vectors
+
+    def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Return the same vectors, and those of each text's word pieces, from one run of the model."""
+        pieces = self.tokenizer.encode_batch(list(texts))
+        vectors = np.zeros((len(pieces), self.dimension), np.float32)
+        tokens: dict[int, TokenVectors] = {}
+
+        def fill(batch: list[int]) -> None:
+            vectors[batch], near = self._run([VECTORS, TOKEN_VECTORS], [pieces[place] for place in batch])
+            tokens.update({place: _tokens(pieces[place], rows) for place, rows in zip(batch, near, strict=True)})
+
+        self._in_batches(pieces, fill)
+        return vectors, [tokens[place] for place in range(len(pieces))]
+
+    def token_vectors(self, text: str) -> Vectors:
+        """Return one vector for each word piece of a text that the model reads at once, shape (n, dim)."""
+        [vectors] = self._run([TOKEN_VECTORS], [self.tokenizer.encode(text)])
+        rows: Vectors = vectors[0]
+        return rows
+
+    def _in_batches(self, pieces: Sequence[Any], fill: Callable[[list[int]], None]) -> None:
+        """Have texts filled in batch by batch, on every processor."""
         batches = list(self._batches([len(own.ids) for own in pieces]))
         n_threads = min(len(batches), _n_processors())
         if n_threads < 2:
@@ -80,12 +107,6 @@ class OnnxEncoder:
         else:
             with ThreadPoolExecutor(n_threads) as pool:
                 list(pool.map(fill, batches))
-        return vectors
-
-    def token_vectors(self, text: str) -> Vectors:
-        """Return one vector for each word piece of a text that the model reads at once, shape (n, dim)."""
-        vectors: Vectors = self._run(TOKEN_VECTORS, [self.tokenizer.encode(text)])[0]
-        return vectors
 
     def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Yield the places of texts of similar length, the longest first."""
@@ -99,15 +120,15 @@ class OnnxEncoder:
         if batch:
             yield batch
 
-    def _run(self, output: str, pieces: Sequence[Any]) -> Vectors:
+    def _run(self, outputs: list[str], pieces: Sequence[Any]) -> list[Vectors]:
         columns = {
             "input_ids": [own.ids for own in pieces],
             "attention_mask": [own.attention_mask for own in pieces],
             "token_type_ids": [own.type_ids for own in pieces],
         }
         given = {name: _padded(columns[name], padding) for name, padding in self._padding.items()}
-        vectors: Vectors = self._session.run([output], given)[0]
-        return vectors
+        found: list[Vectors] = self._session.run(outputs, given)
+        return found
 
 
 def session(graph: Path, optimised: Path | None = None) -> Any:
@@ -126,6 +147,12 @@ def session(graph: Path, optimised: Path | None = None) -> Any:
         options.optimized_model_filepath = str(optimised)
         options.add_session_config_entry("session.optimized_model_external_initializers_file_name", WEIGHTS)
     return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+
+
+def _tokens(pieces: Any, rows: Vectors) -> TokenVectors:
+    """Return the word pieces of a text, without special ones, of the rows that the model gave for its batch."""
+    is_plain = ~np.array(pieces.special_tokens_mask, bool)
+    return distinct(np.array(pieces.ids, np.int64)[is_plain], rows[: len(is_plain)][is_plain])
 
 
 def _padded(rows: Sequence[Sequence[int]], padding: int) -> npt.NDArray[np.int64]:

@@ -23,6 +23,7 @@ from atlas.embedding.choice import (
 )
 from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Span, mean_direction
 from atlas.embedding.encoder import Encoder
+from atlas.embedding.late_interaction import NO_TOKENS, TokenVectors, joined
 from atlas.embedding.onnx_cache import NotExported, OnnxCache
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import Embedder, Progress
@@ -83,7 +84,7 @@ class SentenceTransformerEmbedder:
         self._problem = ""
         self._cutter: Cutter | None = None
         self._lock = lock_of(self)  # a child forked during an export finds it free
-        self._remembered = lru_cache(REMEMBERED_QUERIES)(self._query_vector)
+        self._remembered = lru_cache(REMEMBERED_QUERIES)(self._query)
 
     @property
     def dimension(self) -> int:
@@ -130,7 +131,11 @@ class SentenceTransformerEmbedder:
         That of a question longer than the model's window is the mean direction of at most `MAX_QUERY_WINDOWS` windows.
         The vectors of the last questions are kept, and must not be written to.
         """
-        return self._remembered(text)
+        return self._remembered(text)[0]
+
+    def query_tokens(self, text: str) -> TokenVectors:
+        """Return the vectors of a question's word pieces. They are kept as its vector is."""
+        return self._remembered(text)[1]
 
     def windows(self, text: str) -> list[Span]:
         """Return spans of characters that cover a text, each of which the model reads whole.
@@ -168,12 +173,29 @@ class SentenceTransformerEmbedder:
                 on_progress(start + len(part), len(texts))
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
 
-    def _query_vector(self, text: str) -> Vector:
+    def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Return the vectors of documents, shape (n, dim), and those of each one's word pieces, from one run.
+
+        Where sentence-transformers runs the model, there are no word pieces.
+
+        Raises:
+            EmbeddingUnavailable: The weights cannot be loaded.
+        """
+        encoder = self._loaded()
+        if not encoder.gives_tokens or not texts:
+            return self.encode_batch(texts), [NO_TOKENS] * len(texts)
+        return encoder.encode_with_tokens(texts)
+
+    def _query(self, text: str) -> tuple[Vector, TokenVectors]:
         prompt = self._loaded().query_prompt or (_BGE_QUERY if self.model_name.startswith("BAAI/bge-") else "")
         spans = self._spans(text, prompt, MAX_QUERY_WINDOWS)
-        vector = mean_direction(self.encode_batch([prompt + text[start:end] for start, end in spans]))
+        passages = [text[start:end] for start, end in spans]
+        vectors, tokens = self.encode_with_tokens(passages)
+        if prompt:  # the words of an instruction are none of the question's
+            vectors = self.encode_batch([prompt + passage for passage in passages])
+        vector = mean_direction(vectors)
         vector.flags.writeable = False
-        return vector
+        return vector, joined(tokens)
 
     def _spans(self, text: str, prompt: str, max_windows: int) -> list[Span]:
         if text.isascii() and len(prompt) + len(text) <= _SURELY_FITS:

@@ -11,10 +11,13 @@ import numpy as np
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.types import Vectors
 from atlas.embedding.choice import BUNDLED, bundled_weights
+from atlas.embedding.late_interaction import TokenVectors
 
 
 class TorchEncoder:
     """An encoder that runs a model of sentence-transformers as it is."""
+
+    gives_tokens = False
 
     def __init__(self, model: Any, batch_size: int) -> None:
         self.model = model
@@ -39,6 +42,10 @@ class TorchEncoder:
             )
         as_floats: Vectors = np.asarray(vectors, np.float32)
         return as_floats
+
+    def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Not offered: `gives_tokens` says so."""
+        raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
 
 
 def load_model(name: str, device: str | None = None, **options: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from atlas.core.hits import Candidates, Worth
+from atlas.memory.base.calibration import Values, every
 from atlas.memory.base.ranking import overfetch
 from atlas.protocols.infra import Where
 from atlas.storage.ledger_collection import LedgerCollection
@@ -21,7 +24,7 @@ class CachedStore(LedgerCollection):
 
     def __init__(self, collection: LedgerCollection) -> None:
         super().__init__(collection.parts)
-        self._found: dict[tuple[bool, str, int, str, bool, Context | None], Candidates] = {}
+        self._found: dict[tuple[bool, str, int, str, bool, Context | None], tuple[Candidates, Values]] = {}
         self._rows: dict[str, dict[str, Any]] = {}
 
     def candidates(
@@ -34,20 +37,42 @@ class CachedStore(LedgerCollection):
         with_buried: bool = True,
         context: Context | None = None,
         worth: Worth | None = None,
+        compared: Worth | None = None,
     ) -> Candidates:
         """Return the candidates for a text, remembered by the text because it always has the same vector here.
 
         All of them, as other weights make others worth reading.
         """
         if text is None or n > FEW:
-            return super().candidates(embedding, text, n, where, with_buried=with_buried, context=context, worth=worth)
+            return super().candidates(
+                embedding, text, n, where, with_buried=with_buried, context=context, worth=worth, compared=compared
+            )
         asked = (embedding is not None, text, n, repr(where), with_buried, context)
         if asked not in self._found:
-            self._found[asked] = super().candidates(embedding, text, n, where, with_buried=with_buried, context=context)
-        return self._found[asked]
+            found, near = [
+                super(CachedStore, self).candidates(
+                    embedding, text, n, where, with_buried=with_buried, context=context, compared=says
+                )
+                for says in (None, every)
+            ]
+            self._found[asked] = found, np.array(near.similarities)
+        return _compared(*self._found[asked], compared)
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the records found, in the order of `ids`."""
         missing = [record_id for record_id in ids if record_id not in self._rows]
         self._rows.update({row["id"]: row for row in (super().get(missing) if missing else [])})
         return [self._rows[record_id] for record_id in ids if record_id in self._rows]
+
+
+def _compared(found: Candidates, near: Values, compared: Worth | None) -> Candidates:
+    """Return candidates with the similarities of those whose word pieces are compared.
+
+    Args:
+        near: Similarities of all of them where all are compared.
+    """
+    if compared is None or not len(near):
+        return found
+    similarities = np.array(found.similarities)
+    is_best = compared(similarities, np.array(found.words) / (found.word_information or 1.0))
+    return replace(found, similarities=np.where(is_best, near, similarities).tolist())

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from atlas.core.bootstrap import Estimate, Values, estimates
+from atlas.embedding.foreign_queries import evaluation_queries
 from atlas.evaluation.bootstrap import SPLIT_SEED, Half, drawn, is_in
 from atlas.evaluation.measures import JudgedCorpus, Retriever
 from atlas.evaluation.metrics import DEPTH
-from atlas.memory.base.foreign_queries import evaluation_queries
 from atlas.protocols.infra import Progress
 
 MAX_FOREIGN = 200

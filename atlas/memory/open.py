@@ -30,6 +30,7 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystem, MemorySystemImpl
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, WholeEmbedder
 from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater
+from atlas.storage.late_interaction import LateInteraction, gives_tokens
 from atlas.storage.maintenance.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
 
@@ -92,6 +93,8 @@ def open_memory(
         chosen = whole_embedder(embedder or _embedder_for(storage, settings, announce or _warn))
         model = EmbeddingModel(chosen.model_name, chosen.dimension)
         storage.bind(model, checksum=getattr(chosen, "checksum", ""))
+        if settings.late_interaction and gives_tokens(chosen):
+            storage.late = LateInteraction(storage.ledger, chosen)
         return _memories(
             storage,
             chosen,
@@ -166,7 +169,7 @@ def reembed_store(settings: Settings, model: str, on_progress: Progress | None =
     """Embed a whole store again with another model, and bind it to that one and return how many texts there were."""
     embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size, settings.cache)
     with open_storage(settings=settings, create=False) as storage:
-        n_texts = reembed(storage.ledger, embedder, on_progress)
+        n_texts = reembed(storage.ledger, embedder, on_progress, keeps_tokens=settings.late_interaction)
         storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
     return n_texts
 

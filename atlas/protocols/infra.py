@@ -44,13 +44,16 @@ class Embedder(Protocol):
 class WholeEmbedder(Embedder, Protocol):
     """An embedding model that turns texts into vectors of unit length. It is sync, and called in a thread.
 
-    A memory makes one of any `Embedder`. It may have two more methods:
+    A memory makes one of any `Embedder`. It may have more methods:
 
     - `encode_query(text) -> (dim,)` embeds a question of any length. It is for models that embed questions in another
       way than documents, or that must cut long ones. Without it, `encode` does.
     - `windows(text) -> list[tuple[int, int]]` cuts a text into spans of characters, in order and overlapping, each of
       which the model reads whole. A text that fits has one. Without it, every text is embedded at once, as far as the
       model reads it.
+    - `encode_with_tokens(texts) -> (vectors, tokens)` gives the vectors of each document's word pieces as well, and
+      `query_tokens(text)` those of a question. See `atlas.storage.late_interaction`. Without them, texts are compared
+      as wholes and by their words.
     """
 
     @property

@@ -21,6 +21,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
+from atlas.embedding.chunking import Pack
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.records import NO_MOMENT, Context, Merge, Moment, Restored, Version
@@ -28,6 +29,9 @@ from atlas.storage.records import NO_MOMENT, Context, Merge, Moment, Restored, V
 
 class Collection(ABC):
     """The records of one memory."""
+
+    keeps_tokens: bool = False
+    """True where vectors of word pieces are kept beside those of whole texts."""
 
     keeps_uses: bool = False
     """True where each use of a record is kept. Else `record_use` counts them, where an updater is given."""
@@ -134,6 +138,7 @@ class Collection(ABC):
         with_buried: bool = True,
         context: Context | None = None,
         worth: Worth | None = None,
+        compared: Worth | None = None,
     ) -> Candidates:
         """Return the n nearest records that pass a filter and the n that hold the most telling words.
 
@@ -145,6 +150,8 @@ class Collection(ABC):
             context: Whose words count for the records before them. Those are found too. A store that knows no order
                 leaves it out.
             worth: Says which of them are wanted. Others may come as well. None for all.
+            compared: Says whose word pieces are compared with the query's as well. A store that keeps no vectors of
+                word pieces leaves it out. None for none.
         """
 
     @abstractmethod
@@ -265,6 +272,10 @@ class Collection(ABC):
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that the store has embedded already."""
         return {}
+
+    def packer(self) -> Pack | None:
+        """Return what packs the token vectors of texts that are written. None where none are kept."""
+        return None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Return cosines of pairs of some n records, and of each with the nearest record that says something else.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from atlas.core.settings import Settings
 from atlas.storage.engine import LedgerEngine
+from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.vectors.vector_search import Nearest
@@ -25,3 +26,5 @@ class CollectionParts:
     model: str
     dimension: int
     directory: Path
+    late: LateInteraction | None = None
+    """What compares word pieces, or None where only pooled vectors are compared."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import Vector, Vectors
+from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Clock, Where
 from atlas.storage.history import History, Purges
 from atlas.storage.records import (
@@ -185,13 +186,30 @@ class VectorTable(Protocol):
 
     def replace(
         self,
-        vectors: Mapping[str, Vectors],
-        embed: Callable[[Sequence[str]], Mapping[str, Vectors]],
+        vectors: Mapping[str, EncodedText],
+        embed: Callable[[Sequence[str]], Mapping[str, EncodedText]],
         *,
         model: str,
         dimension: int,
+        projection: str = "",
     ) -> int:
         """Give every text its vector of another model and bind the store to that."""
+
+
+class TokenVectorTable(Protocol):
+    """The token vectors of texts, packed."""
+
+    def at(self, seqs: Sequence[int]) -> dict[int, bytes]:
+        """Return the packed token vectors of records, by number, of those that have any."""
+
+    def missing(self, limit: int = -1) -> list[str]:
+        """Return texts of live records whose token vectors were never made."""
+
+    def count_missing(self) -> int:
+        """Return how many texts of live records have no token vectors."""
+
+    def write(self, packed: Mapping[str, bytes]) -> None:
+        """Keep the token vectors of texts."""
 
 
 class Copies(Protocol):
@@ -248,6 +266,10 @@ class LedgerEngine(Protocol):
     @property
     def columns(self) -> Columns:
         """Values of many records at once."""
+
+    @property
+    def token_vectors(self) -> TokenVectorTable:
+        """The token vectors of its texts."""
 
     @property
     def vectors(self) -> VectorTable:

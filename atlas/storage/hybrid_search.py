@@ -20,6 +20,7 @@ from atlas.core.types import Vector
 from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
+from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.records import HELD_FOR, WAITING, Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.in_memory import Found
 from atlas.storage.vectors.vector_search import Nearest
@@ -37,6 +38,7 @@ class Searched:
     name: str
     ledger: LedgerEngine
     nearest: Nearest
+    late: LateInteraction | None = None
 
 
 def by_vector(
@@ -73,6 +75,7 @@ def candidates(
     with_buried: bool = True,
     context: Context | None = None,
     worth: Worth | None = None,
+    compared: Worth | None = None,
 ) -> Candidates:
     """Return the n nearest records and the n that hold the most telling words, each with both its values, exactly.
 
@@ -82,6 +85,8 @@ def candidates(
         context: Whose words count for the records before them, which are found too: of all that are not buried, the n
             that hold the most telling words, whatever the filter says of them.
         worth: Says which of them are read and returned. None for all.
+        compared: Says which of them are compared with the query word piece by word piece as well, which changes their
+            similarities. None for none.
     """
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
@@ -94,6 +99,10 @@ def candidates(
             near = dict.fromkeys(others.tolist(), 0.0)
         else:
             near |= collection.nearest.similarities(vector, others)
+        if collection.late is not None and compared is not None and text and vector is not None:
+            best = [seq for seq, is_best in zip(near, _says(compared, near, worded), strict=True) if is_best]
+            met = collection.late.similarities(text, best)
+            near |= {seq: (near[seq] + similarity) / 2 for seq, similarity in met.items()}
         if worth is not None:
             near = _worthy(near, worded, worth)
         return _candidates(collection, near, worded, around)
@@ -130,10 +139,15 @@ def _with_words_of(collection: Searched, text: str, worded: Matches, seqs: Seque
 
 def _worthy(near: Mapping[int, float], worded: Matches, worth: Worth) -> dict[int, float]:
     """Return the candidates that are worth reading, in their order."""
+    return {seq: near[seq] for seq, is_wanted in zip(near, _says(worth, near, worded), strict=True) if is_wanted}
+
+
+def _says(worth: Worth, near: Mapping[int, float], worded: Matches) -> list[bool]:
+    """Return what is said of each candidate, in their order."""
     similarities = np.fromiter(near.values(), np.float64, len(near))
     words = np.fromiter((worded.values.get(seq, 0.0) for seq in near), np.float64, len(near))
-    is_worth = worth(similarities, words / (worded.information or 1.0))
-    return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
+    said: list[bool] = worth(similarities, words / (worded.information or 1.0)).tolist()
+    return said
 
 
 def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Found:

@@ -15,6 +15,7 @@ from atlas.core.errors import NotAllowed, NotFound
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
+from atlas.embedding.chunking import Pack
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.protocols.infra import Where
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -50,7 +51,8 @@ class LedgerCollection(Collection):
         self._ledger = parts.ledger
         self._name = parts.name
         self._operation = operation
-        self._searched = Searched(parts.name, parts.ledger, parts.nearest)
+        self._searched = Searched(parts.name, parts.ledger, parts.nearest, parts.late)
+        self.keeps_tokens = parts.late is not None
 
     @property
     def directory(self) -> Path:
@@ -165,6 +167,10 @@ class LedgerCollection(Collection):
         vector = as_vector(embedding, self.parts.dimension)
         return searching.by_vector(self._searched, vector, k, where, with_buried)
 
+    def packer(self) -> Pack | None:
+        """Return what packs the token vectors of texts that are written. None where none are kept."""
+        return self.parts.late.packer() if self.parts.late is not None else None
+
     def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Return cosines of pairs of some n records, and of each with the nearest record that says something else."""
         return similarities.sample(self._ledger, self._name, self.parts.nearest, n)
@@ -198,10 +204,11 @@ class LedgerCollection(Collection):
         with_buried: bool = True,
         context: Context | None = None,
         worth: Worth | None = None,
+        compared: Worth | None = None,
     ) -> Candidates:
         """Return the n nearest records that pass a filter and the n that hold the most telling words."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
-        return searching.candidates(self._searched, vector, text, n, where, with_buried, context, worth)
+        return searching.candidates(self._searched, vector, text, n, where, with_buried, context, worth, compared)
 
     def scan(
         self,

@@ -16,11 +16,15 @@ import numpy.typing as npt
 from atlas.core.errors import EmbeddingModelMismatch, InvalidInput
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import Vector, Vectors
+from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Where
 
 Seqs = npt.NDArray[np.int64]
 """Numbers of records, of shape (n,)."""
 
+
+PROJECTION = "late_interaction"
+"""Name of the ledger's note on how token vectors are packed."""
 
 DERIVED = "derived:"
 """Beginning of the name of the ledger's note on what was measured of a collection."""
@@ -42,6 +46,9 @@ class Record:
 
     vectors: Vectors | None
     """Shape (n_windows, dim). None where it was read without them."""
+
+    tokens: bytes | None = None
+    """Packed vectors of the text's word pieces, where they were made with it. None leaves those that are kept."""
 
     search_text: str = ""
     """Text that keyword search finds besides the document."""
@@ -274,6 +281,7 @@ def as_records(
             metadata={name: value for name, value in metadata.items() if name not in APART},
             document=document,
             vectors=_as_windows(embedding, dimension),
+            tokens=embedding.tokens if isinstance(embedding, EncodedText) else None,
             **{name: metadata[name] for name in APART if name in metadata},
         )
         for record_id, embedding, metadata, document in zip(ids, embeddings, metadatas, documents, strict=True)

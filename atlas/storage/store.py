@@ -28,6 +28,7 @@ from atlas.storage.damage import damaged
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import LEDGER as LEDGER
 from atlas.storage.frozen import frozen_at
+from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.marks.judgements import JudgementBook
@@ -68,6 +69,9 @@ class Store:
         self.profiles = ProfileBook(ledger.notes)
         self.judgements = JudgementBook(ledger.notes, ledger.clock)
         self.audit = AuditLog(path, ledger.clock)
+        self.late: LateInteraction | None = None
+        """What compares word pieces. Whoever opens a memory over the store sets it before asking for collections."""
+
         self._is_opened_read_only = ledger.read_only
         self._collections: dict[str, CollectionParts] = {}
         self._retrievals = RetrievalLog(ledger)
@@ -325,6 +329,7 @@ class Store:
             model=model.name,
             dimension=model.dimension,
             directory=self.path,
+            late=self.late,
         )
 
     def relabel(self, model: EmbeddingModel, checksum: str) -> None:

@@ -20,8 +20,8 @@ from atlas.core.errors import AtlasError
 from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector
+from atlas.embedding.foreign_queries import calibration_queries
 from atlas.infra.locks import SharedLock, lock_of
-from atlas.memory.base.foreign_queries import calibration_queries
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import NO_MOMENT, SMALL, Moment
@@ -34,8 +34,12 @@ SAMPLED = 64
 GROWTH = 1.2
 """How many times as many records a collection has before it is measured again, or how many times fewer."""
 
-VERSION = 2
+VERSION = 3
 """Of what is kept. Raise it when words or meaning are scored otherwise, or other foreign queries are asked."""
+
+LOOKED_AT = 20
+"""Candidates of either signal among which the best answers to a foreign query are. Comparing word pieces changes their
+order."""
 
 ANSWERS = 3
 """Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best."""
@@ -309,7 +313,7 @@ class LiveCalibration:
             held = _decode(self.store.derived())
         except (ValueError, TypeError, KeyError, ArithmeticError):
             return None
-        if held is None or held.model != self.embedder.model_name:
+        if held is None or held.model != self._model():
             return None
         now = self.store.moment()
         is_of_before = now.ledger_id == held.at.ledger_id and held.at.change <= now.change
@@ -324,10 +328,14 @@ class LiveCalibration:
             scale=calibrate(unrelated, near, USUAL.get(self.embedder.model_name, Calibration())),
             n_records=n_records,
             answers=self._answers() if asks and can_ask else (),
-            model=self.embedder.model_name,
+            model=self._model(),
             at=at,
             is_whole=asks or not can_ask,
         )
+
+    def _model(self) -> str:
+        """Return what similarities are of: a model's, with or without those of word pieces."""
+        return f"{self.embedder.model_name} with word pieces" if self.store.keeps_tokens else self.embedder.model_name
 
     def _measured_for_later(self) -> Measured:
         """Return a measurement that is kept in the background: a search waits for no other writer."""
@@ -354,9 +362,17 @@ class LiveCalibration:
         return tuple(self._best_answers(text, vector) for text, vector in zip(texts, vectors, strict=True))
 
     def _best_answers(self, text: str, vector: Vector) -> tuple[tuple[float, float], ...]:
-        found = self.store.candidates(vector, text, ANSWERS)
+        found = self.store.candidates(vector, text, LOOKED_AT, compared=every if self.store.keeps_tokens else None)
         information = found.word_information or 1.0
-        return tuple((near, words / information) for near, words in zip(found.similarities, found.words, strict=True))
+        answers = [(near, words / information) for near, words in zip(found.similarities, found.words, strict=True)]
+        by_meaning = sorted(answers, key=lambda answer: -answer[0])[:ANSWERS]
+        by_words = sorted(answers, key=lambda answer: -answer[1])[:ANSWERS]
+        return tuple(dict.fromkeys([*by_meaning, *by_words]))
+
+
+def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
+    """Return that each candidate is wanted."""
+    return np.ones(len(similarities), bool)
 
 
 def _is_about(n: int, measured: int) -> bool:

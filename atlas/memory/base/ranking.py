@@ -116,6 +116,16 @@ def candidates_of(
     ]
 
 
+def best_asked(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
+    """Return what says which candidates are the n most relevant by meaning and words, equal ones included."""
+
+    def is_best(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
+        asked = _asked(similarities, words, weights, calibration)
+        return asked >= np.partition(asked, -n)[-n] if len(asked) > n else np.ones(len(asked), bool)
+
+    return is_best
+
+
 def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
     """Return what says which candidates may be among the n highest.
 
@@ -124,13 +134,17 @@ def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> 
     """
 
     def is_worth(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-        asked = weights.meaning * calibration.meanings(similarities) + weights.words * of_words(words)
+        asked = _asked(similarities, words, weights, calibration)
         if len(asked) <= n:
             return np.ones(len(asked), bool)
         least = np.partition(asked, -n)[-n] - weights.nudges - ROUNDING
         return np.asarray(asked >= least, bool)
 
     return is_worth
+
+
+def _asked(similarities: Values, words: Values, weights: RankingWeights, calibration: Calibration) -> Values:
+    return weights.meaning * calibration.meanings(similarities) + weights.words * of_words(words)
 
 
 def rank(

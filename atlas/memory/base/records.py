@@ -13,7 +13,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.core.types import Vectors
-from atlas.embedding.chunking import encode_documents
+from atlas.embedding.chunking import EncodedText, encode_texts
 from atlas.infra.twin import twin
 from atlas.memory.base import tables
 from atlas.memory.base.marks import MarksChange
@@ -309,7 +309,7 @@ def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def columns(
     entries: Sequence[Entry], store: Collection, embedder: WholeEmbedder, given: Mapping[str, Vectors]
-) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
+) -> tuple[list[str], list[EncodedText], list[dict[str, Any]], list[str]]:
     """Return ids, embeddings, metadatas and documents. Texts among `given` are not embedded."""
     documents = [entry.document for entry in entries]
     vectors = _embed(documents, store, embedder, given)
@@ -357,12 +357,12 @@ def retried(attempt: Callable[[], T]) -> T:
 
 def _embed(
     documents: Sequence[str], store: Collection, embedder: WholeEmbedder, given: Mapping[str, Vectors]
-) -> dict[str, Vectors]:
+) -> dict[str, EncodedText]:
     """Return vectors by text: given ones, those the store has already, and the model's for the rest, each text once."""
     known = {**store.vectors_of([text for text in documents if text not in given]), **given}
     missing = [text for text in dict.fromkeys(documents) if text not in known]
-    made = encode_documents(embedder, missing)
-    return known | dict(zip(missing, made, strict=True))
+    made = encode_texts(embedder, missing, store.packer() if missing else None)
+    return {text: EncodedText(vectors) for text, vectors in known.items()} | dict(zip(missing, made, strict=True))
 
 
 def _is_comparable(value: Any) -> bool:

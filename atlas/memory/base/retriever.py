@@ -17,6 +17,7 @@ from atlas.embedding.chunking import best_passage
 from atlas.memory.base.calibration import Cut, LiveCalibration, relevance
 from atlas.memory.base.ranking import (
     Candidate,
+    best_asked,
     candidates_of,
     check_diversity,
     check_k,
@@ -38,6 +39,10 @@ QUERY_CHARACTERS = 50_000
 
 MOST_CANDIDATES = 2_000
 """Candidates of either kind among which distinct ones are looked for."""
+
+
+COMPARED = 100
+"""Most relevant candidates whose word pieces are compared with the query's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +243,7 @@ class Retriever:
         # where words nearby count, the best by its own words may be far below.
         if not (search.distinct or cut.spares_words or self.context):
             worth = worth_ranking(self.n_read(search) + n_withheld, weights, self._calibration.now().scale)
+        compared = best_asked(COMPARED, weights, self._calibration.now().scale) if self.store.keeps_tokens else None
         while True:
             found = self.store.candidates(
                 search.vector,
@@ -247,6 +253,7 @@ class Retriever:
                 with_buried=search.with_buried,
                 context=self.context,
                 worth=worth,
+                compared=compared,
             )
             candidates = self._known(found)
             if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:

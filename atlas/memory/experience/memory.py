@@ -12,6 +12,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Outcome, Task, Trajectory, Vectors, new_id
+from atlas.embedding.chunking import EncodedText
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
@@ -363,7 +364,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def _columns(
         self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None
-    ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
+    ) -> tuple[list[str], list[EncodedText], list[dict[str, Any]], list[str]]:
         """Return what the vector store takes: ids, embeddings, metadatas, documents."""
         return columns([_entry(experience) for experience in experiences], self._store, self.embedder, given or {})
 

@@ -231,7 +231,7 @@ class StrategyWriter:
     def _joined_or_added(self, strategy: Strategy) -> Strategy:
         """Return the strategy that is there for its situation, with its sources, else itself, added."""
         given = self.columns(strategy)
-        near = self._near(given[1][0][0])
+        near = self._near(given[1][0].vectors[0])
         together = retried(lambda: self._with_sources(near, strategy)) if near else None
         if together is not None:
             return together

@@ -4,28 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from atlas.core.types import Vectors
-from atlas.embedding.chunking import encode_documents
+from atlas.embedding.chunking import EncodedText, encode_texts
 from atlas.protocols.infra import Progress, WholeEmbedder
 from atlas.storage.engine import LedgerEngine
+from atlas.storage.late_interaction import fitted, gives_tokens
 
 BATCH = 256
 
 
-def reembed(ledger: LedgerEngine, embedder: WholeEmbedder, on_progress: Progress | None = None) -> int:
+def reembed(
+    ledger: LedgerEngine,
+    embedder: WholeEmbedder,
+    on_progress: Progress | None = None,
+    *,
+    keeps_tokens: bool = True,
+) -> int:
     """Embed all texts of a store with another model, bind the store to it, and return how many texts there were.
 
     The vectors are made first and swapped in one transaction; records that others add meanwhile are embedded inside it.
     From then on, processes that still use the old model are refused with `EmbeddingModelMismatch`.
+
+    Args:
+        keeps_tokens: Whether vectors of word pieces are kept too, where the model gives any.
     """
+    projection = fitted(embedder) if keeps_tokens and gives_tokens(embedder) else None
+    pack = projection.packed if projection is not None else None
 
-    def embed(texts: Sequence[str]) -> dict[str, Vectors]:
-        return dict(zip(texts, encode_documents(embedder, texts), strict=True))
+    def embed(texts: Sequence[str]) -> dict[str, EncodedText]:
+        return dict(zip(texts, encode_texts(embedder, texts, pack), strict=True))
 
-    vectors: dict[str, Vectors] = {}
+    vectors: dict[str, EncodedText] = {}
     texts = ledger.vectors.texts()
     for start in range(0, len(texts), BATCH):
         vectors |= embed(texts[start : start + BATCH])
         if on_progress:
             on_progress(len(vectors), len(texts))
-    return ledger.vectors.replace(vectors, embed, model=embedder.model_name, dimension=embedder.dimension)
+    return ledger.vectors.replace(
+        vectors,
+        embed,
+        model=embedder.model_name,
+        dimension=embedder.dimension,
+        projection=projection.as_text() if projection is not None else "",
+    )

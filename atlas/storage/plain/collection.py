@@ -168,6 +168,7 @@ class PlainCollection(Collection):
         with_buried: bool = True,
         context: Context | None = None,
         worth: Worth | None = None,
+        compared: Worth | None = None,
     ) -> Candidates:
         """Return the n nearest records and the n that hold the most telling words, if the store knows words.
 

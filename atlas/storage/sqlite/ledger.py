@@ -44,6 +44,7 @@ from atlas.storage.sqlite.records import (
 )
 from atlas.storage.sqlite.review import hold
 from atlas.storage.sqlite.schema import prepare_schema
+from atlas.storage.sqlite.token_vectors import SqliteTokenVectors
 from atlas.storage.sqlite.usage import SqliteUsage, restore_usage, restore_uses
 from atlas.storage.sqlite.vectors import SqliteVectors
 from atlas.storage.sqlite.words.keyword_search import SqliteWords
@@ -62,6 +63,7 @@ class SqliteLedger:
         self.words = SqliteWords(self.database)
         self.columns = SqliteColumns(self.database)
         self.vectors = SqliteVectors(self.database)
+        self.token_vectors = SqliteTokenVectors(self.database)
         self.marks = SqliteMarks(self.database, clock)
         self.usage = SqliteUsage(self.database, clock)
         self.history = SqliteHistory(self.database, clock)

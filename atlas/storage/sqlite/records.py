@@ -6,7 +6,6 @@ that an import of many batches is one operation, and what was committed before a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from atlas.storage.records import OperationDraft, Record, mismatch
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.filters import bindable
 from atlas.storage.sqlite.meta import purged_by, read_model, read_revision, refuse_purged, write_revision
+from atlas.storage.sqlite.token_vectors import text_hash, write_tokens
 from atlas.storage.sqlite.words.fts_tables import make_word_table
 
 FLOAT = np.dtype("<f4")
@@ -116,6 +116,8 @@ class LedgerWriter:
         self.keep(count, RECORD, collection, record.id, image, is_new=found is None, state_after=state)
         seq = self._write_row(collection, found, record)
         write_vectors(self.connection, seq, record.vectors)
+        if record.tokens is not None:
+            write_tokens(self.connection, record.document, record.tokens)
         self.connection.executemany(
             "INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)",
             [(self._key(collection, name), value, seq) for name, value in attribute_values(record.metadata)],
@@ -297,11 +299,6 @@ def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) 
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"what the history keeps of {record_id!r} lacks a part: {error}") from error
-
-
-def text_hash(text: str) -> bytes:
-    """Return what equal documents have in common."""
-    return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
 
 
 LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_at"

@@ -12,10 +12,11 @@ from atlas.storage.damage import damaged
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.mark_migration import OldFiles, files_beside, keep_marks
 from atlas.storage.sqlite.marks import TABLES as MARK_TABLES
+from atlas.storage.sqlite.token_vectors import TABLE as TOKEN_TABLE
 from atlas.storage.sqlite.words.fts_tables import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -150,10 +151,16 @@ def _keep_marks_in_the_ledger(connection: sqlite3.Connection, marks: OldFiles) -
     keep_marks(connection, pending, marks)
 
 
+def _make_room_for_token_vectors(connection: sqlite3.Connection, _: OldFiles) -> None:
+    """Make room for token vectors, which version 4 did not have. `atlas reembed` makes them of older texts."""
+    _run_script(connection, TOKEN_TABLE)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection, OldFiles], None]] = {
     1: _index_words_anew,
     2: _let_uses_belong_to_operations,
     3: _keep_marks_in_the_ledger,
+    4: _make_room_for_token_vectors,
 }
 """From each older schema version, the step to the next."""
 
@@ -183,7 +190,7 @@ def prepare_schema(database: Database) -> None:
         return
     with database.write() as connection:
         if _check_version(connection, database.path) == 0:  # else another process has come first
-            _run_script(connection, SCHEMA + REGISTRY + MARK_TABLES)
+            _run_script(connection, SCHEMA + REGISTRY + MARK_TABLES + TOKEN_TABLE)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 

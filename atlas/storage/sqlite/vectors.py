@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from atlas.core.types import Vector, Vectors
+from atlas.embedding.chunking import EncodedText
 from atlas.storage.damage import parsed
-from atlas.storage.records import Seqs
+from atlas.storage.records import PROJECTION, Seqs
 from atlas.storage.sqlite import meta
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.meta import GONE
-from atlas.storage.sqlite.records import FLOAT, join_vectors, read_vectors, text_hash, write_vectors
+from atlas.storage.sqlite.records import FLOAT, join_vectors, read_vectors, write_vectors
+from atlas.storage.sqlite.token_vectors import forget_tokens, text_hash, write_tokens
 
 _IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
 
@@ -85,15 +87,16 @@ class SqliteVectors:
     def texts(self) -> list[str]:
         """Return each text that was embedded, of the records and of their history, once."""
         with self._database.read() as connection:
-            return list(dict.fromkeys(_texts(connection)))
+            return read_texts_embedded(connection)
 
     def replace(
         self,
-        vectors: Mapping[str, Vectors],
-        embed: Callable[[Sequence[str]], Mapping[str, Vectors]],
+        vectors: Mapping[str, EncodedText],
+        embed: Callable[[Sequence[str]], Mapping[str, EncodedText]],
         *,
         model: str,
         dimension: int,
+        projection: str = "",
     ) -> int:
         """Give every text its vector of another model and bind the store to that.
 
@@ -104,15 +107,22 @@ class SqliteVectors:
         Args:
             vectors: By text.
             embed: Makes those of texts that others have added meanwhile.
+            projection: That packed the token vectors. Empty where the model gives none.
         """
         with self._database.write() as connection:
-            late = [text for text in dict.fromkeys(_texts(connection)) if text not in vectors]
+            late = [text for text in read_texts_embedded(connection) if text not in vectors]
             every = {**vectors, **embed(late)}
             _replace_records(connection, every)
             _replace_images(connection, every)
+            _replace_tokens(connection, every, projection)
             meta.bind_model(connection, model, dimension)
             meta.renew_ledger_id(connection)  # whoever holds vectors of the old model drops them
         return len(every)
+
+
+def read_texts_embedded(connection: sqlite3.Connection) -> list[str]:
+    """Return each text that was embedded, of the records and of their history, once."""
+    return list(dict.fromkeys(_texts(connection)))
 
 
 def _texts(connection: sqlite3.Connection) -> Iterator[str]:
@@ -122,12 +132,20 @@ def _texts(connection: sqlite3.Connection) -> Iterator[str]:
         yield parsed(before, "document")["document"]
 
 
-def _replace_records(connection: sqlite3.Connection, vectors: Mapping[str, Vectors]) -> None:
+def _replace_tokens(connection: sqlite3.Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
+    forget_tokens(connection)
+    for text, encoded in texts.items():
+        if encoded.tokens is not None:
+            write_tokens(connection, text, encoded.tokens)
+    meta.write_texts(connection, "", {PROJECTION: projection})
+
+
+def _replace_records(connection: sqlite3.Connection, vectors: Mapping[str, EncodedText]) -> None:
     revision = meta.read_revision(connection)
     connection.execute("DELETE FROM vectors")
     for seq, document in connection.execute("SELECT seq, document FROM records WHERE deleted = 0").fetchall():
         revision += 1
-        windows = vectors[document]
+        windows = vectors[document].vectors
         write_vectors(connection, seq, windows)
         connection.execute(
             "UPDATE records SET revision = ?, n_windows = max(n_windows, ?) WHERE seq = ?",
@@ -136,10 +154,10 @@ def _replace_records(connection: sqlite3.Connection, vectors: Mapping[str, Vecto
     meta.write_revision(connection, revision)
 
 
-def _replace_images(connection: sqlite3.Connection, vectors: Mapping[str, Vectors]) -> None:
+def _replace_images(connection: sqlite3.Connection, vectors: Mapping[str, EncodedText]) -> None:
     for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall():
         image = parsed(before, "document")
-        replace_image(connection, seq, image, vectors[image["document"]])
+        replace_image(connection, seq, image, vectors[image["document"]].vectors)
 
 
 def replace_image(connection: sqlite3.Connection, seq: int, image: dict[str, Any], vectors: Vectors) -> None:

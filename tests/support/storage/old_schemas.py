@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-
-from atlas.storage.sqlite.schema import SCHEMA_VERSION
 
 SCHEMA_1 = Path(__file__).with_name("schema_1.sql")
 
@@ -47,6 +46,7 @@ def make_version_2(path: Path) -> None:
 
 def make_version_3(path: Path) -> None:
     """Write a closed store's ledger again as version 3 wrote it, which kept marks in their files alone."""
+    make_version_4(path)
     with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
         connection.executescript(
             "DROP TABLE marks; DROP TABLE marks_files; DROP TABLE lost_marks; DROP TABLE pending_marks; "
@@ -54,6 +54,13 @@ def make_version_3(path: Path) -> None:
             "PRIMARY KEY (collection, record_id)); PRAGMA user_version = 3;"
         )
     _relabel(path, 3)
+
+
+def make_version_4(path: Path) -> None:
+    """Write a closed store's ledger again as version 4 wrote it, which kept no token vectors."""
+    with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
+        connection.executescript("DROP TABLE token_vectors; PRAGMA user_version = 4;")
+    _relabel(path, 4)
 
 
 def schema_version(ledger: Path) -> int:
@@ -66,4 +73,4 @@ def _relabel(path: Path, version: int) -> None:
     label = path / "store.json"
     if label.exists():
         held = label.read_text(encoding="utf-8")
-        label.write_text(held.replace(f'"schema_version": {SCHEMA_VERSION}', f'"schema_version": {version}'))
+        label.write_text(re.sub(r'"schema_version": \d+', f'"schema_version": {version}', held), encoding="utf-8")

@@ -13,7 +13,7 @@ from atlas.evaluation import tasks as evaluating
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
 from atlas.evaluation.tasks import AGENT, evaluate_corpora, evaluate_own, read_attempts, rows_of
-from atlas.memory.base.foreign_queries import foreign_queries
+from atlas.embedding.foreign_queries import foreign_queries
 from atlas.testing import HashEmbedder
 from tests.support.retrievers import query
 

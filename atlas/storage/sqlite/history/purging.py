@@ -34,8 +34,9 @@ from atlas.storage.sqlite.meta import (
     renew_ledger_id,
     write_texts,
 )
-from atlas.storage.sqlite.records import RECORD, BeforeImage, LedgerWriter, text_hash, write_vectors, writing
-from atlas.storage.sqlite.vectors import replace_image
+from atlas.storage.sqlite.records import RECORD, BeforeImage, LedgerWriter, write_vectors, writing
+from atlas.storage.sqlite.token_vectors import forget_tokens, text_hash
+from atlas.storage.sqlite.vectors import read_texts_embedded, replace_image
 from atlas.storage.sqlite.words.fts_tables import make_word_table_anew
 from atlas.storage.sqlite.words.quotes import Sought, quotes, sought
 
@@ -104,6 +105,7 @@ class SqlitePurges:
             _forget_traces(connection, images, [record_id for _, record_id in keys])
             if reword is not None:
                 _reword(connection, images, reword)
+            forget_tokens(connection, kept=read_texts_embedded(connection))
             renew_ledger_id(connection)  # whoever holds vectors, maps or plans of the ledger as it was drops them
             note_unfinished(connection, {operation.id: left})
 

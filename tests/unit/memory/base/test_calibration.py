@@ -24,7 +24,7 @@ from atlas.memory.base.calibration import (
     Measured,
     calibrate,
 )
-from atlas.memory.base.foreign_queries import evaluation_queries
+from atlas.embedding.foreign_queries import evaluation_queries
 from atlas.storage.records import DERIVED
 from atlas.testing import HashEmbedder
 

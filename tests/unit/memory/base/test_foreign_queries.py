@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from atlas.memory.base.foreign_queries import foreign_queries
+from atlas.embedding.foreign_queries import foreign_queries
 
 
 def test_there_are_some_400_distinct_queries_of_one_line():

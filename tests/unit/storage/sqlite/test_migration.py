@@ -25,7 +25,13 @@ from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
 from tests.support.storage.ledgers import THINGS, Opened, files_in, vector_of
-from tests.support.storage.old_schemas import make_version_1, make_version_2, make_version_3, schema_version
+from tests.support.storage.old_schemas import (
+    make_version_1,
+    make_version_2,
+    make_version_3,
+    make_version_4,
+    schema_version,
+)
 
 TEXTS = {"a": "call getUserById", "b": "数据库连接失败", "c": "the reservation was cancelled"}
 
@@ -136,7 +142,7 @@ def test_a_store_with_nothing_in_it_is_brought_up_to_date_too(tmp_path):
 
 def test_reading_only_it_says_what_to_do_and_leaves_it_as_it_is(old):
     before = files_in(old)
-    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 4\. Open it once without read_only"):
+    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 5\. Open it once without read_only"):
         Store.open(old, read_only=True)
     assert files_in(old) == before
     with Store.open(old):
@@ -204,7 +210,7 @@ def test_a_backup_of_version_1_restores(old, tmp_path):
         ("DROP TABLE records_fts", "is damaged"),
         ("DROP TRIGGER records_fts_insert", "is damaged"),
         ("PRAGMA user_version = 0", "has schema 0"),
-        ("PRAGMA user_version = 5", "has schema 5, .* up to 4"),
+        ("PRAGMA user_version = 6", "has schema 6, .* up to 5"),
         ("UPDATE records SET collection = '../evil'", "cannot be used .*evil"),
     ],
 )
@@ -256,7 +262,7 @@ def written_by_version_3(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("older", [make_version_1, make_version_2, make_version_3])
+@pytest.mark.parametrize("older", [make_version_1, make_version_2, make_version_3, make_version_4])
 def test_marks_come_from_their_files_into_the_ledger(tmp_path, older):
     with Store.open(tmp_path / "store") as store:
         opened = Opened(store)

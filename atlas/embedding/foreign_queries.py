@@ -23,5 +23,5 @@ def foreign_queries() -> tuple[str, ...]:
     Questions, orders, titles and sentences of logs. A fifth is about software and a tenth about customer service. A
     store on one of the subjects is at home with a few of them.
     """
-    text = (resources.files("atlas.memory.base") / "foreign_queries.txt").read_text(encoding="utf-8")
+    text = (resources.files("atlas.embedding") / "foreign_queries.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())

@@ -1,0 +1,179 @@
+"""Late interaction: a query and a text compared word piece by word piece, over vectors of sixteen bytes each.
+
+A pooled vector says what a text is about as a whole. Which of its words answer which of a query's is seen by comparing
+their own vectors, which the same run of the model gives.
+
+Source:
+    Sum of maximal similarities: Khattab & Zaharia, SIGIR 2020. Signs of projected vectors: Charikar, STOC 2002.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.types import Vector, Vectors
+
+BITS = 128
+"""Bits that are kept of a word piece's vector. Chosen on the development half of the given data: 96 lose some of the
+gain, and 192, or all of MiniLM's 384 dimensions, bring no more."""
+
+MOST_PIECES = 512
+"""Different word pieces of a text that are kept. It bounds what a search reads of long texts."""
+
+_BYTES = BITS // 8
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The different word pieces of a text, without the model's special ones."""
+
+    ids: npt.NDArray[np.int64]
+    """Numbers in the model's vocabulary, rising, shape (n,)."""
+
+    vectors: Vectors
+    """The mean direction of each piece wherever it stands in the text, of unit length, shape (n, dim)."""
+
+
+NO_TOKENS = TokenVectors(np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
+"""The word pieces of a text that has none."""
+
+
+def distinct(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVectors:
+    """Return one vector for each different word piece.
+
+    A text that says a word ten times tells with it once. It also halves what is kept: .7647 in place of .7670 as the
+    mean reciprocal rank of nine sets of the development half, for 43 pieces a text in place of 90.
+
+    Args:
+        ids: Shape (n,).
+        vectors: Shape (n, dim).
+    """
+    if not len(ids):
+        return NO_TOKENS
+    kept, places = np.unique(ids, return_inverse=True)
+    sums = np.zeros((len(kept), vectors.shape[1]), np.float32)
+    np.add.at(sums, places.reshape(-1), _unit(vectors))
+    return TokenVectors(kept, _unit(sums))
+
+
+def joined(parts: Sequence[TokenVectors]) -> TokenVectors:
+    """Return the word pieces of several windows of a text as those of one."""
+    held = [part for part in parts if len(part.ids)]
+    if not held:
+        return NO_TOKENS
+    if len(held) == 1:
+        return held[0]
+    return distinct(np.concatenate([part.ids for part in held]), np.concatenate([part.vectors for part in held]))
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """The directions along which a model's word pieces differ most, and the scale of what is compared along them."""
+
+    directions: Vectors
+    """Shape (dim, BITS)."""
+
+    unrelated: float
+    """How much of two texts meets that have nothing to do with each other."""
+
+    same: float
+    """How much of a text meets the same text."""
+
+    cosine: float
+    """The cosine of pooled vectors of two texts that have nothing to do with each other."""
+
+    def packed(self, tokens: TokenVectors) -> bytes:
+        """Return word pieces as they are kept: the signs of their vectors along the directions."""
+        projected = tokens.vectors[:MOST_PIECES] @ self.directions if len(tokens.ids) else np.zeros((0, BITS))
+        return np.packbits(projected > 0, axis=1).tobytes()
+
+    def projected(self, tokens: TokenVectors) -> Vectors:
+        """Return the word pieces of a query, as they are compared: exactly, of unit length, shape (n, BITS)."""
+        if not len(tokens.ids):
+            return np.zeros((0, BITS), np.float32)
+        return _unit(tokens.vectors[:MOST_PIECES] @ self.directions)
+
+    def similarities(self, query: Vectors, texts: Sequence[bytes]) -> Vector:
+        """Return how much of a query and of texts meets, on the scale of the pooled vectors' cosine, shape (n,).
+
+        Args:
+            query: As `projected` gives it, at least one row.
+            texts: As `packed` gives them, each of at least one word piece.
+        """
+        scale = (1 - self.cosine) / (self.same - self.unrelated)
+        return np.asarray(self.cosine + (met(query, texts) - self.unrelated) * scale, np.float32)
+
+    def as_text(self) -> str:
+        """Return it as a text that `projection_of` reads."""
+        content = base64.b85encode(np.ascontiguousarray(self.directions, np.dtype("<f2")).tobytes()).decode()
+        return json.dumps({"directions": content, "levels": [self.unrelated, self.same, self.cosine]})
+
+
+def projection_of(text: str) -> Projection:
+    """Return a projection from its text.
+
+    Raises:
+        ValueError: It is none.
+    """
+    try:
+        held = json.loads(text)
+        flat = np.frombuffer(base64.b85decode(held["directions"]), np.dtype("<f2")).astype(np.float32)
+        unrelated, same, cosine = map(float, held["levels"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"it lacks a part: {error}") from error
+    if not len(flat) or len(flat) % BITS or not same > unrelated:
+        raise ValueError("its numbers do not fit together")
+    return Projection(flat.reshape(-1, BITS), unrelated, same, cosine)
+
+
+def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
+    """Return the projection of a model, from some hundred texts on many subjects.
+
+    Args:
+        texts: Their word pieces.
+        vectors: Their pooled vectors, of unit length, shape (n, dim).
+    """
+    every = np.concatenate([text.vectors for text in texts])
+    directions = np.zeros((every.shape[1], BITS), np.float32)
+    found = np.linalg.svd(every, full_matrices=False)[2][:BITS].T
+    directions[:, : found.shape[1]] = found
+    # Kept in two bytes a number, so what is fitted is what every later process reads.
+    draft = Projection(directions.astype(np.float16).astype(np.float32), 0.0, 1.0, 0.0)
+    packed = [draft.packed(text) for text in texts]
+    meetings = np.stack([met(draft.projected(text), packed) for text in texts])
+    others = ~np.eye(len(texts), dtype=bool)
+    return Projection(
+        draft.directions,
+        unrelated=float(np.median(meetings[others])),
+        same=float(np.median(np.diag(meetings))),
+        cosine=float(np.median((vectors @ vectors.T)[others])),
+    )
+
+
+def met(query: Vectors, texts: Sequence[bytes]) -> Vector:
+    """Return how much of a query and of each text meets: what each piece of one finds nearest in the other, averaged.
+
+    Both ways count, the query's pieces in the text and the text's in the query. The shorter side counts for more: all
+    of a short query should be in a long text, and all of a short text in a long query. Shape (n,).
+    """
+    bits = np.unpackbits(np.frombuffer(b"".join(texts), np.uint8).reshape(-1, _BYTES), axis=1)
+    # A sign is 2·bit − 1, which the sums below make up for, and a vector of signs is √BITS long.
+    near = (bits.astype(np.float32) @ (2 * query.T) - query.sum(axis=1)) / np.sqrt(BITS)
+    lengths = np.array([len(text) // _BYTES for text in texts])
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    of_query = np.maximum.reduceat(near, starts, axis=0).mean(axis=1)
+    of_text = np.add.reduceat(near.max(axis=1), starts) / lengths
+    share = lengths / (lengths + len(query))
+    return np.asarray(share * of_query + (1 - share) * of_text, np.float32)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: Vectors = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
+    return scaled

@@ -1,0 +1,120 @@
+"""Late interaction over a store: token vectors packed as records are written, and compared with those of a query."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeGuard
+
+from atlas.core.errors import PlanOutdated
+from atlas.core.types import Vectors
+from atlas.embedding.chunking import encode_texts
+from atlas.embedding.foreign_queries import calibration_queries
+from atlas.embedding.late_interaction import Projection, TokenVectors, fit, projection_of
+from atlas.infra.duck_typing import offers
+from atlas.infra.locks import lock_of
+from atlas.protocols.infra import Progress, WholeEmbedder
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.records import PROJECTION
+
+logger = logging.getLogger(__name__)
+
+BATCH = 256
+"""Texts whose token vectors are made and written at once."""
+
+
+class TokenEmbedder(WholeEmbedder, Protocol):
+    """An embedding model that gives the vectors of word pieces as well."""
+
+    def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Return the vectors of documents, shape (n, dim), and those of each one's word pieces."""
+
+    def query_tokens(self, text: str) -> TokenVectors:
+        """Return the vectors of a question's word pieces."""
+
+
+def gives_tokens(embedder: WholeEmbedder) -> TypeGuard[TokenEmbedder]:
+    """Return whether an embedding model gives the vectors of word pieces."""
+    return offers(embedder, "encode_with_tokens") and offers(embedder, "query_tokens")
+
+
+class LateInteraction:
+    """The token vectors of one store, by one embedding model."""
+
+    def __init__(self, ledger: LedgerEngine, embedder: TokenEmbedder) -> None:
+        self._ledger = ledger
+        self._embedder = embedder
+        self._held: tuple[str, Projection] | None = None
+        """The projection, and the id of the ledger that it was read of."""
+
+        self._lock = lock_of(self)
+
+    def packer(self) -> Callable[[TokenVectors], bytes] | None:
+        """Return what packs token vectors for this store, or None where it keeps none and nothing can be written.
+
+        The first writer finds the projection that all later ones use.
+        """
+        projection = self._projection()
+        if projection is None and not self._ledger.read_only:
+            projection = self._fitted()
+        return None if projection is None else projection.packed
+
+    def similarities(self, query: str, seqs: Sequence[int]) -> dict[int, float]:
+        """Return how much of a query and of records meets, by number, of the records whose token vectors are kept.
+
+        It is on the scale of the cosine of pooled vectors.
+        """
+        projection = self._projection()
+        if projection is None:
+            return {}
+        asked = projection.projected(self._embedder.query_tokens(query))
+        held = self._ledger.token_vectors.at(seqs) if len(asked) else {}
+        if not held:
+            return {}
+        return dict(zip(held, projection.similarities(asked, list(held.values())).tolist(), strict=True))
+
+    def fill(self, on_progress: Progress | None = None) -> int:
+        """Make the token vectors of texts that were stored without, and return of how many. It can be stopped."""
+        pack = self.packer()
+        if pack is None:
+            return 0
+        n_made, n_missing = 0, self._ledger.token_vectors.count_missing()
+        while texts := self._ledger.token_vectors.missing(BATCH):
+            made = encode_texts(self._embedder, texts, pack)
+            self._ledger.token_vectors.write(
+                {text: encoded.tokens or b"" for text, encoded in zip(texts, made, strict=True)}
+            )
+            n_made += len(texts)
+            if on_progress:
+                on_progress(n_made, max(n_made, n_missing))
+        return n_made
+
+    def _projection(self) -> Projection | None:
+        """Return the store's projection. None before there is one."""
+        ledger_id = self._ledger.moment().ledger_id
+        held = self._held
+        if held is None or held[0] != ledger_id:
+            text = self._ledger.notes.read(PROJECTION).get("")
+            held = self._held = (ledger_id, projection_of(text)) if text else None
+        return None if held is None else held[1]
+
+    def _fitted(self) -> Projection | None:
+        """Find the projection of the model, and keep it unless another process has just done so."""
+        with self._lock:
+            if (held := self._projection()) is not None:
+                return held
+            projection = fitted(self._embedder)
+            if projection is None:
+                return None
+            name = PROJECTION
+            try:
+                self._ledger.notes.write({name: projection.as_text()}, expected={name: None})
+            except PlanOutdated:
+                logger.debug("another process has found the projection of the token vectors")
+        return self._projection()
+
+
+def fitted(embedder: TokenEmbedder) -> Projection | None:
+    """Return the projection of a model, or None where the engine that runs it gives no token vectors."""
+    vectors, tokens = embedder.encode_with_tokens(list(calibration_queries()))
+    return fit(tokens, vectors) if all(len(text.ids) for text in tokens) else None

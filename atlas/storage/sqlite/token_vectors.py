@@ -1,0 +1,73 @@
+"""Token vectors of texts, packed. They follow from the texts, so no history is kept of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from atlas.storage.sqlite.database import Database
+
+TABLE = """
+-- A row a text, whichever records have it: they are derived, and made again by `atlas reembed`.
+CREATE TABLE token_vectors (
+    text_hash BLOB PRIMARY KEY,
+    packed    BLOB NOT NULL                      -- 16 bytes a word piece
+) WITHOUT ROWID;
+"""
+
+_MISSING = "FROM records r WHERE r.deleted = 0 AND r.text_hash NOT IN (SELECT text_hash FROM token_vectors)"
+
+
+class SqliteTokenVectors:
+    """The token vectors of the texts of every collection."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def at(self, seqs: Sequence[int]) -> dict[int, bytes]:
+        """Return the packed token vectors of records, by number, of those that have any."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT r.seq, t.packed FROM records r JOIN token_vectors t ON t.text_hash = r.text_hash "
+                "WHERE r.seq IN (SELECT value FROM json_each(?)) AND t.packed <> x''",
+                (json.dumps(list(seqs)),),
+            ).fetchall()
+        return dict(rows)
+
+    def missing(self, limit: int = -1) -> list[str]:
+        """Return texts of live records whose token vectors were never made."""
+        with self._database.read() as connection:
+            rows = connection.execute(f"SELECT DISTINCT r.document {_MISSING} LIMIT ?", (limit,)).fetchall()
+        return [row[0] for row in rows]
+
+    def count_missing(self) -> int:
+        """Return how many texts of live records have no token vectors."""
+        with self._database.read() as connection:
+            row = connection.execute(f"SELECT count(DISTINCT r.text_hash) {_MISSING}").fetchone()
+        return int(row[0])
+
+    def write(self, packed: Mapping[str, bytes]) -> None:
+        """Keep the token vectors of texts."""
+        with self._database.write() as connection:
+            for text, tokens in packed.items():
+                write_tokens(connection, text, tokens)
+
+
+def text_hash(text: str) -> bytes:
+    """Return what equal texts have in common."""
+    return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
+
+
+def write_tokens(connection: sqlite3.Connection, text: str, packed: bytes) -> None:
+    """Keep the token vectors of a text, unless they are there: equal texts have equal ones."""
+    connection.execute("INSERT OR IGNORE INTO token_vectors VALUES (?, ?)", (text_hash(text), packed))
+
+
+def forget_tokens(connection: sqlite3.Connection, kept: Sequence[str] = ()) -> None:
+    """Forget the token vectors of all texts but these."""
+    hashes = json.dumps([text_hash(text).hex() for text in kept])
+    connection.execute(
+        "DELETE FROM token_vectors WHERE lower(hex(text_hash)) NOT IN (SELECT value FROM json_each(?))", (hashes,)
+    )
