@@ -67,12 +67,16 @@ class Key:
 class KeyRing:
     """The keys of one store. Any number of processes may use it at once, and each sees at once what another changed."""
 
-    def __init__(self, directory: Path, clock: Clock | None = None) -> None:
-        """Open the keys of the store in a directory. Nothing is written before the first key is made."""
+    def __init__(self, directory: Path, clock: Clock | None = None, *, owner: str = "") -> None:
+        """Open the keys of the store in a directory. Nothing is written before the first key is made.
+
+        Args:
+            owner: Name of whoever runs the process, for the audit log where nobody says who they are.
+        """
         self.directory = directory
         self._file = AccessFile(directory / FILE, _encode, _decode)
         self._clock = clock or SystemClock()
-        self.audit = AuditLog(directory, self._clock)
+        self.audit = AuditLog(directory, self._clock, owner)
 
     def add(
         self,
@@ -153,11 +157,8 @@ class KeyRing:
         """Return the key of an id as long as it is not refused, or None."""
         return next((key for key in self.live_keys() if key.id == key_id), None)
 
-    def revoke(self, name: str, *, by: str = "") -> Key:
+    def revoke(self, name: str) -> Key:
         """Refuse the key of a name, or of an id, from now on.
-
-        Args:
-            by: Name of whoever revokes it. Empty for whoever this runs for.
 
         Raises:
             NotFound: No live key has that name or id.
@@ -168,7 +169,7 @@ class KeyRing:
             if not live:
                 raise NotFound(f"no key named {name!r} is in use; list them: atlas keys list")
             revoked = held[live[0]] = replace(held[live[0]], revoked_at=now)
-        self.audit.note(KEY_REVOKED, who=by, about=revoked.name)
+        self.audit.note(KEY_REVOKED, about=revoked.name)
         return revoked
 
 

@@ -52,12 +52,16 @@ class Link:
 class Links:
     """The links of one store. Any number of processes may use them at once."""
 
-    def __init__(self, directory: Path, clock: Clock | None = None) -> None:
-        """Open the links of the store in a directory. Nothing is written before the first one is made."""
+    def __init__(self, directory: Path, clock: Clock | None = None, *, owner: str = "") -> None:
+        """Open the links of the store in a directory. Nothing is written before the first one is made.
+
+        Args:
+            owner: Name of whoever runs the process, for the audit log where nobody says who they are.
+        """
         self.directory = directory
         self._file = AccessFile(directory / FILE, _encode, _decode)
         self._clock = clock or SystemClock()
-        self._audit = AuditLog(directory, self._clock)
+        self._audit = AuditLog(directory, self._clock, owner)
 
     def add(self, name: str, ends_at: datetime, *, made_by: str, link_id: str = "") -> tuple[Link, str]:
         """Note a link, and return it with its secret, which nobody can be shown again.
@@ -106,7 +110,7 @@ class Links:
         now = self._clock.now()
         return next((one for one in self._file.read().values() if one.id == link_id and not one.problem(now)), None)
 
-    def end(self, link_id: str, *, by: str = "") -> Link:
+    def end(self, link_id: str) -> Link:
         """Let a link lead nowhere from now on.
 
         Raises:
@@ -118,7 +122,7 @@ class Links:
             if not live:
                 raise NotFound("there is no link of this id that has not ended; look again")
             ended = held[live[0]] = replace(held[live[0]], revoked_at=now)
-        self._audit.note(LINK_ENDED, who=by, about=ended.name)
+        self._audit.note(LINK_ENDED, about=ended.name)
         return ended
 
     def ended(self) -> list[Link]:
@@ -127,9 +131,9 @@ class Links:
         return [link for link in self.every() if link.problem(now)]
 
 
-def sweep_copies(store: Path) -> None:
+def sweep_copies(store: Path, clock: Clock | None = None) -> None:
     """Remove the copies of a store's links that have ended, and what a killed process left of others."""
-    links = Links(store)
+    links = Links(store, clock)
     ended = {link.id for link in links.ended()}
     for link_id in ended:
         thaw(store, link_id)

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from atlas.core.errors import StoreUnavailable
-from atlas.infra.actor import present_actor
+from atlas.infra.actor import actor_name
 from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import append_durably
 from atlas.infra.fork_safety import InterProcessLock
@@ -66,6 +66,9 @@ class AuditLog:
 
     directory: Path
     clock: Clock = field(default_factory=SystemClock)
+    owner: str = ""
+    """Name of whoever runs the process, for what is done where nobody says who they are."""
+
     _refusals: dict[tuple[str, str], int] = field(default_factory=dict)
     """By whom and about what, refusals of this minute that no line says yet."""
 
@@ -77,11 +80,10 @@ class AuditLog:
         Args:
             who: Name of whoever did it. Empty for whoever this runs for.
         """
-        actor = present_actor() if not who else None
         event = AuditEvent(
             at=self.clock.now(),
             what=what,
-            who=_cut(who or (actor.name if actor else "")),
+            who=_cut(who or actor_name(self.owner)),
             about=_cut(about),
             n=n,
         )

@@ -69,7 +69,7 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _revoke(options: argparse.Namespace, settings: Settings) -> int:
-    key = _ring(settings).revoke(options.name, by=settings.actor)
+    key = _ring(settings).revoke(options.name)
     print(f"The key {safe(key.name)} is refused from now on.")
     return 0
 
@@ -77,7 +77,7 @@ def _revoke(options: argparse.Namespace, settings: Settings) -> int:
 def _ring(settings: Settings) -> KeyRing:
     """Return the keys of the store, which has to be there."""
     with open_storage(settings=settings, read_only=True, create=False) as storage:
-        return KeyRing(storage.path)
+        return KeyRing(storage.path, owner=settings.actor)
 
 
 def _state(key: Key) -> str:

@@ -86,4 +86,4 @@ def _row(key: Key, now: datetime) -> KeyRow:
 
 def _ring(memory: MemorySystem) -> KeyRing:
     check_admin("see and change keys")
-    return KeyRing(memory.storage.path)
+    return KeyRing(memory.storage.path, owner=memory.storage.settings.actor)

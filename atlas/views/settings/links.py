@@ -60,7 +60,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> str:
 
 def end_link(memory: MemorySystem, link_id: str) -> Link:
     """Let a link lead nowhere from now on, and remove its copy. `NotAllowed` for whoever is no admin."""
-    ended = _links(memory).end(link_id, by=actor_name(memory.storage.settings.actor))
+    ended = _links(memory).end(link_id)
     thaw(memory.storage.path, link_id)
     return ended
 
@@ -80,4 +80,4 @@ def _row(memory: MemorySystem, link: Link, now: datetime) -> LinkRow:
 
 def _links(memory: MemorySystem) -> Links:
     check_admin("see and change links")
-    return Links(memory.storage.path)
+    return Links(memory.storage.path, owner=memory.storage.settings.actor)

@@ -12,6 +12,8 @@ from atlas.infra.audit import FILE, AuditLog
 from atlas.storage.maintenance.backup import backup
 from atlas.testing import HashEmbedder
 from atlas.views.settings.audit import as_csv, audit_rows, kinds_of, of_kind
+from atlas.views.settings.keys import key_rows, make_key, revoke_key
+from atlas.views.settings.links import end_link, link_rows, make_link
 from tests.support.records import attempt
 
 
@@ -20,9 +22,9 @@ def said(log: AuditLog) -> list[tuple[str, str, str]]:
 
 
 def test_keys_people_and_roles_stand_in_it(tmp_path):
-    ring, people = KeyRing(tmp_path), People(tmp_path, {"*": Role.VIEWER})
+    ring, people = KeyRing(tmp_path, owner="ada"), People(tmp_path, {"*": Role.VIEWER})
     ring.add("crawler", Role.WRITER, created_by="ada")
-    ring.revoke("crawler", by="ada")
+    ring.revoke("crawler")
     person = people.sign_in(Identity(issuer="i", subject="eve", name="Eve"))
     with acting(Actor("root", Role.ADMIN)):
         people.set_role(person.id, Role.CURATOR)
@@ -36,6 +38,21 @@ def test_keys_people_and_roles_stand_in_it(tmp_path):
         ("removed", "root", "Eve"),
         ("let in again", "root", "Eve"),
     ]
+
+
+def test_what_is_done_on_an_open_dashboard_is_said_to_be_its_owners(tmp_path):
+    settings = atlas.Settings(store=tmp_path / "store", actor="owner")
+    with atlas.open_memory(settings=settings, embedder=HashEmbedder()) as memory:
+        make_key(memory, "crawler", "writer", 30)
+        revoke_key(memory, key_rows(memory)[0].id)
+        make_link(memory, "board", 7)
+        end_link(memory, link_rows(memory)[0].id)
+        with acting(Actor("root", Role.ADMIN)):
+            make_key(memory, "reader", "viewer", 30)
+            revoke_key(memory, key_rows(memory)[0].id)
+    done = [(event.what, event.who) for event in reversed(AuditLog(tmp_path / "store").events())]
+    by_owner = [("key made", "owner"), ("key revoked", "owner"), ("link made", "owner"), ("link ended", "owner")]
+    assert done == [*by_owner, ("key made", "root"), ("key revoked", "root")]
 
 
 def test_purges_and_backups_stand_in_it_without_what_was_purged(tmp_path):
