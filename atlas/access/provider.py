@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from atlas.core.errors import InvalidInput
+
+SCOPE = "openid profile email"
+"""Scope that a provider is asked for where none is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,9 @@ class Provider:
     claim: str = "groups"
     """ATLAS_OIDC_CLAIM: name of the claim that lists somebody's groups."""
 
+    scope: str = SCOPE
+    """ATLAS_OIDC_SCOPE: what the provider is asked to tell. Many tell groups only for the scope `groups`."""
+
     public_url: str = ""
     """ATLAS_PUBLIC_URL: this server's own address, as browsers know it. Empty for the one that is asked for."""
 
@@ -35,6 +41,24 @@ class Provider:
     def public_host(self) -> str:
         """The name by which browsers know this server. Empty where it is not said."""
         return urlsplit(self.public_url).hostname or ""
+
+    @property
+    def has_tls(self) -> bool:
+        """True if browsers reach this server over TLS, whatever a proxy speaks with it."""
+        return urlsplit(self.public_url).scheme == "https"
+
+    def warning(self, proxies: Collection[str]) -> str:
+        """Return what whoever starts the server should know, or nothing.
+
+        Args:
+            proxies: Addresses of the proxies that are believed.
+        """
+        if not self.has_tls or proxies:
+            return ""
+        return (
+            f"ATLAS_PUBLIC_URL is {self.public_url}, so a proxy stands in front, but ATLAS_PROXY names none: every "
+            "address in the audit log is the proxy's then; name it, as in ATLAS_PROXY=127.0.0.1"
+        )
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Provider | None:
@@ -59,8 +83,16 @@ class Provider:
             client=client,
             secret=secret,
             claim=given.get("ATLAS_OIDC_CLAIM") or "groups",
+            scope=_scope(given.get("ATLAS_OIDC_SCOPE", "")),
             public_url=given.get("ATLAS_PUBLIC_URL", "").rstrip("/"),
         )
+
+
+def _scope(said: str) -> str:
+    wanted = said.split() or SCOPE.split()
+    if "openid" not in wanted:
+        raise InvalidInput(f"ATLAS_OIDC_SCOPE should have openid, as in `{SCOPE} groups`, but is {said!r:.200}")
+    return " ".join(wanted)
 
 
 def _secret(given: Mapping[str, str]) -> str:

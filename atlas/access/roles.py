@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Mapping
 
 from atlas.core.errors import InvalidInput
@@ -13,13 +14,13 @@ EVERYBODY = "*"
 
 
 def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str, Role]:
-    """Return what ATLAS_ROLES says, as in `admins=admin ml-team=curator research/*=viewer`.
+    """Return what ATLAS_ROLES says, as in `admins=admin "ML Team"=curator research/*=viewer`.
 
     Raises:
         InvalidInput: It is malformed.
     """
     roles = {}
-    for one in (os.environ if environ is None else environ).get("ATLAS_ROLES", "").split():
+    for one in _rules((os.environ if environ is None else environ).get("ATLAS_ROLES", "")):
         group, sign, role = one.rpartition("=")
         if not (group and sign) or role.upper() not in Role.__members__:
             known = ", ".join(map(str, Role))
@@ -28,6 +29,20 @@ def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str
             )
         roles[group] = Role[role.upper()]
     return roles
+
+
+def _rules(said: str) -> list[str]:
+    """Return the rules between spaces. Spaces in quotes do not count."""
+    lexer = shlex.shlex(said, posix=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    lexer.escape = ""  # a group may be named DOMAIN\team
+    try:
+        return list(lexer)
+    except ValueError as error:
+        raise InvalidInput(
+            f'ATLAS_ROLES has a quotation mark without a second one; write "ML Team"=curator, but it is {said!r:.200}'
+        ) from error
 
 
 def roles_in(store: str, stores: Collection[str], roles: Mapping[str, Role]) -> dict[str, Role]:

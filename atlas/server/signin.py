@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from authlib.integrations.starlette_client import OAuth, OAuthError
+from authlib.integrations.starlette_client import OAuth, OAuthError, StarletteOAuth2App
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
@@ -44,7 +44,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Star
         client_id=provider.client,
         client_secret=provider.secret,
         server_metadata_url=f"{provider.issuer}/.well-known/openid-configuration",
-        client_kwargs={"scope": "openid profile email", "code_challenge_method": "S256"},
+        client_kwargs={"scope": provider.scope, "code_challenge_method": "S256"},
     )
 
     async def begin(request: Request) -> Response:
@@ -59,7 +59,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Star
     async def callback(request: Request) -> Response:
         try:
             token = await oauth.oidc.authorize_access_token(request)
-            identity = _identity(token["userinfo"], provider)
+            identity = _identity(await _claims(oauth.oidc, token, provider.claim), provider)
         except Exception as error:  # noqa: BLE001 - whatever a token holds, nobody is let in by it
             # whatever an address says of an error, anybody may have written into it
             logger.warning("a sign-in was refused: %s", _in_one_line(error))
@@ -76,10 +76,28 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Star
                 session_cookie="atlas_signin",
                 max_age=_MINUTES * 60,
                 same_site="lax",
-                https_only=provider.public_url.startswith("https://"),
+                https_only=provider.has_tls,
             )
         ],
     )
+
+
+async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: str) -> Mapping[str, Any]:
+    """Return what a token says of somebody, and what the provider tells besides where the groups are missing there.
+
+    Args:
+        groups: Name of the claim with the groups.
+
+    Raises:
+        ValueError: What the provider tells besides is of somebody else.
+    """
+    claims: Mapping[str, Any] = token["userinfo"]
+    if claims.get(groups) is not None or not (await client.load_server_metadata()).get("userinfo_endpoint"):
+        return claims
+    told = await client.userinfo(token=token)
+    if told.get("sub") != claims["sub"]:  # or whoever holds somebody else's access token had their groups
+        raise ValueError("the userinfo endpoint answered for another `sub` than the token has")
+    return {**told, **{name: value for name, value in claims.items() if value is not None}}
 
 
 def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:

@@ -15,8 +15,12 @@ from joserfc.jwk import RSAKey
 
 
 @contextmanager
-def lying_provider() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Its address, and the claims that its next token has."""
+def lying_provider(userinfo: dict[str, Any] | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Its address, and the claims that its next token has.
+
+    Args:
+        userinfo: What its userinfo endpoint tells. None without such an endpoint.
+    """
     key, claims = RSAKey.generate_key(2048, {"kid": "one"}), dict[str, Any]()
 
     class Answers(BaseHTTPRequestHandler):
@@ -28,7 +32,10 @@ def lying_provider() -> Iterator[tuple[str, dict[str, Any]]]:
                 "jwks_uri": f"{address}/keys",
                 "id_token_signing_alg_values_supported": ["RS256"],
             }
-            self._answer(told if "well-known" in self.path else {"keys": [key.as_dict(private=False)]})
+            if userinfo is not None:
+                told["userinfo_endpoint"] = f"{address}/userinfo"
+            keys = {"keys": [key.as_dict(private=False)]}
+            self._answer({"/keys": keys, "/userinfo": userinfo or {}}.get(self.path, told))
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))

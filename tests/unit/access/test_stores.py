@@ -145,6 +145,25 @@ def test_roles_come_from_the_environment():
         roles_from_environment({"ATLAS_ROLES": "admins=king"})
 
 
+@pytest.mark.parametrize(
+    ("said", "group"),
+    [
+        ('"ML Team"=curator', "ML Team"),
+        ("'research/ML Team=curator'", "research/ML Team"),
+        ("LAB\\team=curator", "LAB\\team"),
+        ("team#1=curator", "team#1"),
+    ],
+)
+def test_a_group_of_several_words_stands_in_quotes(said, group):
+    given = {"ATLAS_ROLES": f"admins=admin {said}"}
+    assert roles_from_environment(given) == {"admins": Role.ADMIN, group: Role.CURATOR}
+
+
+def test_a_quotation_mark_without_a_second_one_is_refused():
+    with pytest.raises(InvalidInput, match="quotation mark without a second one"):
+        roles_from_environment({"ATLAS_ROLES": 'admins=admin "ML Team=curator'})
+
+
 def test_a_person_and_a_key_never_have_one_name_in_the_history(stores):
     stores.first.ring.add("Ada", Role.WRITER, created_by="root")
     may_see(stores)
