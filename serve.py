@@ -6,6 +6,7 @@ The only module that knows both Streamlit and the server's doors.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import socket
 import sys
@@ -18,7 +19,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from atlas import AtlasError, MemorySystem, NotAllowed, Settings
+from atlas import AtlasError, MemorySystem, NotAllowed, Settings, StoreUnavailable
 from atlas.access.links import sweep_copies
 from atlas.access.provider import Provider
 from atlas.access.proxy import Proxy
@@ -36,6 +37,8 @@ from atlas.server.sessions import COOKIE, SESSION_SECONDS, Sessions, session_sec
 from atlas.server.spool import PAUSE_SECONDS, Spool
 from pages.components.shared.memory import STORE, opened_now, warmed
 from pages.frame.messages import MessagesChecked
+
+logger = logging.getLogger(__name__)
 
 DASHBOARD = Path(__file__).with_name("app.py")
 API, MCP = "/api/v1", "/mcp"
@@ -139,6 +142,8 @@ def main() -> None:
         sys.exit(f"atlas: {error}")
     if not can_enter:
         sys.exit(f"atlas: {NO_KEY}")
+    if provider and (warning := provider.warning(proxy.addresses)):
+        logger.warning("atlas: %s", warning)
     hosts = [*LOOPBACK, options.host, *_own_names(options.host), *options.allow_host]
     hosts += [provider.public_host] if provider and provider.public_host else []
     os.environ["FORWARDED_ALLOW_IPS"] = "none"  # ATLAS_PROXY alone says which proxies are believed
@@ -171,10 +176,18 @@ def _served_to(actor: Actor) -> MemorySystem:
 
 
 def _page_choices(sessions: Sessions) -> Mapping[str, Actor]:
+    """Return as `_page_actors` does, and nothing where that cannot be read: `_page_actor` says so on the page."""
+    try:
+        return _page_actors(sessions)
+    except StoreUnavailable:
+        return {}
+
+
+def _page_actors(sessions: Sessions) -> Mapping[str, Actor]:
     """Return whoever the page that is drawn in this thread is for, in each store that they may see."""
     if get_script_run_ctx(suppress_warning=True) is None:
         return {}
-    return sessions.choices(st.context.cookies.get(COOKIE, ""))
+    return sessions.actors_of(st.context.cookies.get(COOKIE, ""))
 
 
 def _page_actor(sessions: Sessions) -> Actor | None:
@@ -185,7 +198,7 @@ def _page_actor(sessions: Sessions) -> Actor | None:
     """
     if get_script_run_ctx(suppress_warning=True) is None:
         return None
-    choices = _page_choices(sessions)
+    choices = _page_actors(sessions)
     if not choices:
         raise NotAllowed(f"what you entered with is refused by now, or has ended; open {ENTER} to enter again")
     wanted = st.session_state.get(STORE) or next(iter(choices))

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from atlas.access.keys import Key, KeyRing
 from atlas.access.links import Link, Links
 from atlas.access.people import Identity, People
 from atlas.access.roles import roles_in
-from atlas.core.errors import InvalidInput, NotAllowed
+from atlas.core.errors import InvalidInput, NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor, Role
 from atlas.infra.audit import AuditLog
+from atlas.infra.clock import SystemClock
+from atlas.protocols.infra import Clock
 from atlas.storage.frozen import frozen_copy
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+"""Result of asking one store."""
+
+
+class Refused(NotAllowed):
+    """A refusal of somebody whom some of the stores know."""
+
+    def __init__(self, said: str, stores: Sequence[ServedStore]) -> None:
+        super().__init__(said)
+        self.stores = tuple(stores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +58,24 @@ class ServedStore:
         link, copy = self.links.find(link_id), frozen_copy(self.directory, link_id)
         return {self.name: replace(link.actor, store=copy)} if link and copy.is_dir() else {}
 
+    def has_removed(self, person_id: str) -> bool:
+        """Return whether an administrator has removed somebody from it."""
+        return any(one.id == person_id and one.removed_at is not None for one in self.people.every())
+
 
 class Stores:
-    """The stores of one server by their names. The first one is where people come in whom no group leads elsewhere."""
+    """The stores of one server by their names. The first one is where people come in whom no group leads elsewhere.
 
-    def __init__(self, directories: Mapping[str, Path], roles: Mapping[str, Role], owner: str = "") -> None:
+    A store whose files on who may enter cannot be read lets nobody in, and keeps nobody from the others.
+    """
+
+    def __init__(
+        self,
+        directories: Mapping[str, Path],
+        roles: Mapping[str, Role],
+        owner: str = "",
+        clock: Clock | None = None,
+    ) -> None:
         """Open what says who may enter.
 
         Args:
@@ -57,13 +87,14 @@ class Stores:
             name: ServedStore(
                 name=name,
                 directory=directory,
-                ring=KeyRing(directory),
-                people=People(directory, roles_in(name, directories, roles), owner=owner),
-                links=Links(directory),
-                audit=AuditLog(directory),
+                ring=KeyRing(directory, clock),
+                people=People(directory, roles_in(name, directories, roles), clock, owner=owner),
+                links=Links(directory, clock),
+                audit=AuditLog(directory, clock or SystemClock()),
             )
             for name, directory in directories.items()
         }
+        self._told: set[str] = set()
         self.first = next(iter(self._stores.values()))
 
     def __iter__(self) -> Iterator[ServedStore]:
@@ -75,28 +106,44 @@ class Stores:
         return len(self._stores)
 
     def has_key(self) -> bool:
-        """Return whether there is a key for any of them that is not refused now."""
-        return any(store.ring.live_keys() for store in self)
+        """Return whether there is a key for any of them that is not refused now.
+
+        Raises:
+            StoreUnavailable: None is found, and the keys of a store cannot be read.
+        """
+        return bool(self._answers(lambda store: store.ring.live_keys()))
 
     def recognise(self, secret: str) -> tuple[ServedStore, Key]:
         """Return the key with a secret, and the store that it is for. A key is for one store.
 
         Raises:
             NotAllowed: No store knows the key, or it was revoked or has expired.
+            StoreUnavailable: No store knows the key, and the keys of one cannot be read.
         """
-        store = next((one for one in self if one.ring.knows(secret)), self.first)
-        return store, store.ring.recognise(secret)
+        known = [store for store, _ in self._answers(lambda store: store.ring.knows(secret))]
+        store = next(iter(known), self.first)
+        try:
+            return store, store.ring.recognise(secret)
+        except NotAllowed as error:
+            raise Refused(str(error), known) from error
 
     def follow(self, secret: str) -> tuple[ServedStore, Link]:
         """Return the link with a secret, and the store that it leads to a copy of.
 
         Raises:
             NotAllowed: No store knows the link, or it has ended.
+            StoreUnavailable: No store knows the link, and the links of one cannot be read.
         """
-        store = next((one for one in self if one.links.knows(secret)), self.first)
-        link = store.links.recognise(secret)
+        known = [store for store, _ in self._answers(lambda store: store.links.knows(secret))]
+        store = next(iter(known), self.first)
+        try:
+            link = store.links.recognise(secret)
+        except NotAllowed as error:
+            raise Refused(str(error), known) from error
         if not store.link(link.id):
-            raise NotAllowed("what this link led to was removed by a purge; ask whoever gave it to you for another one")
+            raise Refused(
+                "what this link led to was removed by a purge; ask whoever gave it to you for another one", known
+            )
         return store, link
 
     def sign_in(self, identity: Identity) -> str:
@@ -104,21 +151,66 @@ class Stores:
 
         Raises:
             NotAllowed: There is none, or an administrator has removed them.
+            StoreUnavailable: There is none that can be read.
         """
-        problems = []
-        for store in self:
+        problems: list[NotAllowed] = []
+
+        def let_in(store: ServedStore) -> bool:
             try:
                 store.people.sign_in(identity)
             except NotAllowed as error:
                 problems.append(error)
-        if len(problems) == len(self._stores):
-            raise problems[0]
+                return False
+            return True
+
+        if not self._answers(let_in):
+            raise Refused(str(problems[0]), [store for store in self if store.has_removed(identity.id)])
         return identity.id
 
     def person(self, person_id: str) -> dict[str, Actor]:
-        """Return whoever somebody is in each store that they may see now, by its name."""
-        found = [(store, store.people.find(person_id)) for store in self]
+        """Return whoever somebody is in each store that they may see now, by its name.
+
+        Raises:
+            StoreUnavailable: There is none, and the people of a store cannot be read.
+        """
+        found = self._answers(lambda store: store.people.find(person_id))
         return {store.name: replace(one.actor, store=store.directory) for store, one in found if one}
+
+    def note_refusal(self, who: str, about: str, error: Exception | None = None) -> None:
+        """Add to the audit log that somebody was refused: of the stores that know them, or else of the first one.
+
+        Args:
+            who: Address that they came from.
+            about: Why they were refused.
+            error: What was raised, which says where they are known.
+        """
+        known = error.stores if isinstance(error, Refused) else ()
+        for store in known or (self.first,):
+            store.audit.refuse(who, about)
+
+    def _answers(self, ask: Callable[[ServedStore], Answer]) -> list[tuple[ServedStore, Answer]]:
+        """Return what the stores answer that have an answer. Those that cannot be read are passed over, and logged.
+
+        Raises:
+            StoreUnavailable: None has an answer, and one cannot be read.
+        """
+        answers, damage = [], None
+        for store in self:
+            try:
+                answer = ask(store)
+            except StoreUnavailable as error:
+                damage = damage or error
+                self._tell_once(f"the store {store.name!r} is passed over: {error}")
+            else:
+                answers += [(store, answer)] if answer else []
+        if damage is not None and not answers:
+            raise damage
+        return answers
+
+    def _tell_once(self, problem: str) -> None:
+        if problem not in self._told:
+            self._told.add(problem)
+            logger.error(problem)
 
 
 def named_stores(first: Path, others: list[str]) -> dict[str, Path]:

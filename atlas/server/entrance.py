@@ -5,23 +5,22 @@ It stands before everything that Streamlit serves, so that pages, uploads and me
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
-from pathlib import Path
+from typing import TypedDict
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from atlas.access.people import Identity
 from atlas.access.provider import Provider
-from atlas.core.errors import AtlasError
+from atlas.core.errors import AtlasError, NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor, Role
-from atlas.server import forwarding
-from atlas.server.access import peer
+from atlas.server import forms, forwarding
+from atlas.server.access import header, peer
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.server.signin import SIGN_IN, make_sign_in
 
@@ -49,6 +48,7 @@ class Entrance:
         """
         self._app = app
         self._sessions = sessions
+        self._has_tls = provider is not None and provider.has_tls
         self._sign_in: ASGIApp | None = None
         if provider is not None:
             self._sign_in = make_sign_in(provider, self._vouched, self._refused)
@@ -58,25 +58,33 @@ class Entrance:
         path = scope.get("path", "")
         if scope["type"] not in ("http", "websocket") or path.startswith(OPEN_PATHS):
             await self._app(scope, receive, send)
-        elif scope["type"] == "http" and path == ENTER:
-            await (await self._enter(Request(scope, receive)))(scope, receive, send)
-        elif self._sign_in is not None and (path == SIGN_IN or path.startswith(f"{SIGN_IN}/")):
-            await self._sign_in(scope, receive, send)
-        elif scope["type"] == "http" and path.startswith(LINK):
-            await self._follow(Request(scope, receive))(scope, receive, send)
-        elif not self._is_let_in(scope):
-            await self._refuse(scope, receive, send)
-        elif path.startswith(UPLOADS) and not self._may_write(scope):
-            await Response("A viewer uploads nothing.", 403)(scope, receive, send)
-        elif path == LEAVE:
-            self._sessions.end(_token(scope))
-            await RedirectResponse(ENTER, 303)(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+            return
+        try:
+            answer = await self._answer(scope, receive)
+        except AtlasError as error:
+            answer = _unavailable(scope, error)
+        await answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> ASGIApp:
+        """Return what answers a request: the pages, or the door."""
+        path, is_request = scope["path"], scope["type"] == "http"
+        if is_request and path == ENTER:
+            return await self._enter(Request(scope, receive))
+        if self._sign_in is not None and (path == SIGN_IN or path.startswith(f"{SIGN_IN}/")):
+            return self._sign_in
+        if is_request and path.startswith(LINK):
+            return self._follow(Request(scope, receive))
+        if not self._sessions.is_let_in(**_browser(scope)):
+            return self._shown_out(scope, receive)
+        if path.startswith(UPLOADS) and not self._may_write(scope):
+            return Response("A viewer uploads nothing.", 403)
+        if is_request and path == LEAVE:
+            return self._leave(scope)
+        return self._app
 
     async def _enter(self, request: Request) -> Response:
         if request.method != "POST":
-            return self._form("")
+            return self._form()
         body = b""
         async for chunk in request.stream():
             body += chunk
@@ -84,78 +92,103 @@ class Entrance:
                 return self._form("A key is shorter than that.", 413)
         try:
             given = parse_qs(body.decode()).get("key", [""])[0].strip()
-            token = self._sessions.begin(given, **_of(request.scope))
-        except (AtlasError, UnicodeDecodeError) as error:
-            return self._refused(request, str(error))
-        return _let_in(request, token)
+            token = self._sessions.begin(given, **_browser(request.scope))
+        except (NotAllowed, UnicodeDecodeError) as error:
+            return self._refused(request, str(error), error)
+        return self._with_session(request, token)
 
     def _follow(self, request: Request) -> Response:
+        """Open a link. Whoever is let in already is asked first: opening it ends what they came in with."""
+        secret, browser = request.url.path.removeprefix(LINK), _browser(request.scope)
         try:
-            secret = request.url.path.removeprefix(LINK)
-            return _let_in(request, self._sessions.follow(secret, **_of(request.scope)))
-        except AtlasError as error:
-            return self._refused(request, str(error))
+            if request.method != "POST" and (name := self._sessions.ended_by(secret, **browser)):
+                return forms.opening(name)
+            return self._with_session(request, self._sessions.follow(secret, **browser))
+        except NotAllowed as error:
+            self._sessions.stores.note_refusal(peer(request.scope), str(error), error)
+            return forms.refused_link(str(error))
+
+    def _leave(self, scope: Scope) -> Response:
+        """End a session where its own browser's page wants it. A page of another server's may lead here too."""
+        if scope["method"] != "POST" and header(scope, b"sec-fetch-site") not in ("same-origin", "none"):
+            return forms.leaving()
+        self._sessions.end(_browser(scope)["token"])
+        return RedirectResponse(ENTER, 303)
 
     def _vouched(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
         """Let in somebody for whom a provider or a proxy vouches, or say why not."""
         try:
-            return _let_in(request, self._sessions.begin_for(identity, **_of(request.scope)), lead_to)
-        except AtlasError as error:
-            return self._refused(request, f"{identity.name}: {error}")
+            token = self._sessions.begin_for(identity, **_browser(request.scope))
+        except NotAllowed as error:
+            return self._refused(request, f"{identity.name}: {error}", error)
+        except AtlasError as error:  # what a provider leads to is answered outside `__call__`
+            return forms.unavailable(str(error))
+        return self._with_session(request, token, lead_to)
 
-    def _refused(self, request: Request, problem: str) -> Response:
-        self._sessions.stores.first.audit.refuse(peer(request.scope), problem)
+    def _refused(self, request: Request, problem: str, error: Exception | None = None) -> Response:
+        self._sessions.stores.note_refusal(peer(request.scope), problem, error)
         return self._form(problem, 401)
 
-    def _is_let_in(self, scope: Scope) -> bool:
-        """Return whether a browser has entered, and, where a proxy said whose it is, is still that person's."""
-        return self._sessions.is_let_in(_token(scope), _vouched_id(scope))
-
     def _may_write(self, scope: Scope) -> bool:
-        return any(actor.role >= Role.WRITER for actor in self._sessions.choices(_token(scope)).values())
+        return any(actor.role >= Role.WRITER for actor in rights(self._sessions, scope).values())
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _shown_out(self, scope: Scope, receive: Receive) -> ASGIApp:
+        """Return what answers somebody who has not entered."""
         if scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": "no key"})
-            return
+            return WebSocketClose(1008, "no key")
         is_page = scope["method"] == "GET" and scope["path"].count("/") == 1 and "." not in scope["path"]
         vouched = forwarding.identity(scope)
         if not is_page:
-            answer: Response = Response("This needs a key; open / in a browser and enter one.", 401)
-        elif vouched is not None:
-            request = Request(scope, receive)
-            answer = self._vouched(request, vouched, f"{request.url.path}?{request.url.query}".rstrip("?"))
-        else:
-            answer = RedirectResponse(ENTER, 303)
-        await answer(scope, receive, send)
+            return Response("This needs a key; open / in a browser and enter one.", 401)
+        if vouched is None or scope["path"] == LEAVE:
+            return RedirectResponse(ENTER, 303)
+        request = Request(scope, receive)
+        return self._vouched(request, vouched, f"{request.url.path}?{request.url.query}".rstrip("?"))
 
-    def _form(self, problem: str, status: int = 200) -> Response:
-        page = Path(__file__).with_name("enter.html").read_text(encoding="utf-8")
-        if self._sign_in is None:
-            page = re.sub(r"<!-- sign in -->.*?<!-- end -->", "", page, flags=re.DOTALL)
-        return HTMLResponse(page.replace("<!-- problem -->", html.escape(problem)), status)
+    def _form(self, problem: str = "", status: int = 200) -> Response:
+        try:
+            has_keys = self._sessions.stores.has_key()
+        except StoreUnavailable:  # a key that is entered is told so, and whoever signs in needs none
+            has_keys = True
+        return forms.entering(problem, status, has_sign_in=self._sign_in is not None, has_keys=has_keys)
+
+    def _with_session(self, request: Request, token: str, lead_to: str = "/") -> Response:
+        """Return an answer that gives a browser its token, and leads it to the pages."""
+        answer = RedirectResponse(lead_to, 303)
+        is_secure = self._has_tls or request.url.scheme == "https"
+        answer.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=is_secure)
+        return answer
 
 
-def _let_in(request: Request, token: str, lead_to: str = "/") -> Response:
-    answer = RedirectResponse(lead_to, 303)
-    answer.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=request.url.scheme == "https")
-    return answer
+class _Browser(TypedDict):
+    """A browser, as sessions know it."""
 
+    token: str
+    """The token of its session until now, or nothing."""
 
-def _of(scope: Scope) -> Mapping[str, str]:
-    """Return what a session is begun with: the browser's token until now, and the person of a proxy."""
-    return {"before": _token(scope), "vouched_id": _vouched_id(scope)}
+    vouched_id: str
+    """Id of the person for whom a proxy vouches, or nothing."""
 
 
 def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
     """Return for whom a connection acts in each store that they may see. Empty for whoever is not let in."""
-    token = _token(scope)
-    return sessions.choices(token) if sessions.is_let_in(token, _vouched_id(scope)) else {}
+    browser = _browser(scope)
+    try:
+        return sessions.actors_of(browser["token"]) if sessions.is_let_in(**browser) else {}
+    except StoreUnavailable:  # whatever asks next is told so
+        return {}
 
 
-def _vouched_id(scope: Scope) -> str:
+def _unavailable(scope: Scope, error: AtlasError) -> ASGIApp:
+    if scope["type"] == "websocket":
+        return WebSocketClose(1011, "not available now")
+    return forms.unavailable(str(error))
+
+
+def _browser(scope: Scope) -> _Browser:
+    """Return whose browser a request comes from."""
     vouched = forwarding.identity(scope)
-    return vouched.id if vouched is not None else ""
+    return {"token": _token(scope), "vouched_id": vouched.id if vouched is not None else ""}
 
 
 def _token(scope: Scope) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from atlas.access.links import Link
 from atlas.access.people import Identity
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
@@ -50,11 +51,11 @@ class _Visit:
     guest: str
     """The key, link or person that it is for."""
 
-    choices: Callable[[], Mapping[str, Actor]]
+    actors: Callable[[], Mapping[str, Actor]]
     """Returns whoever they are in each store that they may see now."""
 
     until: float
-    """Time of the process's own clock from which on they have to enter again."""
+    """Time of `Sessions.monotonic` from which on they have to enter again."""
 
     vouched_id: str
     """Id of the person for whom a proxy vouched when it began. Empty where none did."""
@@ -66,71 +67,96 @@ class Sessions:
 
     stores: Stores
     seconds: float = SESSION_SECONDS
+    monotonic: Callable[[], float] = time.monotonic
+    """Returns the process's own time in seconds, which goes on where the machine's clock is put back."""
+
     _visits: dict[str, _Visit] = field(default_factory=dict)
     """By token, the oldest first."""
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, secret: str, *, before: str = "", vouched_id: str = "") -> str:
+    def begin(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
         """Return a token for a browser that shows a key, or raise `NotAllowed` for one that is refused.
 
         Args:
-            before: The browser's token until now, which ends.
+            token: The browser's token until now, which ends.
             vouched_id: Id of the person for whom a proxy vouches. The token holds for that person alone.
         """
         store, key = self.stores.recognise(secret)
         store.audit.note(ENTERED, who=key.name)
-        return self._begin(f"key {key.id}", partial(store.key, key.id), before, vouched_id)
+        return self._begin(f"key {key.id}", partial(store.key, key.id), token, vouched_id)
 
-    def follow(self, secret: str, *, before: str = "", vouched_id: str = "") -> str:
+    def follow(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
         """Return a token for a browser that opens a link, the same as before where it has opened it already.
 
         Args:
-            before: As in `begin`.
+            token: As in `begin`.
             vouched_id: As in `begin`.
 
         Raises:
             NotAllowed: The link has ended.
         """
         store, link = self.stores.follow(secret)
-        guest = f"link {link.id}"
-        held = self._visits.get(before)
-        if held is not None and held.guest == guest and self.is_let_in(before, vouched_id):
-            return before
+        if self._is_guest(link, token, vouched_id):
+            return token
         store.audit.note(LINK_OPENED, who=link.name)
-        return self._begin(guest, partial(store.link, link.id), before, vouched_id)
+        return self._begin(_guest_of(link), partial(store.link, link.id), token, vouched_id)
 
-    def begin_for(self, identity: Identity, *, before: str = "", vouched_id: str = "") -> str:
+    def ended_by(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
+        """Return the name of whoever a browser is for that would be so no more if it opened a link, or nothing.
+
+        Args:
+            token: As in `begin`.
+            vouched_id: As in `begin`.
+
+        Raises:
+            NotAllowed: The link has ended.
+        """
+        link = self.stores.follow(secret)[1]
+        if self._is_guest(link, token, vouched_id) or not self.is_let_in(token, vouched_id):
+            return ""
+        return next((actor.name for actor in self.actors_of(token).values()), "")
+
+    def begin_for(self, identity: Identity, *, token: str = "", vouched_id: str = "") -> str:
         """Return a token for the browser of somebody for whom a provider vouches.
 
         Args:
-            before: As in `begin`.
+            token: As in `begin`.
             vouched_id: As in `begin`.
 
         Raises:
             NotAllowed: There is no store that they may see.
         """
         person_id = self.stores.sign_in(identity)
-        return self._begin(f"person {person_id}", partial(self.stores.person, person_id), before, vouched_id)
+        return self._begin(f"person {person_id}", partial(self.stores.person, person_id), token, vouched_id)
 
     def end(self, token: str) -> None:
         """Forget a browser."""
         with self._lock:
             self._visits.pop(token, None)
 
-    def choices(self, token: str) -> Mapping[str, Actor]:
-        """Return for whom a browser acts in each store that they may see. Empty where they have to enter first."""
+    def actors_of(self, token: str) -> Mapping[str, Actor]:
+        """Return for whom a browser acts, by the names of the stores that they may see. Empty where nobody entered.
+
+        Raises:
+            StoreUnavailable: They may see none that can be read, and what says who may enter one cannot be read.
+        """
         visit = self._visits.get(token)
-        return visit.choices() if visit is not None and visit.until > time.monotonic() else {}
+        return visit.actors() if visit is not None and visit.until > self.monotonic() else {}
 
     def is_let_in(self, token: str, vouched_id: str = "") -> bool:
         """Return whether a browser has entered, with the same word of a proxy as when it did."""
         visit = self._visits.get(token)
-        return visit is not None and visit.vouched_id == vouched_id and bool(self.choices(token))
+        return visit is not None and visit.vouched_id == vouched_id and bool(self.actors_of(token))
 
-    def _begin(self, guest: str, choices: Callable[[], Mapping[str, Actor]], before: str, vouched_id: str) -> str:
-        token, now = secrets.token_urlsafe(32), time.monotonic()
-        made = _Visit(guest=guest, choices=choices, until=now + self.seconds, vouched_id=vouched_id)
+    def _is_guest(self, link: Link, token: str, vouched_id: str) -> bool:
+        """Return whether a browser has opened a link, and may still look."""
+        visit = self._visits.get(token)
+        return visit is not None and visit.guest == _guest_of(link) and self.is_let_in(token, vouched_id)
+
+    def _begin(self, guest: str, actors: Callable[[], Mapping[str, Actor]], before: str, vouched_id: str) -> str:
+        token, now = secrets.token_urlsafe(32), self.monotonic()
+        made = _Visit(guest=guest, actors=actors, until=now + self.seconds, vouched_id=vouched_id)
         with self._lock:
             self._visits.pop(before, None)
             self._drop([token for token, visit in self._visits.items() if visit.until <= now])
@@ -142,3 +168,7 @@ class Sessions:
     def _drop(self, tokens: Sequence[str]) -> None:
         for token in tokens:
             del self._visits[token]
+
+
+def _guest_of(link: Link) -> str:
+    return f"link {link.id}"

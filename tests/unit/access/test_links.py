@@ -9,14 +9,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import atlas
-from atlas.access.links import Links
+from atlas.access.links import Links, sweep_copies
+from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore
 from atlas.core.types import Task
 from atlas.infra.actor import Actor, Role, acting
 from atlas.infra.audit import AuditLog
+from atlas.server.sessions import Sessions
 from atlas.storage.frozen import frozen_at, frozen_copy
 from atlas.storage.maintenance.backup import backup, restore
-from atlas.testing import HashEmbedder
+from atlas.storage.maintenance.freeze import freeze
+from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.settings.links import end_link, link_rows, make_link
 from tests.support.records import attempt
 
@@ -78,6 +81,23 @@ def test_what_has_ended_or_was_left_by_a_killed_process_goes_with_the_next_look(
     assert young.exists()
     assert link_rows(memory)[0].state.startswith("open until")
     assert now < datetime.now(UTC) + timedelta(days=7)
+
+
+def test_a_link_and_its_copy_end_when_it_was_said(memory):
+    directory, clock = memory.storage.path, FixedClock(datetime.now(UTC))
+    link, secret = Links(directory, clock).add("board", clock.now() + timedelta(days=7), made_by="root")
+    copy = freeze(memory.storage, link.id)
+    sessions = Sessions(Stores({"main": directory}, {}, clock=clock))
+    token = sessions.follow(secret)
+    clock.advance(timedelta(days=7) - timedelta(seconds=1))
+    sweep_copies(directory, clock)
+    assert (sessions.is_let_in(token), copy.is_dir()) == (True, True)
+    clock.advance(timedelta(seconds=1))
+    assert not sessions.is_let_in(token)
+    with pytest.raises(NotAllowed, match="this link ended on"):
+        sessions.follow(secret)
+    sweep_copies(directory, clock)
+    assert not copy.exists()
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.WRITER, Role.CURATOR])

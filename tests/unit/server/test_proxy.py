@@ -39,7 +39,7 @@ def browser(sessions: Sessions, address: str = "10.0.0.5", proxy: Proxy = PROXY)
     """A browser whose requests come from an address, before a page that says who it is for."""
 
     def page(request: Request) -> PlainTextResponse:
-        actors = sessions.choices(request.cookies.get(COOKIE, "")).values()
+        actors = sessions.actors_of(request.cookies.get(COOKIE, "")).values()
         return PlainTextResponse(", ".join(f"{one.name}, {one.role}" for one in actors) + f" by {request.url.scheme}")
 
     inside = Starlette(routes=[Route("/", page), Route("/experiences", page)])
@@ -105,11 +105,13 @@ def test_a_link_and_a_key_stay_what_they_are_for_whoever_a_proxy_names(client, s
     link, opened = Links(tmp_path).add("Board", datetime.now(UTC) + timedelta(days=1), made_by="root")
     frozen_copy(tmp_path, link.id).mkdir()
     client.get("/", headers=ADA)
-    assert client.get(f"/link/{opened}", headers=ADA).text == "link Board, viewer by http"
-    assert {one.store for one in sessions.choices(client.cookies[COOKIE]).values()} == {frozen_copy(tmp_path, link.id)}
+    assert client.post(f"/link/{opened}", headers=ADA).text == "link Board, viewer by http"
+    assert {one.store for one in sessions.actors_of(client.cookies[COOKIE]).values()} == {
+        frozen_copy(tmp_path, link.id)
+    }
     secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="root")[1]
     assert client.post("/enter", data={"key": secret}, headers=ADA).text == "crawler, writer by http"
-    client.get("/leave", headers=ADA)
+    client.post("/leave", headers=ADA)
     assert client.get("/", headers=ADA).text.startswith("Ada")
 
 

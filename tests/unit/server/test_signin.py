@@ -63,15 +63,20 @@ def sessions(stores: Stores) -> Sessions:
 
 
 @pytest.fixture
-def client(provider: Provider, sessions: Sessions) -> Iterator[TestClient]:
-    """A browser before a page that says who it is for."""
+def page(sessions: Sessions) -> Starlette:
+    """A page that says who it is for."""
 
-    def page(request: Request) -> PlainTextResponse:
-        [actor] = sessions.choices(request.cookies.get(COOKIE, "")).values()
+    def said(request: Request) -> PlainTextResponse:
+        [actor] = sessions.actors_of(request.cookies.get(COOKIE, "")).values()
         return PlainTextResponse(f"{actor.name}, {actor.role}")
 
-    inside = Starlette(routes=[Route("/", page)])
-    with TestClient(Entrance(inside, sessions, provider), base_url="http://atlas.example") as opened:
+    return Starlette(routes=[Route("/", said)])
+
+
+@pytest.fixture
+def client(provider: Provider, sessions: Sessions, page: Starlette) -> Iterator[TestClient]:
+    """A browser before the page."""
+    with TestClient(Entrance(page, sessions, provider), base_url="http://atlas.example") as opened:
         yield opened
 
 
@@ -122,7 +127,7 @@ def test_a_change_of_role_and_removal_hold_from_the_next_request_on(client, peop
 
 def test_leaving_ends_it(client):
     sign_in(client, "ada")
-    assert client.get("/leave").url.path == "/enter"
+    assert client.post("/leave").url.path == "/enter"
     assert client.get("/").url.path == "/enter"
 
 
@@ -152,7 +157,7 @@ def test_an_answer_to_another_browser_is_refused(client, people):
 def test_an_answer_counts_once(client):
     address = came_back(client, "ada")
     assert client.get(address, follow_redirects=False).status_code == 303
-    client.get("/leave")
+    client.post("/leave")
     assert client.get(address, follow_redirects=False).status_code == 401
 
 
@@ -218,6 +223,27 @@ def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(sessions, stores, c
             assert right.status_code == 303, "with the right claims the same provider is believed"
 
 
+@pytest.mark.parametrize(
+    ("claims", "told", "expected"),
+    [
+        ({}, {"sub": "ada", "groups": ["admins"]}, "ada, admin"),
+        ({"groups": None}, {"sub": "ada", "groups": ["admins"], "name": "Ada"}, "Ada, admin"),
+        ({"groups": ["team"]}, {"sub": "ada", "groups": ["admins"]}, "ada, curator"),
+        ({"groups": []}, {"sub": "ada", "groups": ["admins"]}, "ada, viewer"),
+        ({}, {"sub": "ada"}, "ada, viewer"),
+        ({}, {"sub": "eve", "groups": ["admins"]}, ""),
+        ({}, {"groups": ["admins"]}, ""),
+    ],
+)
+def test_groups_that_a_token_does_not_have_are_asked_for(sessions, page, claims, told, expected):
+    with lying_provider(userinfo=told) as (issuer, said):
+        provider = Provider(issuer=issuer, client="atlas", secret="secret")
+        with TestClient(Entrance(page, sessions, provider), base_url="http://atlas.example") as client:
+            answer = answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada", **claims})
+            assert answer.status_code == (303 if expected else 401)
+            assert not expected or client.get("/").text == expected
+
+
 def answered(client: TestClient, said: dict[str, object], claims: dict[str, object]) -> httpx.Response:
     """What is answered to somebody who comes back from a provider whose token has these claims."""
     begun = client.get("/signin", follow_redirects=False).headers["location"]
@@ -249,7 +275,34 @@ def test_a_provider_comes_from_the_environment(tmp_path):
     assert provider is not None
     assert (provider.issuer, provider.secret) == ("https://id.example", "hush")
     assert "hush" not in repr(provider)
+    assert provider.scope == "openid profile email"
     assert Provider.from_environment({}) is None
+
+
+def test_the_scope_that_is_asked_for_can_be_said(sessions, provider):
+    given = {"ATLAS_OIDC_ISSUER": provider.issuer, "ATLAS_OIDC_CLIENT": "atlas", "ATLAS_OIDC_SECRET": "hush"}
+    wanted = Provider.from_environment(given | {"ATLAS_OIDC_SCOPE": "openid  groups"})
+    with TestClient(Entrance(Starlette(), sessions, wanted), base_url="http://atlas.example") as client:
+        begun = client.get("/signin", follow_redirects=False).headers["location"]
+    assert parse_qs(urlsplit(begun).query)["scope"] == ["openid groups"]
+    with pytest.raises(InvalidInput, match="ATLAS_OIDC_SCOPE should have openid"):
+        Provider.from_environment(given | {"ATLAS_OIDC_SCOPE": "groups"})
+
+
+@pytest.mark.parametrize(("public_url", "is_secure"), [("https://atlas.example", True), ("", False)])
+def test_a_cookie_is_for_tls_alone_where_the_public_address_is(sessions, provider, public_url, is_secure):
+    public = replace(provider, public_url=public_url)
+    secret = sessions.stores.first.ring.add("crawler", Role.WRITER, created_by="ada")[1]
+    with TestClient(Entrance(Starlette(), sessions, public), base_url="http://atlas.example") as client:
+        entered = client.post("/enter", data={"key": secret}, follow_redirects=False)
+    assert ("Secure" in entered.headers["set-cookie"]) is is_secure
+
+
+def test_whoever_names_no_proxy_in_front_of_a_public_address_is_warned(provider):
+    public = replace(provider, public_url="https://atlas.example")
+    assert "ATLAS_PROXY=127.0.0.1" in public.warning([])
+    assert public.warning(["127.0.0.1"]) == ""
+    assert provider.warning([]) == replace(provider, public_url="http://atlas.example").warning([]) == ""
 
 
 @pytest.mark.parametrize(
@@ -269,7 +322,7 @@ def test_a_provider_that_is_half_given_is_refused_with_what_to_do(given, said):
 def test_a_viewer_uploads_nothing_and_a_curator_may(client):
     sign_in(client, "bob")
     assert client.put("/_stcore/upload_file/one/two", content=b"x").status_code == 403
-    client.get("/leave")
+    client.post("/leave")
     sign_in(client, "ada")
     assert client.put("/_stcore/upload_file/one/two", content=b"x").status_code == 404, "of the pages, not of the door"
 

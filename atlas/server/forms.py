@@ -1,0 +1,58 @@
+"""The forms of the door. They stand by themselves, as all that Streamlit draws lies behind it."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from string import Template
+
+from starlette.responses import HTMLResponse
+
+_FILE = Path(__file__).with_name("enter.html")
+_PART = re.compile(r"<!-- ([a-z ]+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+
+
+def entering(problem: str = "", status: int = 200, *, has_sign_in: bool, has_keys: bool) -> HTMLResponse:
+    """Return the form by which people enter.
+
+    Args:
+        problem: Why they were not let in.
+        has_sign_in: Whether they may sign in with a provider.
+        has_keys: Whether there is a key that they could have.
+    """
+    asks_for_key = has_keys or not has_sign_in
+    ways = {"sign in": has_sign_in, "or": has_sign_in and asks_for_key, "key": asks_for_key}
+    title = " or ".join(["sign in"] * has_sign_in + ["enter a key"] * asks_for_key)
+    parts = [part for part, is_shown in {"problem": bool(problem), **ways}.items() if is_shown]
+    return _page(title, parts, status, problem=problem)
+
+
+def refused_link(problem: str) -> HTMLResponse:
+    """Return what guests are told whose link leads nowhere. They have neither a key nor an account."""
+    return _page("this link leads nowhere", ["problem"], 401, problem=problem)
+
+
+def unavailable(problem: str) -> HTMLResponse:
+    """Return what everybody is told while what says who may enter cannot be read."""
+    return _page("not available now", ["problem"], 503, problem=problem)
+
+
+def opening(name: str) -> HTMLResponse:
+    """Return the question whether somebody who is signed in wants to be a guest with a link instead.
+
+    Args:
+        name: Name of whoever they are now. Untrusted text.
+    """
+    return _page("open a copy", ["link"], name=name)
+
+
+def leaving() -> HTMLResponse:
+    """Return the question whether somebody wants to leave."""
+    return _page("leave", ["leave"])
+
+
+def _page(title: str, parts: list[str], status: int = 200, *, problem: str = "", name: str = "") -> HTMLResponse:
+    page = _PART.sub(lambda found: found[2] if found[1] in parts else "", _FILE.read_text(encoding="utf-8"))
+    said = {"title": title, "problem": html.escape(problem), "name": html.escape(name)}
+    return HTMLResponse(Template(page).substitute(said), status)
