@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.plain import whole_embedder
+from atlas.embedding.plain import WITH_TOKENS, whole_embedder
+from atlas.infra.duck_typing import offered
 from atlas.protocols.infra import Embedder
 
 
@@ -19,6 +20,9 @@ class CachedEmbedder:
         self.model_name = self._embedder.model_name
         self._documents: dict[str, Vector] = {}
         self._queries: dict[str, Vector] = {}
+        for name in WITH_TOKENS:  # those are passed on, as token vectors of many texts would fill the memory
+            if (member := offered(self._embedder, name)) is not None:
+                setattr(self, name, member)
 
     @property
     def dimension(self) -> int:

@@ -16,7 +16,10 @@ from atlas.protocols.infra import Embedder, WholeEmbedder
 MEMBERS = ("model_name", "dimension", "encode_batch")
 """Members of a `WholeEmbedder` beside `encode`."""
 
-OPTIONAL = ("windows", "count_tokens", "checksum", "encode_with_tokens", "query_tokens")
+WITH_TOKENS = ("encode_with_tokens", "query_tokens")
+"""Members of an embedder that gives the vectors of word pieces."""
+
+OPTIONAL = ("windows", "count_tokens", "checksum", *WITH_TOKENS)
 """Members that an embedder may have besides, and that nothing makes up for."""
 
 MEASURED = "dimension"

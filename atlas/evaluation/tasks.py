@@ -144,7 +144,8 @@ def _rows(
     about: str,
     signals: Sequence[str],
 ) -> tuple[Retriever, ...]:
-    dense = by_best_match(memory.experience.ranked_with(replace(BARE, words=0.0), reranked=False))
+    held = memory.experience
+    dense = by_best_match(held.ranked_with(replace(BARE, words=0.0), reranked=False, compares_tokens=False))
     words = by_words(memory.experience)
     return (
         Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, known_by),
@@ -162,6 +163,16 @@ def _rows(
             )
             for signal in signals
             if getattr(full, signal)
+        ),
+        *(
+            [
+                Row(
+                    f"{FUSED} − word pieces", "the same without comparing word pieces",
+                    by_best_match(held.ranked_with(full, compares_tokens=False)), known_by, (FUSED,),
+                )
+            ]
+            if held.collection.keeps_tokens
+            else []
         ),
     )  # fmt: skip
 

@@ -100,9 +100,7 @@ def candidates(
         else:
             near |= collection.nearest.similarities(vector, others)
         if collection.late is not None and compared is not None and text and vector is not None:
-            best = [seq for seq, is_best in zip(near, _says(compared, near, worded), strict=True) if is_best]
-            met = collection.late.similarities(text, best)
-            near |= {seq: (near[seq] + similarity) / 2 for seq, similarity in met.items()}
+            near |= collection.late.similarities(text, _worthy(near, worded, compared))
         if worth is not None:
             near = _worthy(near, worded, worth)
         return _candidates(collection, near, worded, around)
@@ -138,16 +136,11 @@ def _with_words_of(collection: Searched, text: str, worded: Matches, seqs: Seque
 
 
 def _worthy(near: Mapping[int, float], worded: Matches, worth: Worth) -> dict[int, float]:
-    """Return the candidates that are worth reading, in their order."""
-    return {seq: near[seq] for seq, is_wanted in zip(near, _says(worth, near, worded), strict=True) if is_wanted}
-
-
-def _says(worth: Worth, near: Mapping[int, float], worded: Matches) -> list[bool]:
-    """Return what is said of each candidate, in their order."""
+    """Return the candidates that are worth something, in their order."""
     similarities = np.fromiter(near.values(), np.float64, len(near))
     words = np.fromiter((worded.values.get(seq, 0.0) for seq in near), np.float64, len(near))
-    said: list[bool] = worth(similarities, words / (worded.information or 1.0)).tolist()
-    return said
+    is_worth = worth(similarities, words / (worded.information or 1.0))
+    return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
 
 
 def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Found:

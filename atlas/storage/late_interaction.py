@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeGuard
 
 from atlas.core.errors import PlanOutdated
@@ -11,6 +11,7 @@ from atlas.core.types import Vectors
 from atlas.embedding.chunking import encode_texts
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.late_interaction import Projection, TokenVectors, fit, projection_of
+from atlas.embedding.plain import WITH_TOKENS
 from atlas.infra.duck_typing import offers
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import Progress, WholeEmbedder
@@ -35,7 +36,7 @@ class TokenEmbedder(WholeEmbedder, Protocol):
 
 def gives_tokens(embedder: WholeEmbedder) -> TypeGuard[TokenEmbedder]:
     """Return whether an embedding model gives the vectors of word pieces."""
-    return offers(embedder, "encode_with_tokens") and offers(embedder, "query_tokens")
+    return all(offers(embedder, name) for name in WITH_TOKENS)
 
 
 class LateInteraction:
@@ -59,19 +60,21 @@ class LateInteraction:
             projection = self._fitted()
         return None if projection is None else projection.packed
 
-    def similarities(self, query: str, seqs: Sequence[int]) -> dict[int, float]:
-        """Return how much of a query and of records meets, by number, of the records whose token vectors are kept.
+    def similarities(self, query: str, cosines: Mapping[int, float]) -> dict[int, float]:
+        """Return similarities of a query and records, by number, of those whose token vectors are kept.
 
-        It is on the scale of the cosine of pooled vectors.
+        Args:
+            cosines: Of the pooled vectors of the query and the records.
         """
         projection = self._projection()
         if projection is None:
             return {}
         asked = projection.projected(self._embedder.query_tokens(query))
-        held = self._ledger.token_vectors.at(seqs) if len(asked) else {}
+        held = self._ledger.token_vectors.at(list(cosines)) if len(asked) else {}
         if not held:
             return {}
-        return dict(zip(held, projection.similarities(asked, list(held.values())).tolist(), strict=True))
+        near = projection.similarities(asked, list(held.values()), [cosines[seq] for seq in held])
+        return dict(zip(held, near.tolist(), strict=True))
 
     def fill(self, on_progress: Progress | None = None) -> int:
         """Make the token vectors of texts that were stored without, and return of how many. It can be stopped."""

@@ -49,7 +49,7 @@ def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus
 def _corpora(found: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]:
     attempts = [attempt for attempt in _read("reflexion", found, limits) if reflexion.is_programming(attempt)]
     runs = _read("swe-agent", found, limits)
-    made = [tau_bench.corpus(_trajectories("tau-bench", path, limits)) for path in found["tau-bench"]]
+    made = [one for path in found["tau-bench"] for one in tau_bench.corpora(_trajectories("tau-bench", path, limits))]
     made += [reflexion.corpus(attempts)] if attempts else []
     made += [corpus for path in found[LOG] for corpus in protea.corpora(protea.read_log(path))]
     made += [swe_agent.corpus(runs)] if runs else []

@@ -13,7 +13,18 @@ from atlas.core.errors import ImportFailed
 from atlas.core.types import Trajectory
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
+from atlas.importers.corpora import dialogues
 from atlas.importers.corpora.records import record
+
+
+def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
+    """Return the runs by their first messages, and by what was said in them.
+
+    Raises:
+        ImportFailed: A run does not begin with a message of its customer.
+    """
+    first = corpus(runs)
+    return [first, *dialogues.corpora(first.name, runs)]
 
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:

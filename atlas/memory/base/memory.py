@@ -97,6 +97,7 @@ class Memory(Records, ABC, Generic[T]):
         embedder: WholeEmbedder | None = None,
         store: Collection | None = None,
         reranked: bool = True,
+        compares_tokens: bool = True,
     ) -> Self:
         """Return this memory, ranked with other weights. Its clock and what it has measured of the store stay.
 
@@ -104,6 +105,7 @@ class Memory(Records, ABC, Generic[T]):
             embedder: In place of its own, one that gives the same vectors.
             store: In place of its own, one that gives the same records.
             reranked: Whether its reranker has a part in it.
+            compares_tokens: Whether word pieces are compared, where the store keeps their vectors.
         """
         made = copy(self)
         made._store = store or self._store
@@ -114,6 +116,7 @@ class Memory(Records, ABC, Generic[T]):
             embedder=made.embedder,
             weights=made._weights,
             reranker=self._retriever.reranker if reranked else None,
+            compares_tokens=compares_tokens,
         )
         return made
 

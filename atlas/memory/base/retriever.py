@@ -85,6 +85,9 @@ class Retriever:
     reranker: Reranker | None = None
     """None, as is usual, for the order that the weights give."""
 
+    compares_tokens: bool = True
+    """False to leave word pieces out, though the store keeps their vectors."""
+
     prior: Callable[[Usage], float] | None = None
     """The stand-in for success where records have no outcome of their own. See `candidates_of`."""
 
@@ -243,7 +246,9 @@ class Retriever:
         # where words nearby count, the best by its own words may be far below.
         if not (search.distinct or cut.spares_words or self.context):
             worth = worth_ranking(self.n_read(search) + n_withheld, weights, self._calibration.now().scale)
-        compared = best_asked(COMPARED, weights, self._calibration.now().scale) if self.store.keeps_tokens else None
+        compared = None
+        if self.store.keeps_tokens and self.compares_tokens:
+            compared = best_asked(COMPARED, weights, self._calibration.now().scale)
         while True:
             found = self.store.candidates(
                 search.vector,

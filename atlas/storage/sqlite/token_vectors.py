@@ -13,7 +13,7 @@ TABLE = """
 -- A row a text, whichever records have it: they are derived, and made again by `atlas reembed`.
 CREATE TABLE token_vectors (
     text_hash BLOB PRIMARY KEY,
-    packed    BLOB NOT NULL                      -- 16 bytes a word piece
+    packed    BLOB NOT NULL                      -- 24 bytes a word piece
 ) WITHOUT ROWID;
 """
 

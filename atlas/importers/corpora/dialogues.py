@@ -1,0 +1,97 @@
+"""τ-bench's conversations: what a customer says later on finds the other trials of the same task.
+
+Whole conversations are asked for, and single turns as a log of them would have them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
+from atlas.importers.corpora.records import entry
+
+CUSTOMER, AGENT = "Customer", "Agent"
+
+LEAST_WORDS = 8
+"""Words of a message that is asked with: a shorter one fits any conversation."""
+
+MOST_ASKED = 3
+"""Messages of one conversation that are asked with."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """What was said in one run, without what tools answered."""
+
+    id: str
+    task_id: str
+    turns: tuple[tuple[str, str], ...]
+    """Speakers, and what they said."""
+
+    @property
+    def asked(self) -> list[str]:
+        """What the customer says after the first message, as far as it is asked with."""
+        said = [text for speaker, text in self.turns if speaker == CUSTOMER][1:]
+        return [text for text in said if len(text.split()) >= LEAST_WORDS][:MOST_ASKED]
+
+
+def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
+    """Return the conversations of runs as records, and their turns as records.
+
+    Args:
+        name: Of the runs.
+    """
+    talks = _talks(runs)
+    whole = {talk.id: [entry(talk.id, talk.task_id, _told(talk.turns))] for talk in talks}
+    single = {
+        talk.id: [entry(f"{talk.id}:{n}", talk.task_id, _told([turn])) for n, turn in enumerate(talk.turns)]
+        for talk in talks
+    }
+    return [
+        _corpus(f"{name} dialogues", "the conversations of the other trials of the same task", talks, whole),
+        _corpus(f"{name} turns", "the turns of the other trials of the same task", talks, single),
+    ]
+
+
+def _corpus(name: str, found: str, talks: Sequence[_Talk], records: Mapping[str, Sequence[Trajectory]]) -> JudgedCorpus:
+    of_task: dict[str, list[str]] = defaultdict(list)
+    for talk in talks:
+        of_task[talk.task_id] += [record.id for record in records[talk.id]]
+    queries = []
+    for talk in talks:
+        own = frozenset(record.id for record in records[talk.id])
+        grades = {other: SAME for other in of_task[talk.task_id] if other not in own}
+        queries += [JudgedQuery(text=text, grades=grades, group=talk.task_id, without=own) for text in talk.asked]
+    task = RetrievalTask(
+        name=f"{name}, later message",
+        about=f"What a customer says later on → {found}; the conversation itself is left out.",
+        queries=tuple(queries),
+    )
+    return JudgedCorpus(name=name, trajectories=tuple(one for talk in talks for one in records[talk.id]), tasks=(task,))
+
+
+def _talks(runs: Sequence[Trajectory]) -> list[_Talk]:
+    n_trials: dict[str, int] = defaultdict(int)
+    talks = []
+    for run in runs:
+        talks.append(_Talk(f"{run.task.id}#{n_trials[run.task.id]}", run.task.id, tuple(_turns(run))))
+        n_trials[run.task.id] += 1
+    return talks
+
+
+def _turns(run: Trajectory) -> Iterator[tuple[str, str]]:
+    """Yield what was said, in order. An action after which a person speaks, or the last one, is said to them."""
+    for step in run.steps:
+        is_spoken = step.metadata.get("observation_from") == "user" or not step.observation
+        if is_spoken and step.action.strip():
+            yield AGENT, step.action.strip()
+        if step.metadata.get("observation_from") == "user" and step.observation.strip():
+            yield CUSTOMER, step.observation.strip()
+
+
+def _told(turns: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(f"{speaker}: {text}" for speaker, text in turns)
