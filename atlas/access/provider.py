@@ -1,4 +1,4 @@
-"""The provider that people sign in with, by OpenID Connect: its address, and our secret there."""
+"""The provider that people sign in with, by OpenID Connect: its address, and this server's secret there."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ class Provider:
     """ATLAS_OIDC_ISSUER: its address, below which `/.well-known/openid-configuration` lies."""
 
     client: str
-    """ATLAS_OIDC_CLIENT: our id there."""
+    """ATLAS_OIDC_CLIENT: this server's id there."""
 
     secret: str = field(repr=False)
-    """ATLAS_OIDC_SECRET: our secret there. Or ATLAS_OIDC_SECRET_FILE: a file with it, which only its owner may read."""
+    """ATLAS_OIDC_SECRET: this server's secret there. Or ATLAS_OIDC_SECRET_FILE: a file with it.
+
+    Only its owner may read the file.
+    """
 
     claim: str = "groups"
     """ATLAS_OIDC_CLAIM: name of the claim that lists somebody's groups."""

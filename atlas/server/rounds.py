@@ -12,7 +12,9 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def repeating(work: Callable[[], object], *, pause_seconds: float, name: str) -> Iterator[None]:
-    """Do some work again and again, in a thread, as long as the block lasts. A round that fails is logged.
+    """Do some work again and again, in a thread, as long as the block lasts.
+
+    A round that fails is logged, and those after it that fail for the same reason are not.
 
     Args:
         pause_seconds: Time between two rounds, and before the first.
@@ -21,11 +23,15 @@ def repeating(work: Callable[[], object], *, pause_seconds: float, name: str) ->
     is_over = threading.Event()
 
     def rounds() -> None:
+        told = ""
         while not is_over.wait(pause_seconds):
             try:
                 work()
-            except Exception:  # the thread has to outlive whatever one round meets
-                logger.exception("%s failed, and is tried again", name)
+                told = ""
+            except Exception as error:  # the thread has to outlive whatever one round meets
+                if repr(error) != told:
+                    logger.exception("%s failed, and is tried again", name)
+                told = repr(error)
 
     thread = threading.Thread(target=rounds, name=name, daemon=True)
     thread.start()

@@ -102,6 +102,16 @@ def test_an_answer_of_the_provider_with_another_state_lets_nobody_in(page: Page,
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
+def test_a_server_whose_proxy_is_not_named_warns_when_it_starts(store, tmp_path):
+    said = tmp_path / "said"
+    with (
+        said.open("w") as file,
+        signing_in(store, USERS, ROLES, stderr=file, ATLAS_PUBLIC_URL="https://memory.example"),
+    ):
+        pass
+    assert said.read_text().count("name it, as in ATLAS_PROXY=127.0.0.1") == 1
+
+
 def test_whoever_has_been_signed_in_for_too_long_signs_in_again(page: Page, store):
     seconds = 10
     with signing_in(store, USERS, ROLES, ATLAS_SESSION_HOURS=str(seconds / 3_600)) as address:

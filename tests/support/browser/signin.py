@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from oidc_provider_mock import User, run_server_in_thread
 from playwright.sync_api import Page, expect
@@ -18,12 +19,20 @@ from tests.support.repository import REPOSITORY
 
 
 @contextmanager
-def signing_in(store: Path, users: Sequence[User], roles: str, *arguments: str, **environment: str) -> Iterator[str]:
+def signing_in(
+    store: Path,
+    users: Sequence[User],
+    roles: str,
+    *arguments: str,
+    stderr: IO[str] | None = None,
+    **environment: str,
+) -> Iterator[str]:
     """Serve a store to the people of a provider.
 
     Args:
         roles: As `ATLAS_ROLES` says them.
         arguments: Further ones of `atlas serve`.
+        stderr: File that gets what it says, or None for what the tests' own process has.
         environment: Further variables.
     """
     port = free_port()
@@ -37,7 +46,7 @@ def signing_in(store: Path, users: Sequence[User], roles: str, *arguments: str, 
             **environment,
         }
         command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port), *arguments]
-        process = subprocess.Popen(command, cwd=REPOSITORY, env={**os.environ, **given})
+        process = subprocess.Popen(command, cwd=REPOSITORY, env={**os.environ, **given}, stderr=stderr)
         try:
             wait_until_healthy(process, port)
             yield f"http://127.0.0.1:{port}"

@@ -11,8 +11,9 @@ import pytest
 from atlas.access.people import Identity, People
 from atlas.access.roles import roles_from_environment
 from atlas.access.stores import Stores, named_stores
-from atlas.core.errors import InvalidInput, NotAllowed
+from atlas.core.errors import InvalidInput, NotAllowed, StoreUnavailable
 from atlas.infra.actor import Role
+from atlas.server.access import Doors
 
 ROLES = {"admins": Role.ADMIN, "research/ml": Role.CURATOR, "support/*": Role.WRITER, "org/ml": Role.WRITER}
 
@@ -136,6 +137,17 @@ def test_stores_have_names_of_their_own(tmp_path):
     for wrong in (["research"], ["=x"], ["a b=/x"], [f"atlas={tmp_path}"], [f"a={tmp_path}", f"b={tmp_path}"]):
         with pytest.raises(InvalidInput):
             named_stores(tmp_path / ".atlas", wrong)
+
+
+def test_a_server_whose_keys_cannot_be_read_is_not_taken_for_one_without_keys(stores):
+    assert not stores.has_key()
+    (list(stores)[1].directory / "keys.json").write_text("no JSON")
+    with pytest.raises(StoreUnavailable, match="cannot be read"):
+        stores.has_key()
+    with pytest.raises(StoreUnavailable, match="cannot be read"):
+        Doors(stores, is_open=True, owner="root").enter("")
+    stores.first.ring.add("crawler", Role.WRITER, created_by="root")
+    assert stores.has_key(), "one that can be read is enough to ask for one"
 
 
 def test_roles_come_from_the_environment():
