@@ -15,6 +15,7 @@ import atlas
 from atlas import Operations
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
+from atlas.views.settings.links import make_link
 from tests.support.browser.axe import found_in, found_now
 from tests.support.browser.page import THEMES, settle, shoot
 from tests.support.browser.server import GIVE_UP_SECONDS, run_atlas
@@ -104,6 +105,16 @@ def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
     with httpx.Client(base_url=address, cookies={c["name"]: c["value"] for c in guest.context.cookies()}) as client:
         assert client.get("/api/v1/operations").status_code == 401
 
+    asked = page.context.new_page()
+    asked.goto(link)
+    expect(asked.get_by_text("You are signed in as Root. Open this copy as a guest?")).to_be_visible()
+    for scheme in ("light", "dark"):
+        asked.emulate_media(color_scheme=scheme)
+        assert found_now(asked, f"asked before a link, {scheme}") == []
+    asked.get_by_role("link", name="Stay signed in").click()
+    expect(asked.get_by_text("Root, admin")).to_be_visible()
+    asked.close()
+
     page.get_by_role("button", name="I have copied it").click()
     expect(page.get_by_text("Copy this link now.")).to_have_count(0)
     settle(page)
@@ -115,6 +126,23 @@ def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
     expect(guest.get_by_text("is refused by now, or has ended")).to_be_visible()
     guest.goto(link)
     expect(guest.get_by_role("alert")).to_contain_text("was ended on")
+    assert found_now(guest, "a link that has ended") == []
+
+
+def test_neither_a_link_nor_a_page_of_others_signs_anybody_out_unasked(page: Page, address, stores):
+    with atlas.open_memory(stores["main"]) as memory:
+        link = f"{address}{make_link(memory, 'the visitors', 1)}"
+    sign_in(page, address, "root")
+    page.goto(f"data:text/html,<a href='{address}/leave'>A picture</a>")
+    page.get_by_role("link", name="A picture").click()
+    expect(page.get_by_role("button", name="Leave")).to_be_visible()
+    page.goto(link)
+    page.get_by_role("button", name="Open the copy").click()
+    expect(page.get_by_text("A copy for demonstrations, as the memory was on")).to_be_visible()
+    page.goto(f"data:text/html,<a href='{address}/leave'>A picture</a>")
+    page.get_by_role("link", name="A picture").click()
+    page.get_by_role("button", name="Leave").click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
 def test_three_people_and_two_agents_at_once_are_each_named_rightly(
@@ -171,18 +199,29 @@ def test_the_audit_log_says_who_came_in_and_who_was_refused(page: Page, address)
     assert "atlas_guessed" not in text
 
 
-def test_what_a_team_sees_has_no_serious_violation_in_light_or_dark(page: Page, address):
-    found = []
-    page.goto(address)
-    for theme in THEMES:
-        page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-        found += found_now(page, f"entrance, {theme}")
+def test_what_a_team_sees_has_no_serious_violation_in_light_or_dark(page: Page, address, stores):
+    with atlas.open_memory(stores["main"]) as memory:
+        link = make_link(memory, "the auditors", 1)
+    found = look_at_forms(page, [address, f"{address}/link/guessed"])
     sign_in(page, address, "root")
+    found += look_at_forms(page, [f"{address}{link}", f"{address}/signin/callback"])
     for part in ("Keys", "People", "Links", "Audit"):
         page.goto(f"{address}/settings?settings_tab={part}&store=main")
         page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
         found += [f"{part}: {line}" for theme in THEMES for line in found_in(page, theme)]
     assert not found, "\n".join(found)
+
+
+def look_at_forms(page: Page, addresses: list[str]) -> list[str]:
+    """What axe-core finds on forms of the door in each theme."""
+    found = []
+    for address in addresses:
+        page.goto(address)
+        for theme in THEMES:
+            page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+            found += found_now(page, f"{address}, {theme}")
+    page.emulate_media(color_scheme="light")
+    return found
 
 
 def store_through(address: str, key: str, task: str) -> str:
