@@ -108,9 +108,7 @@ def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
     asked = page.context.new_page()
     asked.goto(link)
     expect(asked.get_by_text("You are signed in as Root. Open this copy as a guest?")).to_be_visible()
-    for scheme in ("light", "dark"):
-        asked.emulate_media(color_scheme=scheme)
-        assert found_now(asked, f"asked before a link, {scheme}") == []
+    assert found_on_forms(asked, [link]) == []
     asked.get_by_role("link", name="Stay signed in").click()
     expect(asked.get_by_text("Root, admin")).to_be_visible()
     asked.close()
@@ -126,7 +124,6 @@ def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
     expect(guest.get_by_text("is refused by now, or has ended")).to_be_visible()
     guest.goto(link)
     expect(guest.get_by_role("alert")).to_contain_text("was ended on")
-    assert found_now(guest, "a link that has ended") == []
 
 
 def test_neither_a_link_nor_a_page_of_others_signs_anybody_out_unasked(page: Page, address, stores):
@@ -199,12 +196,9 @@ def test_the_audit_log_says_who_came_in_and_who_was_refused(page: Page, address)
     assert "atlas_guessed" not in text
 
 
-def test_what_a_team_sees_has_no_serious_violation_in_light_or_dark(page: Page, address, stores):
-    with atlas.open_memory(stores["main"]) as memory:
-        link = make_link(memory, "the auditors", 1)
-    found = look_at_forms(page, [address, f"{address}/link/guessed"])
+def test_what_a_team_sees_has_no_serious_violation_in_light_or_dark(page: Page, address):
+    found = found_on_forms(page, [address, f"{address}/link/guessed", f"{address}/signin/callback"])
     sign_in(page, address, "root")
-    found += look_at_forms(page, [f"{address}{link}", f"{address}/signin/callback"])
     for part in ("Keys", "People", "Links", "Audit"):
         page.goto(f"{address}/settings?settings_tab={part}&store=main")
         page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
@@ -212,7 +206,7 @@ def test_what_a_team_sees_has_no_serious_violation_in_light_or_dark(page: Page, 
     assert not found, "\n".join(found)
 
 
-def look_at_forms(page: Page, addresses: list[str]) -> list[str]:
+def found_on_forms(page: Page, addresses: list[str]) -> list[str]:
     """What axe-core finds on forms of the door in each theme."""
     found = []
     for address in addresses:
