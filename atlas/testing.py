@@ -17,6 +17,7 @@ from atlas.core.filters import matches, parse_where
 from atlas.core.hits import QueryResult
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_direction, spread
+from atlas.embedding.late_interaction import NO_TOKENS, TokenVectors, distinct
 from atlas.protocols.infra import Where
 
 
@@ -63,6 +64,21 @@ class HashEmbedder:
             total += np.random.default_rng(seed).standard_normal(self.dimension).astype(np.float32)
         scaled: Vector = total / np.linalg.norm(total)
         return scaled
+
+
+class HashTokenEmbedder(HashEmbedder):
+    """The same with a vector for each word, as an embedding model gives one for each word piece."""
+
+    def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Return the vectors of texts, and those of their words."""
+        return self.encode_batch(texts), [self.query_tokens(text) for text in texts]
+
+    def query_tokens(self, text: str) -> TokenVectors:
+        """Return the vectors of a text's words."""
+        words = re.findall(r"\w+", text.lower())
+        digests = [hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=4).digest() for word in words]
+        ids = np.array([int.from_bytes(digest, "big") for digest in digests])
+        return distinct(ids, np.stack([self._embed(word) for word in words])) if words else NO_TOKENS
 
 
 class ScriptedLLM:

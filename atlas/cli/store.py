@@ -12,6 +12,7 @@ from atlas.core.settings import Settings
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.importers.sample import is_new, load_sample
 from atlas.memory.open import open_storage, reembed_store
+from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.views.overview.effect import effect_sentence
@@ -30,8 +31,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument("file", type=Path, help="file that `atlas backup` wrote")
     command = add_command(commands, "doctor", _doctor, "check the store against its ledger")
     command.add_argument("--fix", action="store_true", help="repair what differs")
-    command = add_command(commands, "reembed", _reembed, "embed all texts again, with another model")
-    command.add_argument("--model", required=True, help="name of the model, for example BAAI/bge-base-en-v1.5")
+    command = add_command(commands, "reembed", _reembed, "embed all texts again, with another model or the same")
+    command.add_argument("--model", default="", help="name of the model (default: the store's own)")
 
 
 def _init(options: argparse.Namespace, settings: Settings) -> int:
@@ -67,6 +68,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
         if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
             print(f"run by           {safe(embedder.engine)}")
+        print(f"word pieces      {_word_pieces(memory)}")
         print(f"concepts         {len(memory.concepts)}")
         print(f"strategies       {len(memory.strategies)}")
         print(f"experiences      {len(memory.experience)}")
@@ -76,6 +78,14 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
                 print(f"  {key:14} {safe(str(value))}: {count}")
         print(f"does it help?    {effect_sentence(memory.memory_effect())}")
     return 0
+
+
+def _word_pieces(memory: MemorySystem) -> str:
+    """Say whether word pieces are compared, and of how many texts they are missing."""
+    if memory.storage.late is None:
+        return "not compared"
+    n_missing = memory.storage.ledger.token_vectors.count_missing()
+    return f"compared, but of {counted(n_missing, 'text')}: atlas reembed" if n_missing else "compared"
 
 
 def _backup(options: argparse.Namespace, settings: Settings) -> int:
@@ -107,6 +117,6 @@ def _doctor(options: argparse.Namespace, settings: Settings) -> int:
 
 def _reembed(options: argparse.Namespace, settings: Settings) -> int:
     with progress_bar(unit="text") as on_progress:
-        n_texts = reembed_store(settings, options.model, on_progress)
-    print(f"Embedded {n_texts} texts with {options.model}.")
+        model, n_texts = reembed_store(settings, options.model, on_progress)
+    print(f"Embedded {n_texts} texts with {safe(model)}.")
     return 0

@@ -111,14 +111,19 @@ class Projection:
             query: As `projected` gives it, at least one row.
             texts: As `packed` gives them, each of at least one word piece.
             cosines: Of the pooled vectors of query and texts.
+
+        Raises:
+            ValueError: A text was packed otherwise.
         """
+        if any(len(text) % _BYTES for text in texts):
+            raise ValueError("packed token vectors are not of whole word pieces")
         lengths = np.array([len(text) // _BYTES for text in texts])
         share = SHARE * np.maximum(0.0, 1 - len(query) / lengths)
         longer = np.flatnonzero(share)
         similarities = np.asarray(cosines, np.float32)
         if len(longer):
             scale = (1 - self.cosine) / (self.same - self.unrelated)
-            late = self.cosine + (found(query, [texts[place] for place in longer]) - self.unrelated) * scale
+            late = self.cosine + (found(query, [texts[int(place)] for place in longer]) - self.unrelated) * scale
             similarities[longer] += share[longer] * (late - similarities[longer])
         return similarities
 

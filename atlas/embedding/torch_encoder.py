@@ -44,7 +44,7 @@ class TorchEncoder:
         return as_floats
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Not offered: `gives_tokens` says so."""
+        """Raise `NotImplementedError`: `gives_tokens` says that there are none."""
         raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
 
 

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable
 
+from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.embedding.plain import whole_embedder
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
@@ -165,13 +166,26 @@ def open_storage(*, settings: Settings, read_only: bool = False, create: bool = 
     return Store.open(settings.directory, read_only=read_only or settings.read_only, create=create, settings=settings)
 
 
-def reembed_store(settings: Settings, model: str, on_progress: Progress | None = None) -> int:
-    """Embed a whole store again with another model, and bind it to that one and return how many texts there were."""
-    embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size, settings.cache)
+def reembed_store(settings: Settings, model: str = "", on_progress: Progress | None = None) -> tuple[str, int]:
+    """Embed a whole store again, and bind it to the model that did it.
+
+    Args:
+        model: Its name. Empty for the one that the store is bound to.
+
+    Returns:
+        The model's name, and how many texts there were.
+
+    Raises:
+        NotFound: The store is bound to none, and none is named.
+    """
     with open_storage(settings=settings, create=False) as storage:
+        name = model or (storage.model.name if storage.model else "")
+        if not name:
+            raise NotFound("the store is not bound to an embedding model yet; name one: atlas reembed --model NAME")
+        embedder = SentenceTransformerEmbedder(name, settings.device, settings.batch_size, settings.cache)
         n_texts = reembed(storage.ledger, embedder, on_progress, keeps_tokens=settings.late_interaction)
         storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
-    return n_texts
+    return embedder.model_name, n_texts
 
 
 def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], None]) -> WholeEmbedder:

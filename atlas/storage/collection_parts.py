@@ -27,4 +27,4 @@ class CollectionParts:
     dimension: int
     directory: Path
     late: LateInteraction | None = None
-    """What compares word pieces, or None where only pooled vectors are compared."""
+    """Comparison of word pieces, or None where only pooled vectors are compared."""

@@ -202,14 +202,8 @@ class TokenVectorTable(Protocol):
     def at(self, seqs: Sequence[int]) -> dict[int, bytes]:
         """Return the packed token vectors of records, by number, of those that have any."""
 
-    def missing(self, limit: int = -1) -> list[str]:
-        """Return texts of live records whose token vectors were never made."""
-
     def count_missing(self) -> int:
         """Return how many texts of live records have no token vectors."""
-
-    def write(self, packed: Mapping[str, bytes]) -> None:
-        """Keep the token vectors of texts."""
 
 
 class Copies(Protocol):

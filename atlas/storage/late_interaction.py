@@ -6,22 +6,21 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeGuard
 
-from atlas.core.errors import PlanOutdated
+from atlas.core.errors import PlanOutdated, StoreDamaged
 from atlas.core.types import Vectors
-from atlas.embedding.chunking import encode_texts
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.late_interaction import Projection, TokenVectors, fit, projection_of
 from atlas.embedding.plain import WITH_TOKENS
 from atlas.infra.duck_typing import offers
 from atlas.infra.locks import lock_of
-from atlas.protocols.infra import Progress, WholeEmbedder
+from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import PROJECTION
 
 logger = logging.getLogger(__name__)
 
-BATCH = 256
-"""Texts whose token vectors are made and written at once."""
+
+_UNREADABLE = "cannot be read; make them again: atlas reembed. Or search without them: ATLAS_LATE_INTERACTION=0"
 
 
 class TokenEmbedder(WholeEmbedder, Protocol):
@@ -73,32 +72,19 @@ class LateInteraction:
         held = self._ledger.token_vectors.at(list(cosines)) if len(asked) else {}
         if not held:
             return {}
-        near = projection.similarities(asked, list(held.values()), [cosines[seq] for seq in held])
+        try:
+            near = projection.similarities(asked, list(held.values()), [cosines[seq] for seq in held])
+        except ValueError as error:
+            raise StoreDamaged(f"token vectors of the store's texts {_UNREADABLE}") from error
         return dict(zip(held, near.tolist(), strict=True))
-
-    def fill(self, on_progress: Progress | None = None) -> int:
-        """Make the token vectors of texts that were stored without, and return of how many. It can be stopped."""
-        pack = self.packer()
-        if pack is None:
-            return 0
-        n_made, n_missing = 0, self._ledger.token_vectors.count_missing()
-        while texts := self._ledger.token_vectors.missing(BATCH):
-            made = encode_texts(self._embedder, texts, pack)
-            self._ledger.token_vectors.write(
-                {text: encoded.tokens or b"" for text, encoded in zip(texts, made, strict=True)}
-            )
-            n_made += len(texts)
-            if on_progress:
-                on_progress(n_made, max(n_made, n_missing))
-        return n_made
 
     def _projection(self) -> Projection | None:
         """Return the store's projection. None before there is one."""
         ledger_id = self._ledger.moment().ledger_id
         held = self._held
         if held is None or held[0] != ledger_id:
-            text = self._ledger.notes.read(PROJECTION).get("")
-            held = self._held = (ledger_id, projection_of(text)) if text else None
+            projection = kept(self._ledger)
+            held = self._held = (ledger_id, projection) if projection is not None else None
         return None if held is None else held[1]
 
     def _fitted(self) -> Projection | None:
@@ -115,6 +101,15 @@ class LateInteraction:
             except PlanOutdated:
                 logger.debug("another process has found the projection of the token vectors")
         return self._projection()
+
+
+def kept(ledger: LedgerEngine) -> Projection | None:
+    """Return the projection of a store, or None where it has none."""
+    text = ledger.notes.read(PROJECTION).get("")
+    try:
+        return projection_of(text) if text else None
+    except ValueError as error:
+        raise StoreDamaged(f"the store's note on how token vectors are packed {_UNREADABLE}") from error
 
 
 def fitted(embedder: TokenEmbedder) -> Projection | None:

@@ -70,7 +70,7 @@ class Store:
         self.judgements = JudgementBook(ledger.notes, ledger.clock)
         self.audit = AuditLog(path, ledger.clock)
         self.late: LateInteraction | None = None
-        """What compares word pieces. Whoever opens a memory over the store sets it before asking for collections."""
+        """Comparison of word pieces. Whoever opens a memory over the store sets it before asking for collections."""
 
         self._is_opened_read_only = ledger.read_only
         self._collections: dict[str, CollectionParts] = {}

@@ -25,7 +25,7 @@ MOST_ASKED = 3
 
 @dataclass(frozen=True, slots=True)
 class _Talk:
-    """What was said in one run, without what tools answered."""
+    """Words of one run, without those of tools."""
 
     id: str
     task_id: str
@@ -34,7 +34,7 @@ class _Talk:
 
     @property
     def asked(self) -> list[str]:
-        """What the customer says after the first message, as far as it is asked with."""
+        """Messages of the customer that are asked with, none of them the first."""
         said = [text for speaker, text in self.turns if speaker == CUSTOMER][1:]
         return [text for text in said if len(text.split()) >= LEAST_WORDS][:MOST_ASKED]
 

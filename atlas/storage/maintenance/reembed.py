@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
+from atlas.core.errors import StoreDamaged
 from atlas.embedding.chunking import EncodedText, encode_texts
+from atlas.embedding.late_interaction import Projection
 from atlas.protocols.infra import Progress, WholeEmbedder
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.late_interaction import fitted, gives_tokens
+from atlas.storage.late_interaction import fitted, gives_tokens, kept
 
 BATCH = 256
 
@@ -27,7 +30,7 @@ def reembed(
     Args:
         keeps_tokens: Whether vectors of word pieces are kept too, where the model gives any.
     """
-    projection = fitted(embedder) if keeps_tokens and gives_tokens(embedder) else None
+    projection = _projection(ledger, embedder) if keeps_tokens else None
     pack = projection.packed if projection is not None else None
 
     def embed(texts: Sequence[str]) -> dict[str, EncodedText]:
@@ -46,3 +49,13 @@ def reembed(
         dimension=embedder.dimension,
         projection=projection.as_text() if projection is not None else "",
     )
+
+
+def _projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | None:
+    """Return how token vectors are packed: as until now where the model stays, since others may be writing some."""
+    if not gives_tokens(embedder):
+        return None
+    with suppress(StoreDamaged):
+        if ledger.model() == (embedder.model_name, embedder.dimension) and (projection := kept(ledger)):
+            return projection
+    return fitted(embedder)

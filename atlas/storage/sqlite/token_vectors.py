@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from atlas.storage.sqlite.database import Database
 
@@ -16,8 +16,6 @@ CREATE TABLE token_vectors (
     packed    BLOB NOT NULL                      -- 24 bytes a word piece
 ) WITHOUT ROWID;
 """
-
-_MISSING = "FROM records r WHERE r.deleted = 0 AND r.text_hash NOT IN (SELECT text_hash FROM token_vectors)"
 
 
 class SqliteTokenVectors:
@@ -36,23 +34,14 @@ class SqliteTokenVectors:
             ).fetchall()
         return dict(rows)
 
-    def missing(self, limit: int = -1) -> list[str]:
-        """Return texts of live records whose token vectors were never made."""
-        with self._database.read() as connection:
-            rows = connection.execute(f"SELECT DISTINCT r.document {_MISSING} LIMIT ?", (limit,)).fetchall()
-        return [row[0] for row in rows]
-
     def count_missing(self) -> int:
         """Return how many texts of live records have no token vectors."""
         with self._database.read() as connection:
-            row = connection.execute(f"SELECT count(DISTINCT r.text_hash) {_MISSING}").fetchone()
+            row = connection.execute(
+                "SELECT count(DISTINCT text_hash) FROM records "
+                "WHERE deleted = 0 AND text_hash NOT IN (SELECT text_hash FROM token_vectors)"
+            ).fetchone()
         return int(row[0])
-
-    def write(self, packed: Mapping[str, bytes]) -> None:
-        """Keep the token vectors of texts."""
-        with self._database.write() as connection:
-            for text, tokens in packed.items():
-                write_tokens(connection, text, tokens)
 
 
 def text_hash(text: str) -> bytes:

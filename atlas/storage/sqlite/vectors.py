@@ -137,7 +137,8 @@ def _replace_tokens(connection: sqlite3.Connection, texts: Mapping[str, EncodedT
     for text, encoded in texts.items():
         if encoded.tokens is not None:
             write_tokens(connection, text, encoded.tokens)
-    meta.write_texts(connection, "", {PROJECTION: projection})
+    connection.execute("DELETE FROM meta WHERE name = ?", (PROJECTION,))
+    meta.write_texts(connection, PROJECTION, {"": projection} if projection else {})
 
 
 def _replace_records(connection: sqlite3.Connection, vectors: Mapping[str, EncodedText]) -> None:

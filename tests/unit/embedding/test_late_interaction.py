@@ -1,0 +1,106 @@
+"""Packing token vectors and comparing them: against the plain sums that the words of the module say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atlas.embedding.foreign_queries import calibration_queries
+from atlas.embedding.late_interaction import (
+    BITS,
+    MOST_PIECES,
+    NO_TOKENS,
+    Projection,
+    TokenVectors,
+    distinct,
+    fit,
+    found,
+    joined,
+    projection_of,
+)
+from atlas.testing import HashTokenEmbedder
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def some(n: int, seed: int = 0, dimension: int = BITS) -> np.ndarray:
+    return unit(np.random.default_rng(seed).standard_normal((n, dimension)))
+
+
+def tokens(n: int, seed: int = 0) -> TokenVectors:
+    return TokenVectors(np.arange(n), some(n, seed))
+
+
+PLAIN = Projection(np.eye(BITS, dtype=np.float32), unrelated=0.1, same=0.8, cosine=0.05)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.integers(1, 12), st.integers(0, 5))
+def test_what_is_found_is_the_mean_of_each_pieces_nearest(lengths, n_asked, seed):
+    query, texts = some(n_asked, seed), [tokens(n, seed + place + 1) for place, n in enumerate(lengths)]
+    signs = [np.where(text.vectors > 0, 1, -1) / np.sqrt(BITS) for text in texts]
+    wanted = [np.mean([max(piece @ other for other in text) for piece in query]) for text in signs]
+    np.testing.assert_allclose(found(query, [PLAIN.packed(text) for text in texts]), wanted, atol=1e-5)
+
+
+def test_a_piece_that_is_said_several_times_has_its_mean_direction():
+    vectors = np.array([[1, 0], [0, 1], [0, 5]], np.float32)
+    made = distinct(np.array([7, 3, 7]), vectors)
+    assert made.ids.tolist() == [3, 7]
+    np.testing.assert_allclose(made.vectors, [[0, 1], [np.sqrt(0.5), np.sqrt(0.5)]], atol=1e-6)
+
+
+def test_windows_of_a_text_are_joined():
+    first, second = TokenVectors(np.array([1, 2]), some(2, 1)), TokenVectors(np.array([2, 3]), some(2, 2))
+    assert joined([first, NO_TOKENS, second]).ids.tolist() == [1, 2, 3]
+    assert joined([NO_TOKENS]) is NO_TOKENS
+    assert joined([first]) is first
+
+
+@pytest.mark.parametrize(("n_pieces", "n_asked", "share"), [(20, 5, 0.525), (10, 10, 0.0), (3, 10, 0.0)])
+def test_the_cosine_gives_way_as_far_as_the_text_says_more_than_the_query(n_pieces, n_asked, share):
+    query, text = some(n_asked, 1), PLAIN.packed(tokens(n_pieces, 2))
+    late = 0.05 + (float(found(query, [text])[0]) - 0.1) * 0.95 / 0.7
+    [similarity] = PLAIN.similarities(query, [text], [0.3])
+    assert similarity == pytest.approx(0.3 + share * (late - 0.3), abs=1e-5)
+
+
+def test_a_long_text_keeps_its_first_pieces():
+    assert len(PLAIN.packed(tokens(MOST_PIECES + 10))) == MOST_PIECES * BITS // 8
+
+
+def test_a_projection_reads_as_it_was_written():
+    embedder = HashTokenEmbedder(dimension=32)
+    vectors, texts = embedder.encode_with_tokens(list(calibration_queries()))
+    made = fit(texts, vectors)
+    read = projection_of(made.as_text())
+    np.testing.assert_array_equal(read.directions, made.directions)
+    assert (read.unrelated, read.same, read.cosine) == (made.unrelated, made.same, made.cosine)
+    assert read.unrelated < read.same
+
+
+@pytest.mark.parametrize("text", ["{}", "", "[1]", '{"directions": "~", "levels": [0, 1, 0]}', "null"])
+def test_what_is_no_projection_is_refused(text):
+    with pytest.raises(ValueError, match=r"lacks a part|do not fit|Expecting value|base85"):
+        projection_of(text)
+
+
+def test_a_text_that_was_packed_otherwise_is_refused():
+    with pytest.raises(ValueError, match="whole word pieces"):
+        PLAIN.similarities(some(2), [b"123"], [0.5])
+
+
+def test_a_text_is_the_same_as_itself_and_unrelated_to_others_on_the_scale_of_the_cosine():
+    embedder = HashTokenEmbedder()
+    vectors, texts = embedder.encode_with_tokens(list(calibration_queries()))
+    made = fit(texts, vectors)
+    scale = (1 - made.cosine) / (made.same - made.unrelated)
+    packed = [made.packed(text) for text in texts[::5]]
+    late = (
+        made.cosine + (np.stack([found(made.projected(text), packed) for text in texts[::5]]) - made.unrelated) * scale
+    )
+    assert np.median(np.diag(late)) == pytest.approx(1, abs=0.05)
+    assert np.median(late[~np.eye(len(late), dtype=bool)]) == pytest.approx(made.cosine, abs=0.05)

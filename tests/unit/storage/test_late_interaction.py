@@ -1,0 +1,221 @@
+"""Late interaction over a store: what is kept with texts, what becomes of it, and what it changes in a search."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import atlas
+from atlas import Settings
+from atlas.core.errors import InvalidInput, StoreDamaged
+from atlas.embedding.chunking import EncodedText
+from atlas.embedding.foreign_queries import calibration_queries
+from atlas.storage.maintenance.reembed import reembed
+from atlas.testing import HashEmbedder, HashTokenEmbedder
+from tests.support.records import attempt
+from tests.support.storage.old_schemas import make_version_4, schema_version
+
+FILLER = "the report was sent to the office and nobody has looked at it since then "
+LONG = f"{FILLER * 3} the invoice shows a wrong currency {FILLER * 3}"
+SHORT = "a door is locked"
+QUERY = "wrong currency"
+
+WITHOUT = Settings(late_interaction=False)
+
+
+def opened(path: Path, embedder: HashEmbedder | None = None, settings: Settings | None = None, **options):
+    return atlas.open_memory(path, embedder=embedder or HashTokenEmbedder(), settings=settings, **options)
+
+
+def similarities(memory: atlas.MemorySystem, query: str = QUERY) -> dict[str, float]:
+    hits = memory.experience.search_hits(query, 10, count_retrieval=False)
+    return {hit.item.task.description: hit.similarity for hit in hits}
+
+
+def packed(path: Path) -> list[bytes]:
+    """The token vectors that a store's ledger holds, by text."""
+    with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
+        return [row[0] for row in connection.execute("SELECT packed FROM token_vectors ORDER BY text_hash")]
+
+
+@pytest.fixture
+def store(tmp_path) -> Path:
+    with opened(tmp_path / "store") as memory:
+        memory.experience.store_many([attempt(LONG), attempt(SHORT)])
+    return tmp_path / "store"
+
+
+def test_a_matter_among_many_is_found_by_its_words_own_vectors(store):
+    with opened(store, settings=WITHOUT) as memory:
+        cosines = similarities(memory)
+    with opened(store) as memory:
+        found = similarities(memory)
+    assert found[LONG] > cosines[LONG] + 0.2
+    assert found[SHORT] < 0.2
+
+
+def test_a_text_no_longer_than_the_query_is_compared_as_a_whole(store):
+    query = "who knows why the front door of this house is locked today"
+    with opened(store, settings=WITHOUT) as memory:
+        cosines = similarities(memory, query)
+    with opened(store) as memory:
+        assert similarities(memory, query)[SHORT] == pytest.approx(cosines[SHORT], abs=1e-6)
+
+
+def test_a_word_piece_takes_24_bytes_however_often_the_text_says_it(store):
+    n_words = {len(set(text.split())) for text in (LONG, SHORT)}
+    assert {len(one) / 24 for one in packed(store)} == n_words
+
+
+def test_every_process_packs_and_compares_alike(store):
+    with opened(store) as first, opened(store) as second:
+        first.experience.store(attempt("the letter names another wrong currency " + FILLER))
+        assert similarities(first) == similarities(second)
+
+
+def test_who_opens_it_for_reading_only_compares_as_well(store):
+    with opened(store) as memory:
+        found = similarities(memory)
+    with opened(store, read_only=True) as memory:
+        assert similarities(memory) == found
+
+
+def test_what_was_deleted_and_is_brought_back_is_found_as_before(store):
+    with opened(store) as memory:
+        before = similarities(memory)
+        memory.experience.delete(memory.experience.ids())
+        memory.storage.undo(memory.storage.history(1)[0].id)
+        assert similarities(memory) == before
+
+
+def test_a_purge_takes_the_word_pieces_of_what_it_purges_and_of_nothing_else(store):
+    with opened(store) as memory:
+        purged = memory.experience.ids()[0]
+        trashed = memory.experience.store(attempt("what lies in the trash"))
+        memory.experience.delete(trashed)
+        held = packed(store)
+        assert len(held) == 3
+        memory.apply_purge(memory.plan_purge([purged]))
+        assert memory.storage.ledger.token_vectors.count_missing() == 0
+        memory.experience.restore([trashed])
+        assert memory.storage.ledger.token_vectors.count_missing() == 0
+        assert len(packed(store)) == 2
+    files = b"".join(path.read_bytes() for path in store.iterdir() if path.is_file())
+    [gone] = set(held) - set(packed(store))
+    assert gone not in files
+
+
+def test_a_store_of_version_4_is_searched_as_before_until_it_is_embedded_again(store):
+    with opened(store, settings=WITHOUT) as memory:
+        cosines = similarities(memory)
+    make_version_4(store)
+    with opened(store) as memory:
+        assert schema_version(store / "atlas.sqlite") == 5
+        assert similarities(memory) == cosines
+        assert memory.storage.ledger.token_vectors.count_missing() == 2
+        reembed(memory.storage.ledger, HashTokenEmbedder())
+        assert memory.storage.ledger.token_vectors.count_missing() == 0
+        assert similarities(memory)[LONG] > cosines[LONG] + 0.2
+
+
+def test_embedding_again_with_the_same_model_packs_as_before(store):
+    with opened(store) as memory:
+        before = packed(store), memory.storage.ledger.notes.read("late_interaction")
+        reembed(memory.storage.ledger, HashTokenEmbedder())
+        assert (packed(store), memory.storage.ledger.notes.read("late_interaction")) == before
+
+
+def test_a_model_that_gives_no_token_vectors_leaves_none(store):
+    with opened(store) as memory:
+        reembed(memory.storage.ledger, HashEmbedder(model_name="plain"))
+    assert packed(store) == []
+    with opened(store, HashEmbedder(model_name="plain")) as memory:
+        assert memory.storage.ledger.notes.read("late_interaction") == {}
+        memory.experience.store(attempt("another one"))
+        assert similarities(memory)
+    assert packed(store) == []
+
+
+def test_switched_off_nothing_is_kept_and_switched_on_again_all_can_be_made(tmp_path):
+    path = tmp_path / "store"
+    with opened(path, settings=WITHOUT) as memory:
+        memory.experience.store(attempt(LONG))
+    assert packed(path) == []
+    with opened(path) as memory:
+        memory.experience.store(attempt(SHORT))
+        assert memory.storage.ledger.token_vectors.count_missing() == 1
+        reembed(memory.storage.ledger, HashTokenEmbedder())
+        assert len(packed(path)) == 2
+
+
+def test_a_write_that_fails_leaves_no_word_pieces(store):
+    """They are written in the transaction of their record, so there is never the one without the other."""
+    before = packed(store)
+    with opened(store) as memory:
+        collection = memory.experience.collection
+        texts = EncodedText(np.ones((1, 64), np.float32), b"\1" * 24)
+        with pytest.raises(InvalidInput, match=r"is in .* already"):
+            collection.add(["one", "one"], [texts, texts], [{}, {}], ["first", "second"])
+        assert memory.experience.count() == 2
+    assert packed(store) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE token_vectors SET packed = x'0102'", "UPDATE meta SET value = '{}' WHERE name = 'late_interaction'"],
+)
+def test_what_is_damaged_says_how_it_is_made_again(store, damage):
+    with closing(sqlite3.connect(store / "atlas.sqlite")) as connection:
+        connection.execute(damage)
+        connection.commit()
+    with opened(store) as memory, pytest.raises(StoreDamaged, match="make them again: atlas reembed"):
+        similarities(memory)
+    with opened(store, settings=WITHOUT) as memory:
+        assert similarities(memory)
+        reembed(memory.storage.ledger, HashTokenEmbedder())
+    with opened(store) as memory:
+        assert similarities(memory)
+
+
+def test_texts_without_a_word_and_of_strange_letters_are_kept_and_searched(tmp_path):
+    with opened(tmp_path / "store") as memory:
+        for text in ("…", "\u200b?!", "Straße ①", "x" * 5_000, "漢字 かな"):
+            memory.experience.store(attempt(text))
+        for query in ("…", "Straße", "漢字"):
+            assert len(similarities(memory, query)) == 5
+
+
+def test_a_language_without_a_word_of_the_projection_has_finite_similarities(store):
+    with opened(store) as memory:
+        assert np.isfinite(list(similarities(memory, "Ω ж 語").values())).all()
+
+
+def test_the_first_writer_alone_finds_the_projection(tmp_path):
+    embedder = HashTokenEmbedder()
+    with opened(tmp_path / "store", embedder) as memory:
+        memory.experience.store(attempt("one"))
+        n_asked = embedder.texts.count(calibration_queries()[0])
+        memory.experience.store(attempt("two"))
+        assert embedder.texts.count(calibration_queries()[0]) == n_asked
+    again = HashTokenEmbedder()
+    with opened(tmp_path / "store", again) as memory:
+        memory.experience.store(attempt("three"))
+    assert calibration_queries()[0] not in again.texts
+
+
+def test_a_search_by_words_asks_for_no_word_pieces(store):
+    embedder = HashTokenEmbedder()
+    with opened(store, embedder) as memory:
+        embedder.texts.clear()
+        assert memory.experience.search_words("currency", 5)
+        assert embedder.texts == []
+
+
+def test_settings_can_switch_it_off(monkeypatch):
+    monkeypatch.setenv("ATLAS_LATE_INTERACTION", "0")
+    assert Settings.from_environment() == replace(Settings.from_environment(), late_interaction=False)
