@@ -74,12 +74,12 @@ class Entrance:
             return self._sign_in
         if is_request and path.startswith(LINK):
             return self._follow(Request(scope, receive))
+        if is_request and path == LEAVE:
+            return self._leave(scope)
         if not self._sessions.is_let_in(**_browser(scope)):
             return self._shown_out(scope, receive)
         if path.startswith(UPLOADS) and not self._may_write(scope):
             return Response("A viewer uploads nothing.", 403)
-        if is_request and path == LEAVE:
-            return self._leave(scope)
         return self._app
 
     async def _enter(self, request: Request) -> Response:
@@ -110,9 +110,11 @@ class Entrance:
 
     def _leave(self, scope: Scope) -> Response:
         """End a session where its own browser's page wants it. A page of another server's may lead here too."""
-        if scope["method"] != "POST" and header(scope, b"sec-fetch-site") not in ("same-origin", "none"):
+        browser = _browser(scope)
+        is_wanted = scope["method"] == "POST" or header(scope, b"sec-fetch-site") in ("same-origin", "none")
+        if not is_wanted and self._sessions.is_let_in(**browser):
             return forms.leaving()
-        self._sessions.end(_browser(scope)["token"])
+        self._sessions.end(browser["token"])
         return RedirectResponse(ENTER, 303)
 
     def _vouched(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
@@ -140,7 +142,7 @@ class Entrance:
         vouched = forwarding.identity(scope)
         if not is_page:
             return Response("This needs a key; open / in a browser and enter one.", 401)
-        if vouched is None or scope["path"] == LEAVE:
+        if vouched is None:
             return RedirectResponse(ENTER, 303)
         request = Request(scope, receive)
         return self._vouched(request, vouched, f"{request.url.path}?{request.url.query}".rstrip("?"))
