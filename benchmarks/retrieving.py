@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ import atlas
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, Vector, Vectors
-from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.embedding.foreign_queries import calibration_queries
+from atlas.embedding.late_interaction import TokenVectors, distinct
+from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.memory.experience.memory import COLLECTION
 from atlas.protocols.infra import Where
 from benchmarks.measuring import DIMENSION, WORDS, Figure, clustered_vectors, filled_chroma, interleaved_seconds
@@ -45,13 +46,20 @@ class Query:
 
 
 class GivenVectors:
-    """An embedder that was told the vectors of the texts it will be asked for."""
+    """An embedder that was told the vectors of the texts it will be asked for. Those of their words are random."""
 
     model_name = MODEL
     dimension = DIMENSION
 
     def __init__(self, queries: Sequence[Query]) -> None:
         self._vectors = {query.text: query.vector for query in queries}
+        self._words: dict[str, tuple[int, Vector]] = {}
+        self._generator = np.random.default_rng(5)
+        self.query_tokens = cache(self._tokens)
+
+    def tell(self, texts: Sequence[str], vectors: Vectors) -> None:
+        """Tell it the vectors of texts."""
+        self._vectors = dict(zip(texts, vectors, strict=True)) | self._vectors
 
     def encode(self, text: str) -> Vector:
         """Return the vector it was told."""
@@ -61,6 +69,19 @@ class GivenVectors:
         """Return the vectors it was told."""
         return np.stack([self._vectors[text] for text in texts])
 
+    def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Return the vectors it was told, and those of each text's words."""
+        return self.encode_batch(texts), [self._tokens(text) for text in texts]
+
+    def _tokens(self, text: str) -> TokenVectors:
+        known = [self._word(word) for word in text.split()]
+        return distinct(np.array([number for number, _ in known]), np.stack([vector for _, vector in known]))
+
+    def _word(self, word: str) -> tuple[int, Vector]:
+        if word not in self._words:
+            self._words[word] = len(self._words), self._generator.standard_normal(DIMENSION).astype(np.float32)
+        return self._words[word]
+
 
 def figures(sizes: tuple[int, ...] = SIZES) -> Iterator[Figure]:
     queries = made_queries(N_WARM + N_QUERIES)
@@ -69,11 +90,25 @@ def figures(sizes: tuple[int, ...] = SIZES) -> Iterator[Figure]:
     for n_records in sizes:
         with tempfile.TemporaryDirectory() as scratch:
             vectors = clustered_vectors(n_records, seed=1)
-            fill(Path(scratch) / "atlas", vectors)
+            fill(Path(scratch) / "atlas", vectors, embedder)
             chroma = filled_chroma(Path(scratch) / "chroma", vectors)
             settings = atlas.Settings(store=Path(scratch) / "atlas")
-            with atlas.open_memory(settings.store, embedder=embedder, settings=settings) as memory:
+            as_wholes = replace(settings, late_interaction=False)
+            with (
+                atlas.open_memory(settings.store, embedder=embedder, settings=settings) as memory,
+                atlas.open_memory(settings.store, embedder=embedder, settings=as_wholes) as without,
+            ):
                 yield from _compared(memory, chroma, queries, n_records)
+                yield from _word_pieces(memory, without, queries, n_records)
+            if n_records == min(sizes):
+                fill(Path(scratch) / "wholes", vectors, embedder, as_wholes)
+                yield Figure(
+                    what=f"size of a store of {n_records:,} records, beside one without word pieces",
+                    ours=_megabytes(Path(scratch) / "atlas"),
+                    baseline=_megabytes(Path(scratch) / "wholes"),
+                    unit="MB",
+                    aim="at most 2 times",
+                )
 
 
 def made_queries(n: int) -> list[Query]:
@@ -88,20 +123,21 @@ def _foreign() -> list[Query]:
     return [Query(text, vector) for text, vector in zip(texts, clustered_vectors(len(texts), seed=4), strict=True)]
 
 
-def fill(directory: Path, vectors: Vectors) -> None:
+def fill(directory: Path, vectors: Vectors, embedder: GivenVectors, settings: atlas.Settings | None = None) -> None:
     """Fill a store with these vectors and with texts on topics, as long and with words as frequent as real ones."""
     texts = Texts(N_TOPICS, seed=1)
-    settings = atlas.Settings(store=directory)
-    with atlas.open_memory(directory, embedder=GivenVectors([]), settings=settings) as memory:
+    with atlas.open_memory(directory, embedder=embedder, settings=settings) as memory:
         importing = memory.experience.within("import", "made for a measurement")
         for start in range(0, len(vectors), BATCH):
             part = vectors[start : start + BATCH]
             topics = np.random.default_rng(start).integers(0, N_TOPICS, len(part))
-            rows = zip(texts.on(topics, DOCUMENT_WORDS), texts.on(topics, SOLUTION_WORDS), part, strict=True)
+            documents = list(texts.on(topics, DOCUMENT_WORDS))
+            embedder.tell(documents, part)
+            rows = zip(documents, texts.on(topics, SOLUTION_WORDS), strict=True)
             importing.restore_many([_attempt(start + i, *row) for i, row in enumerate(rows)])
 
 
-def _attempt(number: int, text: str, solution: str, vector: Vector) -> ExportedExperience:
+def _attempt(number: int, text: str, solution: str) -> ExportedExperience:
     experience = Experience(
         id=f"{number:032x}",
         task=atlas.Task(id=f"task-{number // 3}", domain="", description=text),
@@ -112,9 +148,7 @@ def _attempt(number: int, text: str, solution: str, vector: Vector) -> ExportedE
         metadata={"bucket": number % N_BUCKETS},
         solution_output=solution,
     )
-    return ExportedExperience(
-        experience=experience, marks=NO_MARKS, usage=NO_USAGE, vectors=vector[None], embedding_model=MODEL
-    )
+    return ExportedExperience(experience=experience, marks=NO_MARKS, usage=NO_USAGE)
 
 
 def _embedding(queries: Sequence[Query]) -> Iterator[Figure]:
@@ -140,6 +174,21 @@ def _compared(memory: atlas.MemorySystem, chroma: Any, queries: Sequence[Query],
             yield from _both(f"{name} k={K} {at}", *interleaved_seconds(ours, theirs))
             spent = interleaved_seconds(ours, theirs, time.process_time)
             yield from _both(f"{name} k={K} {at}, processor time", *spent)
+
+
+def _word_pieces(
+    memory: atlas.MemorySystem, without: atlas.MemorySystem, queries: Sequence[Query], n_records: int
+) -> Iterator[Figure]:
+    for query in queries[:N_WARM]:
+        _retrieve(without, query, None)
+    ours = [partial(_retrieve, memory, query, None) for query in queries[N_WARM:]]
+    theirs = [partial(_retrieve, without, query, None) for query in queries[N_WARM:]]
+    spent = interleaved_seconds(ours, theirs, time.process_time)
+    yield from _both(f"retrieve at {n_records:,} records, beside without word pieces, processor time", *spent)
+
+
+def _megabytes(store: Path) -> float:
+    return sum(path.stat().st_size for path in store.rglob("*") if path.is_file()) / 2**20
 
 
 def _retrieve(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:

@@ -34,6 +34,9 @@ MOST_PIECES = 512
 
 _BYTES = BITS // 8
 
+_LEAST_SHARED = 2**17
+"""Multiplications of a product of matrices up to which OpenBLAS works it out in one thread."""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
@@ -102,7 +105,7 @@ class Projection:
         """Return the word pieces of a query, as they are compared: exactly, of unit length, shape (n, BITS)."""
         if not len(tokens.ids):
             return np.zeros((0, BITS), np.float32)
-        return _unit(tokens.vectors[:MOST_PIECES] @ self.directions)
+        return _unit(product(tokens.vectors[:MOST_PIECES], self.directions))
 
     def similarities(self, query: Vectors, texts: Sequence[bytes], cosines: Sequence[float]) -> Vector:
         """Return similarities of a query and texts, on the scale of the pooled vectors' cosine, shape (n,).
@@ -181,10 +184,29 @@ def found(query: Vectors, texts: Sequence[bytes]) -> Vector:
     """
     bits = np.unpackbits(np.frombuffer(b"".join(texts), np.uint8).reshape(-1, _BYTES), axis=1)
     # A sign is 2·bit − 1, which the sums below make up for, and a vector of signs is √BITS long.
-    near = (bits.astype(np.float32) @ (2 * query.T) - query.sum(axis=1)) / np.sqrt(BITS)
+    near = (product(bits.astype(np.float32), 2 * query.T) - query.sum(axis=1)) / np.sqrt(BITS)
     lengths = [len(text) // _BYTES for text in texts]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
     return np.asarray(np.maximum.reduceat(near, starts, axis=0).mean(axis=1), np.float32)
+
+
+def product(rows: Vectors, columns: Vectors) -> Vectors:
+    """Return the product of two matrices, worked out in this thread, a few rows at a time.
+
+    BLAS shares larger ones out among threads, which costs more than it gains where other processes are at work: 6 ms
+    of the processor in place of 0.3 for the word pieces of one query.
+
+    Args:
+        rows: Shape (n, k), beside each other in memory.
+        columns: Shape (k, m).
+    """
+    n_together = max(1, _LEAST_SHARED // columns.size)
+    n_whole = len(rows) - len(rows) % n_together
+    made = np.empty((len(rows), columns.shape[1]), np.float32)
+    blocks = rows[:n_whole].reshape(-1, n_together, rows.shape[1])
+    np.matmul(blocks, columns, out=made[:n_whole].reshape(-1, n_together, columns.shape[1]))
+    np.matmul(rows[n_whole:], columns, out=made[n_whole:])
+    return made
 
 
 def _unit(vectors: Vectors) -> Vectors:

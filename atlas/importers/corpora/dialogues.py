@@ -65,7 +65,8 @@ def _corpus(name: str, found: str, talks: Sequence[_Talk], records: Mapping[str,
     for talk in talks:
         own = frozenset(record.id for record in records[talk.id])
         grades = {other: SAME for other in of_task[talk.task_id] if other not in own}
-        queries += [JudgedQuery(text=text, grades=grades, group=talk.task_id, without=own) for text in talk.asked]
+        number = talk.task_id.rpartition("/")[2]  # by which the halves were drawn when late interaction was chosen
+        queries += [JudgedQuery(text=text, grades=grades, group=number, without=own) for text in talk.asked]
     task = RetrievalTask(
         name=f"{name}, later message",
         about=f"What a customer says later on → {found}; the conversation itself is left out.",
