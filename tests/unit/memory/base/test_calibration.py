@@ -9,6 +9,7 @@ import pytest
 
 import atlas
 from atlas.core.settings import RankingWeights, Settings
+from atlas.embedding.foreign_queries import evaluation_queries
 from atlas.memory.base.calibration import (
     HIGHEST_LEVEL,
     LOWEST_LEVEL,
@@ -24,7 +25,6 @@ from atlas.memory.base.calibration import (
     Measured,
     calibrate,
 )
-from atlas.embedding.foreign_queries import evaluation_queries
 from atlas.storage.records import DERIVED
 from atlas.testing import HashEmbedder
 
