@@ -99,6 +99,9 @@ class UndoneMany:
     refused: tuple[tuple[Operation, str], ...]
     """Operations that cannot be undone any more, each with the reason."""
 
+    n_later: int = 0
+    """Number of operations that are wanted too, but came after the preview, and so were left."""
+
     @property
     def outcome(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The ids of those undone, and of those not."""

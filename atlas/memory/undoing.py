@@ -52,10 +52,10 @@ class UndoableMemories(ABC):
         return self.storage.plan_undo(wanted)
 
     def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
-        """Undo exactly what a plan says, as one operation that can be undone.
+        """Undo exactly what a plan says, as one operation that can be undone. What came later is left, and counted.
 
         Raises:
-            PlanOutdated: More or less would be undone by now. Nothing was done.
+            PlanOutdated: Some of it was changed or undone since. Nothing was done.
         """
         return self.storage.apply_undo(wanted, plan, reason=reason)
 

@@ -215,10 +215,10 @@ class Store:
         return self._undo_many(wanted, None)
 
     def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
-        """Undo exactly what a plan says, as one operation.
+        """Undo exactly what a plan says, as one operation. What came later is left, and counted.
 
         Raises:
-            PlanOutdated: Something else would be undone by now. Nothing was done.
+            PlanOutdated: Some of it was changed or undone since. Nothing was done.
         """
         return self._undo_many(wanted, plan, reason)
 

@@ -23,13 +23,15 @@ class UndoManyRequest:
         return UndoManyProposal(wanted=self.wanted, plan=plan, view=_view(memory, plan))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class UndoManyProposal:
     """Operations that would be undone as one."""
 
     wanted: Operations
     plan: UndoneMany
     view: PlanView
+    n_later: int = 0
+    """Number of operations that are wanted too, but came after the preview: known once this was applied."""
 
     @property
     def going(self) -> tuple[str, ...]:
@@ -38,16 +40,19 @@ class UndoManyProposal:
 
     @property
     def done_sentence(self) -> str:
-        """`Undid 14 operations`."""
-        return f"Undid {counted(len(self.plan.undone), 'operation')}"
+        """`Undid 14 operations. 3 more came since: preview again`."""
+        later = f". {self.n_later:,} more came since: preview again" if self.n_later else ""
+        return f"Undid {counted(len(self.plan.undone), 'operation')}{later}"
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Undo them as one operation and return its id.
 
         Raises:
-            PlanOutdated: More or less would be undone by now. Nothing was done.
+            PlanOutdated: Some of it was changed or undone since. Nothing was done.
         """
-        return memory.apply_undo(self.wanted, self.plan).id
+        done = memory.apply_undo(self.wanted, self.plan)
+        self.n_later = done.n_later
+        return done.id
 
 
 def _view(memory: MemorySystem, plan: UndoneMany) -> PlanView:

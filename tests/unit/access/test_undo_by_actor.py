@@ -13,6 +13,7 @@ from atlas.core.errors import InvalidInput, NotAllowed, PlanOutdated
 from atlas.core.operations import ANY_OPERATION, Operations
 from atlas.infra.actor import Actor, Role, acting
 from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.history.undoing import UndoManyRequest
 from tests.support.records import attempt
 
 CRAWLER = Actor("crawler", Role.WRITER)
@@ -114,13 +115,64 @@ def test_what_somebody_undid_of_others_is_done_again(memory):
     assert memory.operation(stored).undone_by is None
 
 
-def test_a_plan_that_is_outdated_undoes_nothing(memory):
+def test_exactly_what_was_previewed_is_undone_while_its_author_goes_on_writing(memory):
+    kept = store(memory, CRAWLER, "changed by a person")
+    memory.experience.edit(kept, feedback="mine")
     store(memory, CRAWLER, "one")
-    plan = memory.plan_undo(CRAWLED)
     store(memory, CRAWLER, "two")
-    with pytest.raises(PlanOutdated, match="Look again"):
+    plan = memory.plan_undo(CRAWLED)
+    for text in ("three", "four", "five"):
+        store(memory, CRAWLER, text)
+    done = memory.apply_undo(CRAWLED, plan)
+    assert there(memory) == ["changed by a person", "five", "four", "three"]
+    assert (done.outcome, done.n_later) == (plan.outcome, 3)
+    memory.undo(done.id)
+    assert there(memory) == ["changed by a person", "five", "four", "one", "three", "two"]
+
+
+def test_whoever_undoes_everybodys_leaves_what_came_since_and_its_own_undo_is_not_counted(memory, clock):
+    wanted = Operations(since=clock.now())
+    store(memory, CRAWLER, "one")
+    plan = memory.plan_undo(wanted)
+    store(memory, CURATOR, "two")
+    assert memory.apply_undo(wanted, plan).n_later == 1
+    assert there(memory) == ["two"]
+
+
+def test_a_page_tells_how_many_operations_came_since(memory):
+    store(memory, CRAWLER, "one")
+    proposal = UndoManyRequest(wanted=CRAWLED).propose(memory)
+    store(memory, CRAWLER, "two")
+    assert proposal.apply(memory) is not None
+    assert proposal.done_sentence == "Undid 1 operation. 1 more came since: preview again"
+
+
+def test_where_what_would_be_undone_was_changed_since_nothing_is_undone_and_the_reason_is_told(memory):
+    one = store(memory, CRAWLER, "one")
+    store(memory, CRAWLER, "two")
+    plan = memory.plan_undo(CRAWLED)
+    memory.experience.edit(one, feedback="mine")
+    with pytest.raises(PlanOutdated, match=f"{one} was changed since, by edit .*Nothing was done; look again"):
         memory.apply_undo(CRAWLED, plan)
     assert there(memory) == ["one", "two"]
+
+
+def test_where_some_of_it_was_undone_since_nothing_is_undone(memory):
+    store(memory, CRAWLER, "one")
+    store(memory, CRAWLER, "two")
+    plan = memory.plan_undo(CRAWLED)
+    memory.undo(plan.undone[1].id)
+    with pytest.raises(PlanOutdated, match="1 of these operations was undone since; nothing was done"):
+        memory.apply_undo(CRAWLED, plan)
+    assert there(memory) == ["two"]
+
+
+def test_a_plan_of_others_operations_undoes_none_of_them_for_a_writer(memory):
+    store(memory, CURATOR, "another's")
+    plan = memory.plan_undo(Operations(actor="curator"))
+    with acting(CRAWLER), pytest.raises(PlanOutdated):
+        memory.apply_undo(CRAWLED, plan)
+    assert there(memory) == ["another's"]
 
 
 def test_only_a_curator_undoes_what_others_did(memory):

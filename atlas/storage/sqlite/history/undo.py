@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,25 +83,26 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
 def undo_many(
     database: Database, clock: Clock, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None
 ) -> UndoneMany:
-    """Undo every operation that is wanted, the newest first, as one new operation. Undoing that one does them again.
+    """Undo operations that are wanted, the newest first, as one new operation. Undoing that one does them again.
 
     What cannot be undone, as others have changed it since, stays as it is and is listed. What is undone already is
-    passed over, with what undid it.
+    passed over, with what undid it. What came after a preview is left and counted, so that whoever goes on writing
+    keeps nobody from undoing what was previewed.
 
     Args:
-        expected: What a preview said. None to preview: nothing is written then.
+        expected: What a preview said, of which exactly that is undone. None to preview: nothing is written then.
 
     Raises:
-        PlanOutdated: Another answer than the expected one would come of it by now. Nothing was done.
+        PlanOutdated: One that was to be undone cannot be by now, or was undone already. Nothing was done.
     """
     try:
         with database.write() as connection:
-            done = _undo_many(connection, clock, wanted, actor, reason)
+            left = _left_to_undo(connection, wanted)
+            draft = OperationDraft(id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review())
+            writer = LedgerWriter(connection, draft, clock.now())
             if expected is None:
-                raise _Previewed(done)
-            if done.outcome != expected.outcome:
-                raise PlanOutdated("others have changed what would be undone since; nothing was done. Look again")
-            return done
+                raise _Previewed(_undo_all(writer, left))
+            return _undo_expected(writer, left, expected)
     except _Previewed as preview:
         return preview.done
 
@@ -111,22 +112,40 @@ class _Previewed(Exception):
         self.done = done
 
 
-def _undo_many(connection: sqlite3.Connection, clock: Clock, wanted: Operations, actor: str, reason: str) -> UndoneMany:
+def _left_to_undo(connection: sqlite3.Connection, wanted: Operations) -> list[Operation]:
+    """Return the operations that are wanted and not undone, newest first, without those that undid only such."""
     every = read_operations(connection, wanted, limit=-1, offset=0)
     ids = {operation.id for operation in every}
-    left = [one for one in every if not one.undone_by and not (one.kind == UNDO and ids.issuperset(undone_by(one)))]
-    draft = OperationDraft(id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review())
-    writer = LedgerWriter(connection, draft, clock.now())
+    return [one for one in every if not one.undone_by and not (one.kind == UNDO and ids.issuperset(undone_by(one)))]
+
+
+def _undo_expected(writer: LedgerWriter, left: Sequence[Operation], expected: UndoneMany) -> UndoneMany:
+    undone, refused = (set(ids) for ids in expected.outcome)
+    # Looked up among what is wanted: a plan of other hands undoes nothing that its holder may not undo.
+    done = _undo_all(writer, [one for one in left if one.id in undone])
+    if done.refused:
+        raise PlanOutdated(f"{done.refused[0][1]}. Nothing was done; look again")
+    if len(done.undone) < len(undone):
+        n_gone = len(undone) - len(done.undone)
+        were = "was" if n_gone == 1 else "were"
+        raise PlanOutdated(f"{n_gone:,} of these operations {were} undone since; nothing was done. Look again")
+    n_later = sum(one.id not in undone and one.id not in refused for one in left)
+    return replace(done, refused=expected.refused, n_later=n_later)
+
+
+def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMany:
     done, refused = list[Operation](), list[tuple[Operation, str]]()
-    for operation in left:
+    for operation in operations:
         try:
             _take_back(writer, operation)
             done.append(operation)
         except UndoRefused as error:  # before anything of it was taken back
             refused.append((operation, str(error)))
     writer.close()
-    connection.execute("UPDATE operations SET undoes = ? WHERE id = ?", (",".join(one.id for one in done), draft.id))
-    return UndoneMany(id=draft.id, undone=tuple(done), refused=tuple(refused))
+    writer.connection.execute(
+        "UPDATE operations SET undoes = ? WHERE id = ?", (",".join(one.id for one in done), writer.operation.id)
+    )
+    return UndoneMany(id=writer.operation.id, undone=tuple(done), refused=tuple(refused))
 
 
 def _take_back(writer: LedgerWriter, operation: Operation) -> int:
