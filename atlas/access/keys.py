@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.access.files import AccessFile
+from atlas.access.names import look_alike
 from atlas.core.errors import InvalidInput, NotAllowed, NotFound
 from atlas.core.types import new_id
 from atlas.infra.actor import Actor, Role
@@ -103,7 +104,7 @@ class KeyRing:
             raise InvalidInput(f"the end of a key should lie ahead, but {expires_at:%Y-%m-%d %H:%M} has passed")
         if is_reviewed and role is not Role.WRITER:
             raise InvalidInput(f"only what a writer writes can wait for review, but the role is {role}; choose writer")
-        if name in taken:
+        if any(look_alike(name, one) for one in (*taken, self.audit.owner)):
             raise InvalidInput(f"somebody is named {name!r} in the history already; choose another name for the key")
         key = Key(
             id=new_id(),

@@ -6,7 +6,7 @@ A person is known by the provider that vouches for them and by their `sub` there
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 from atlas.access.files import AccessFile
 from atlas.access.keys import KeyRing
+from atlas.access.names import look_alike, unique_name
 from atlas.access.roles import role_of
 from atlas.core.errors import NotAllowed, NotFound
 from atlas.infra.actor import Actor, Role
@@ -23,8 +24,6 @@ from atlas.protocols.infra import Clock
 
 FILE = "people.json"
 """Name of the file in a store's directory."""
-
-NAME_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,20 +80,28 @@ class People:
     """The people of one store. Any number of processes may use it at once, and each sees what another changed."""
 
     def __init__(
-        self, directory: Path, roles: Mapping[str, Role], clock: Clock | None = None, *, owner: str = ""
+        self,
+        directory: Path,
+        roles: Mapping[str, Role],
+        clock: Clock | None = None,
+        *,
+        owner: str = "",
+        actors: Callable[[], Collection[str]] = tuple,
     ) -> None:
         """Open the people of the store in a directory.
 
         Args:
-            owner: Name of whoever runs the server, which nobody else may have in the history.
             roles: Roles by the names of groups. Whoever is in none is not let in.
+            owner: Name of whoever runs the server, which nobody else may have in the history.
+            actors: Gives the names that the history has, none of which a new person gets.
         """
         self._file = AccessFile(directory / FILE, _encode, _decode)
         self._roles = roles
         self._clock = clock or SystemClock()
-        self._audit = AuditLog(directory, self._clock)
+        self._audit = AuditLog(directory, self._clock, owner)
         self._keys = KeyRing(directory, clock)
         self._owner = owner
+        self._actors = actors
 
     def sign_in(self, identity: Identity) -> Person:
         """Return the person that somebody is, new or known, with the role that their groups give now.
@@ -115,7 +122,7 @@ class People:
             known = held.get(identity.id)
             if known is not None and known.removed_at is not None:
                 raise NotAllowed(f"{known.name} was removed from this memory; ask an administrator")
-            name = _unique(identity.name, [*_names(held.values(), but=identity.id), *self._keys.names(), self._owner])
+            name = self._name_for(identity, held)
             role = role_of(identity.groups, self._roles)
             if known is None and role is None:
                 raise NotAllowed(f"{name} is in no group that may see this memory; ask an administrator")
@@ -135,6 +142,15 @@ class People:
                 seen_at=now,
             )
         return person
+
+    def _name_for(self, identity: Identity, held: Mapping[str, Person]) -> str:
+        """Return the name that the history knows somebody by: their own, numbered where it is another's already."""
+        known = held.get(identity.id)
+        own = known.names if known is not None else ()
+        others = [*_names(held.values(), but=identity.id), *self._keys.names(), self._owner]
+        if not any(look_alike(identity.name, one) for one in own):  # a name that they come with for the first time
+            others += [one for one in self._actors() if one not in own]
+        return unique_name(identity.name, others)
 
     def every(self) -> list[Person]:
         """Return everybody who has signed in and has a role, or was removed, whoever came last first."""
@@ -178,13 +194,6 @@ class People:
 def _names(people: Iterable[Person], but: str = "") -> list[str]:
     """Return every name of people, without those of one."""
     return [name for person in people if person.id != but for name in person.names]
-
-
-def _unique(name: str, taken: Collection[str]) -> str:
-    """Return a name that no other person and no key has or had: the history knows them by it."""
-    plain = " ".join(name.split())[:NAME_CHARACTERS] or "somebody"
-    numbered = (f"{plain} ({number})" for number in range(2, len(taken) + 3))
-    return plain if plain not in taken else next(one for one in numbered if one not in taken)
 
 
 def _encode(person: Person) -> dict[str, Any]:

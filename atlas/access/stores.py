@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,12 +13,13 @@ from atlas.access.keys import Key, KeyRing
 from atlas.access.links import Link, Links
 from atlas.access.people import Identity, People
 from atlas.access.roles import roles_in
-from atlas.core.errors import InvalidInput, NotAllowed, StoreUnavailable
+from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore, StoreUnavailable
 from atlas.infra.actor import Actor, Role
 from atlas.infra.audit import AuditLog
 from atlas.infra.clock import SystemClock
 from atlas.protocols.infra import Clock
 from atlas.storage.frozen import frozen_copy
+from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +90,13 @@ class Stores:
                 name=name,
                 directory=directory,
                 ring=KeyRing(directory, clock),
-                people=People(directory, roles_in(name, directories, roles), clock, owner=owner),
+                people=People(
+                    directory,
+                    roles_in(name, directories, roles),
+                    clock,
+                    owner=owner,
+                    actors=partial(_actors, directory),
+                ),
                 links=Links(directory, clock),
                 audit=AuditLog(directory, clock or SystemClock()),
             )
@@ -232,3 +240,12 @@ def named_stores(first: Path, others: list[str]) -> dict[str, Path]:
             raise InvalidInput(f"there is a store of the name {name!r}, or at {directory}, already; name another one")
         found[name] = directory
     return found
+
+
+def _actors(directory: Path) -> list[str]:
+    """Return the names that the history of a store has. None before there is a store."""
+    try:
+        with Store.open(directory, read_only=True) as store:
+            return store.ledger.history.actors()
+    except ReadOnlyStore:
+        return []

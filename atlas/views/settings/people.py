@@ -64,4 +64,4 @@ def _row(person: Person) -> PersonRow:
 
 def _people(memory: MemorySystem) -> People:
     check_admin("see and change people")
-    return People(memory.storage.path, {})
+    return People(memory.storage.path, {}, owner=memory.storage.settings.actor)

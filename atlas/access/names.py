@@ -1,0 +1,34 @@
+"""Names that people and keys go by in the history: no two that look alike, and none of somebody else's."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+NAME_CHARACTERS = 120
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"})
+"""Categories of characters that a name is compared without, as they are not seen or only decorate a letter."""
+
+
+def plain_name(name: str) -> str:
+    """Return a name as it is shown: composed, without characters that nobody sees, and not too long."""
+    seen = "".join(letter for letter in unicodedata.normalize("NFC", name) if unicodedata.category(letter) != "Cf")
+    return " ".join(seen.split())[:NAME_CHARACTERS].strip() or "somebody"
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Return a name, numbered where another one looks like it."""
+    plain, others = plain_name(name), {_looks(one) for one in taken}
+    numbered = (f"{plain} ({number})" for number in range(2, len(others) + 3))
+    return plain if _looks(plain) not in others else next(one for one in numbered if _looks(one) not in others)
+
+
+def look_alike(name: str, other: str) -> bool:
+    """Return whether two names are the same to whoever reads them: letters of other scripts are not."""
+    return _looks(name) == _looks(other)
+
+
+def _looks(name: str) -> str:
+    letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join("".join(letter for letter in letters if unicodedata.category(letter) not in _UNSEEN).split())
