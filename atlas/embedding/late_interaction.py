@@ -34,6 +34,9 @@ MOST_PIECES = 512
 
 _BYTES = BITS // 8
 
+_TOGETHER = (1, 2, 4, 8, 16, 32)
+"""Texts that are put together to see how much is found by chance in longer ones."""
+
 _LEAST_SHARED = 2**17
 """Multiplications of a product of matrices up to which OpenBLAS works it out in one thread."""
 
@@ -88,7 +91,10 @@ class Projection:
     """Shape (dim, BITS)."""
 
     unrelated: float
-    """How much of a text is found in another that has nothing to do with it."""
+    """How much of a query is found in a text of one word piece that has nothing to do with it."""
+
+    growth: float
+    """How much more is found where such a text has e times as many pieces: in a long one something is always near."""
 
     same: float
     """How much of a text is found in the same text."""
@@ -125,15 +131,19 @@ class Projection:
         longer = np.flatnonzero(share)
         similarities = np.asarray(cosines, np.float32)
         if len(longer):
-            scale = (1 - self.cosine) / (self.same - self.unrelated)
-            late = self.cosine + (found(query, [texts[int(place)] for place in longer]) - self.unrelated) * scale
+            late = self.on_scale(found(query, [texts[int(place)] for place in longer]), lengths[longer])
             similarities[longer] += share[longer] * (late - similarities[longer])
         return similarities
+
+    def on_scale(self, found: Vector, lengths: npt.NDArray[np.int64]) -> Vector:
+        """Return how much was found in texts of so many word pieces, on the scale of the pooled vectors' cosine."""
+        by_chance = self.unrelated + self.growth * np.log(lengths)
+        return np.asarray(self.cosine + (found - by_chance) / (self.same - by_chance) * (1 - self.cosine), np.float32)
 
     def as_text(self) -> str:
         """Return it as a text that `projection_of` reads."""
         content = base64.b85encode(np.ascontiguousarray(self.directions, np.dtype("<f2")).tobytes()).decode()
-        return json.dumps({"directions": content, "levels": [self.unrelated, self.same, self.cosine]})
+        return json.dumps({"directions": content, "levels": [self.unrelated, self.growth, self.same, self.cosine]})
 
 
 def projection_of(text: str) -> Projection:
@@ -145,12 +155,12 @@ def projection_of(text: str) -> Projection:
     try:
         held = json.loads(text)
         flat = np.frombuffer(base64.b85decode(held["directions"]), np.dtype("<f2")).astype(np.float32)
-        unrelated, same, cosine = map(float, held["levels"])
+        unrelated, growth, same, cosine = map(float, held["levels"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"it lacks a part: {error}") from error
-    if not len(flat) or len(flat) % BITS or not same > unrelated:
+    if not len(flat) or len(flat) % BITS or not same > unrelated + growth * np.log(MOST_PIECES):
         raise ValueError("its numbers do not fit together")
-    return Projection(flat.reshape(-1, BITS), unrelated, same, cosine)
+    return Projection(flat.reshape(-1, BITS), unrelated, growth, same, cosine)
 
 
 def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
@@ -165,16 +175,36 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
     main = np.linalg.svd(every, full_matrices=False)[2][:BITS].T
     directions[:, : main.shape[1]] = main
     # Kept in two bytes a number, so what is fitted is what every later process reads.
-    draft = Projection(directions.astype(np.float16).astype(np.float32), 0.0, 1.0, 0.0)
-    packed = [draft.packed(text) for text in texts]
-    meetings = np.stack([found(draft.projected(text), packed) for text in texts])
+    draft = Projection(directions.astype(np.float16).astype(np.float32), 0.0, 0.0, 1.0, 0.0)
+    queries = [draft.projected(text) for text in texts]
+    lengths, by_chance = _found_by_chance(draft, texts, queries)
+    growth, unrelated = np.polyfit(np.log(lengths), by_chance, 1)
+    same = [found(query, [draft.packed(text)])[0] for query, text in zip(queries, texts, strict=True)]
     others = ~np.eye(len(texts), dtype=bool)
     return Projection(
         draft.directions,
-        unrelated=float(np.median(meetings[others])),
-        same=float(np.median(np.diag(meetings))),
+        unrelated=float(unrelated),
+        growth=float(growth),
+        same=float(np.median(same)),
         cosine=float(np.median((vectors @ vectors.T)[others])),
     )
+
+
+def _found_by_chance(
+    projection: Projection, texts: Sequence[TokenVectors], queries: Sequence[Vectors]
+) -> tuple[Vector, Vector]:
+    """Return the lengths of texts, and how much of an unrelated query is found in each: in several texts put together.
+
+    Shape (n,) each.
+    """
+    lengths, values = [], []
+    for n_together in _TOGETHER:
+        for place, query in enumerate(queries):
+            others = [texts[(place + 1 + step) % len(texts)] for step in range(min(n_together, len(texts) - 1))]
+            packed = projection.packed(joined(others))
+            lengths.append(len(packed) // _BYTES)
+            values.append(float(found(query, [packed])[0]))
+    return np.array(lengths, np.float32), np.array(values, np.float32)
 
 
 def found(query: Vectors, texts: Sequence[bytes]) -> Vector:

@@ -35,7 +35,7 @@ def tokens(n: int, seed: int = 0) -> TokenVectors:
     return TokenVectors(np.arange(n), some(n, seed))
 
 
-PLAIN = Projection(np.eye(BITS, dtype=np.float32), unrelated=0.1, same=0.8, cosine=0.05)
+PLAIN = Projection(np.eye(BITS, dtype=np.float32), unrelated=0.1, growth=0.02, same=0.8, cosine=0.05)
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.integers(1, 12), st.integers(0, 5))
@@ -63,7 +63,8 @@ def test_windows_of_a_text_are_joined():
 @pytest.mark.parametrize(("n_pieces", "n_asked", "share"), [(20, 5, 0.525), (10, 10, 0.0), (3, 10, 0.0)])
 def test_the_cosine_gives_way_as_far_as_the_text_says_more_than_the_query(n_pieces, n_asked, share):
     query, text = some(n_asked, 1), PLAIN.packed(tokens(n_pieces, 2))
-    late = 0.05 + (float(found(query, [text])[0]) - 0.1) * 0.95 / 0.7
+    by_chance = 0.1 + 0.02 * np.log(n_pieces)
+    late = 0.05 + (float(found(query, [text])[0]) - by_chance) * 0.95 / (0.8 - by_chance)
     [similarity] = PLAIN.similarities(query, [text], [0.3])
     assert similarity == pytest.approx(0.3 + share * (late - 0.3), abs=1e-5)
 
@@ -78,7 +79,12 @@ def test_a_projection_reads_as_it_was_written():
     made = fit(texts, vectors)
     read = projection_of(made.as_text())
     np.testing.assert_array_equal(read.directions, made.directions)
-    assert (read.unrelated, read.same, read.cosine) == (made.unrelated, made.same, made.cosine)
+    assert (read.unrelated, read.growth, read.same, read.cosine) == (
+        made.unrelated,
+        made.growth,
+        made.same,
+        made.cosine,
+    )
     assert read.unrelated < read.same
 
 
@@ -97,10 +103,20 @@ def test_a_text_is_the_same_as_itself_and_unrelated_to_others_on_the_scale_of_th
     embedder = HashTokenEmbedder()
     vectors, texts = embedder.encode_with_tokens(list(calibration_queries()))
     made = fit(texts, vectors)
-    scale = (1 - made.cosine) / (made.same - made.unrelated)
-    packed = [made.packed(text) for text in texts[::5]]
-    late = (
-        made.cosine + (np.stack([found(made.projected(text), packed) for text in texts[::5]]) - made.unrelated) * scale
-    )
+    asked, packed = [made.projected(text) for text in texts[::5]], [made.packed(text) for text in texts[::5]]
+    lengths = np.array([len(text.ids) for text in texts[::5]])
+    late = np.stack([made.on_scale(found(query, packed), lengths) for query in asked])
     assert np.median(np.diag(late)) == pytest.approx(1, abs=0.05)
     assert np.median(late[~np.eye(len(late), dtype=bool)]) == pytest.approx(made.cosine, abs=0.05)
+
+
+def test_a_long_text_is_no_nearer_to_what_it_has_nothing_to_do_with_than_a_short_one():
+    embedder = HashTokenEmbedder()
+    vectors, texts = embedder.encode_with_tokens(list(calibration_queries()))
+    made = fit(texts, vectors)
+    short, long = joined(texts[1:3]), joined(texts[10:50])
+    assert len(long.ids) > 5 * len(short.ids)
+    query = made.projected(embedder.query_tokens("where does the volcano sleep in winter"))
+    lengths = np.array([len(short.ids), len(long.ids)])
+    nearer, farther = made.on_scale(found(query, [made.packed(short), made.packed(long)]), lengths)
+    assert nearer == pytest.approx(farther, abs=0.1)
