@@ -17,7 +17,7 @@ from atlas.core.filters import matches, parse_where
 from atlas.core.hits import QueryResult
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_direction, spread
-from atlas.embedding.late_interaction import NO_TOKENS, TokenVectors, distinct
+from atlas.embedding.late_interaction import NO_TOKENS, NO_WORDS, TokenVectors, WordVectors, distinct
 from atlas.protocols.infra import Where
 
 
@@ -72,6 +72,11 @@ class HashTokenEmbedder(HashEmbedder):
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of texts, and those of their words."""
         return self.encode_batch(texts), [self.query_tokens(text) for text in texts]
+
+    def word_vectors(self, text: str) -> WordVectors:
+        """Return a text's words with their vectors."""
+        words = tuple(re.findall(r"\w+", text))
+        return WordVectors(words, np.stack([self._embed(word) for word in words])) if words else NO_WORDS
 
     def query_tokens(self, text: str) -> TokenVectors:
         """Return the vectors of a text's words."""

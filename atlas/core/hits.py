@@ -31,7 +31,7 @@ class Hit(Generic[T]):
 
     item: T
     similarity: float
-    """Cosine with the query, in [-1, 1]."""
+    """Cosine with the query. In a text that is longer than the query, how near its word pieces come counts as well."""
 
     meaning: float
     """The same on the store's own scale: 0 for texts that have nothing to do with each other, 1 for neighbours."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from atlas.core.types import Vectors
-from atlas.embedding.late_interaction import TokenVectors
+from atlas.embedding.late_interaction import TokenVectors, WordVectors
 
 
 class Encoder(Protocol):
@@ -25,7 +25,7 @@ class Encoder(Protocol):
     """Text that its configuration puts before a question."""
 
     gives_tokens: bool
-    """True if it has `encode_with_tokens`."""
+    """True if it has `encode_with_tokens` and `word_vectors`."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, of unit length, shape (n, dim)."""
@@ -33,4 +33,8 @@ class Encoder(Protocol):
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the same vectors, and those of each text's word pieces, from one run of the model."""
+        ...
+
+    def word_vectors(self, text: str) -> WordVectors:
+        """Return the words of a text that the model reads at once, with their vectors."""
         ...

@@ -52,6 +52,18 @@ class TokenVectors:
     """The mean direction of each piece wherever it stands in the text, of unit length, shape (n, dim)."""
 
 
+@dataclass(frozen=True, slots=True)
+class WordVectors:
+    """The words of a text, as they stand in it, each of one or more word pieces."""
+
+    words: tuple[str, ...]
+    vectors: Vectors
+    """Of unit length, shape (n, dim)."""
+
+
+NO_WORDS = WordVectors((), np.zeros((0, 0), np.float32))
+"""The words of a text that has none, or of a model that does not tell them."""
+
 NO_TOKENS = TokenVectors(np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
 """The word pieces of a text that has none."""
 

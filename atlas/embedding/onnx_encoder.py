@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vectors
-from atlas.embedding.late_interaction import TokenVectors, distinct
+from atlas.embedding.late_interaction import NO_WORDS, TokenVectors, WordVectors, distinct
 
 GRAPH = "graph.onnx"
 WEIGHTS = "weights.bin"
@@ -96,6 +96,20 @@ class OnnxEncoder:
         [vectors] = self._run([TOKEN_VECTORS], [self.tokenizer.encode(text)])
         rows: Vectors = vectors[0]
         return rows
+
+    def word_vectors(self, text: str) -> WordVectors:
+        """Return the words of a text that the model reads at once, each with the mean of its pieces' vectors."""
+        pieces, rows = self.tokenizer.encode(text), self.token_vectors(text)
+        places: dict[int, list[int]] = {}
+        for place, word in enumerate(pieces.word_ids):
+            if word is not None:
+                places.setdefault(word, []).append(place)
+        spans = [(pieces.offsets[own[0]][0], pieces.offsets[own[-1]][1]) for own in places.values()]
+        if not spans:
+            return NO_WORDS
+        vectors = np.stack([rows[own].mean(axis=0) for own in places.values()])
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return WordVectors(tuple(text[start:end] for start, end in spans), vectors / lengths)
 
     def _in_batches(self, pieces: Sequence[Any], fill: Callable[[list[int]], None]) -> None:
         """Have texts filled in batch by batch, on every processor."""

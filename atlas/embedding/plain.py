@@ -19,7 +19,10 @@ MEMBERS = ("model_name", "dimension", "encode_batch")
 WITH_TOKENS = ("encode_with_tokens", "query_tokens")
 """Members of an embedder that gives the vectors of word pieces."""
 
-OPTIONAL = ("windows", "count_tokens", "checksum", *WITH_TOKENS)
+WORDS = "word_vectors"
+"""Member of an embedder that tells the words of a text."""
+
+OPTIONAL = (WORDS, "windows", "count_tokens", "checksum", *WITH_TOKENS)
 """Members that an embedder may have besides, and that nothing makes up for."""
 
 MEASURED = "dimension"

@@ -23,7 +23,7 @@ from atlas.embedding.choice import (
 )
 from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Span, mean_direction
 from atlas.embedding.encoder import Encoder
-from atlas.embedding.late_interaction import NO_TOKENS, TokenVectors, joined
+from atlas.embedding.late_interaction import NO_TOKENS, NO_WORDS, TokenVectors, WordVectors, joined
 from atlas.embedding.onnx_cache import NotExported, OnnxCache
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import Embedder, Progress
@@ -85,6 +85,7 @@ class SentenceTransformerEmbedder:
         self._cutter: Cutter | None = None
         self._lock = lock_of(self)  # a child forked during an export finds it free
         self._remembered = lru_cache(REMEMBERED_QUERIES)(self._query)
+        self._remembered_words = lru_cache(REMEMBERED_QUERIES)(self._words)
 
     @property
     def dimension(self) -> int:
@@ -185,6 +186,20 @@ class SentenceTransformerEmbedder:
         if not encoder.gives_tokens or not texts:
             return self.encode_batch(texts), [NO_TOKENS] * len(texts)
         return encoder.encode_with_tokens(texts)
+
+    def word_vectors(self, text: str) -> WordVectors:
+        """Return the words of a text's first window with their vectors, or none where the model does not give them.
+
+        Those of the last texts are kept.
+
+        Raises:
+            EmbeddingUnavailable: The weights cannot be loaded.
+        """
+        return self._remembered_words(text)
+
+    def _words(self, text: str) -> WordVectors:
+        encoder = self._loaded()
+        return encoder.word_vectors(text) if encoder.gives_tokens else NO_WORDS
 
     def _query(self, text: str) -> tuple[Vector, TokenVectors]:
         prompt = self._loaded().query_prompt or (_BGE_QUERY if self.model_name.startswith("BAAI/bge-") else "")

@@ -11,7 +11,7 @@ import numpy as np
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.types import Vectors
 from atlas.embedding.choice import BUNDLED, bundled_weights
-from atlas.embedding.late_interaction import TokenVectors
+from atlas.embedding.late_interaction import TokenVectors, WordVectors
 
 
 class TorchEncoder:
@@ -44,6 +44,10 @@ class TorchEncoder:
         return as_floats
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Raise `NotImplementedError`: `gives_tokens` says that there are none."""
+        raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
+
+    def word_vectors(self, text: str) -> WordVectors:
         """Raise `NotImplementedError`: `gives_tokens` says that there are none."""
         raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
 

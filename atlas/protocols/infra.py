@@ -54,6 +54,8 @@ class WholeEmbedder(Embedder, Protocol):
     - `encode_with_tokens(texts) -> (vectors, tokens)` gives the vectors of each document's word pieces as well, and
       `query_tokens(text)` those of a question. See `atlas.storage.late_interaction`. Without them, texts are compared
       as wholes and by their words.
+    - `word_vectors(text)` gives the words of a text with their vectors, so that a hit can say which words met. See
+      `atlas.memory.base.met_words`.
     """
 
     @property

@@ -17,6 +17,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
+from atlas.memory.base.met_words import MetWords, met_words
 from atlas.memory.base.ranking import check_k
 from atlas.memory.base.records import Records, listed
 from atlas.memory.base.retriever import Ranked, Retriever, Search
@@ -309,6 +310,20 @@ class Memory(Records, ABC, Generic[T]):
         return self._retriever.passage(self._row(record_id), query)
 
     apassage = twin(passage)
+
+    def met_words(self, record_id: str, query: str) -> list[MetWords]:
+        """Return words of a query that met other words of a record's text, nearest first: `refund`, `reimbursement`.
+
+        Of a long text, those of the passage that is nearest. None where the embedding model tells no words.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        check_text(query, "the query")
+        row = self._row(record_id)
+        return met_words(self.embedder, query, self._retriever.passage(row, query) or row["document"])
+
+    amet_words = twin(met_words)
 
     def calibrate(self) -> None:
         """Measure from which relevance on a search has an answer here, and keep that with the store.

@@ -56,6 +56,7 @@ def _strategy(memory: MemorySystem, hit: Hit[Strategy], text: str, weights: Rank
         ),
         query=text,
         weights=weights,
+        met=memory.strategies.met_words(strategy.id, text),
     )
 
 
@@ -74,6 +75,7 @@ def _concept(memory: MemorySystem, hit: Hit[CodeConcept], text: str, weights: Ra
         sources=_sources(memory.concepts, concept.id, text, told if is_told else told | {"Code": concept.code}),
         query=text,
         weights=weights,
+        met=memory.concepts.met_words(concept.id, text),
     )
 
 
@@ -87,6 +89,7 @@ def _entry(memory: MemorySystem, hit: Hit[JournalEntry], text: str, weights: Ran
         sources=_sources(memory.journal, entry.id, text, {"Entry": entry.content}),
         query=text,
         weights=weights,
+        met=memory.journal.met_words(entry.id, text),
     )
 
 

@@ -88,6 +88,7 @@ def card_of(
         sources=_sources(experience, window),
         query=text,
         weights=weights,
+        met=memory.met_words(experience.id, text) if hit else (),
     )
 
 

@@ -262,6 +262,7 @@ def entry_card(memory: MemorySystem, query: JournalQuery, found: FoundEntries, e
         sources=[*nearest, Source("Entry", entry.content)],
         query=query.text,
         weights=memory.journal.weights,
+        met=memory.journal.met_words(entry.id, query.text) if hit else (),
     )
 
 

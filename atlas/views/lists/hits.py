@@ -11,6 +11,7 @@ from typing import Any
 
 from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
+from atlas.memory.base.met_words import MetWords
 from atlas.memory.base.ranking import explain
 from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.lists.highlighting import Passage, Source, passage_of
@@ -18,6 +19,9 @@ from atlas.views.shared.browser import asset
 from atlas.views.shared.wording import attempts_text, shortened
 
 TITLE_CHARACTERS = 160
+
+MET_CHARACTERS = 40
+"""Of a word that met another: longer ones are no words."""
 
 LEAST_SHOWN = 0.0005
 """Of a value, to be more than 0.000, and so to have a place in a bar."""
@@ -116,6 +120,7 @@ def hit_card(
     sources: Sequence[Source],
     query: str,
     weights: RankingWeights = RankingWeights(),
+    met: Sequence[MetWords] = (),
 ) -> HitCard:
     """Return the card of a record that a search found.
 
@@ -127,6 +132,7 @@ def hit_card(
         sources: The record's texts in which words are found, the one that stands for its meaning first.
         query: What was asked.
         weights: Those that it was ranked by; they say how long the longest bar could be.
+        met: Words of the query that met other words of the record.
     """
     passage = passage_of(sources, query)
     return HitCard(
@@ -137,8 +143,14 @@ def hit_card(
         relevance=hit.relevance if hit else None,
         passage=passage,
         bar=bar_of(hit.signals, weights.meaning + weights.words + weights.nudges) if hit else None,
-        sentence=explain(hit) if hit else "",
+        sentence=" ".join(filter(None, [explain(hit) if hit else "", met_sentence(met)])),
     )
+
+
+def met_sentence(met: Sequence[MetWords]) -> str:
+    """Return `Words that met: refund ↔ reimbursement, client ↔ customer.`, or nothing where none did."""
+    pairs = [f"{shortened(one.asked, MET_CHARACTERS)} ↔ {shortened(one.found, MET_CHARACTERS)}" for one in met]
+    return f"Words that met: {', '.join(pairs)}." if pairs else ""
 
 
 def bar_of(signals: Mapping[str, float], most: float) -> Bar:

@@ -1,0 +1,89 @@
+"""Words of a query and of a text that mean the same, though they are not the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from atlas.core.words import FUNCTION_WORDS
+from atlas.embedding.foreign_queries import calibration_queries
+from atlas.embedding.late_interaction import WordVectors
+from atlas.embedding.plain import WORDS
+from atlas.infra.duck_typing import offered
+from atlas.protocols.infra import WholeEmbedder
+
+NEAR = 0.35
+"""How much nearer two words have to be than words of unrelated texts usually are to the model. With MiniLM 1 in 100
+words has one so near in an unrelated text, such as numbers and times."""
+
+UNRELATED = 8
+"""Texts whose words are compared to see how near words of unrelated texts usually are."""
+
+LEAST_LETTERS = 3
+MOST_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class MetWords:
+    """A word of a query, and the word of a text that comes nearest to it."""
+
+    asked: str
+    found: str
+    similarity: float
+    """Their cosine, each in its context."""
+
+
+def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
+    """Return words of a query that met other words of a text, the nearest first. None where the model tells no words.
+
+    A word that both have is none of them, nor is one that names nothing.
+
+    Args:
+        text: As much as the model reads at once.
+    """
+    word_vectors = offered(embedder, WORDS)
+    if word_vectors is None:
+        return []
+    asked, told = word_vectors(query), word_vectors(text)
+    if not asked.words or not told.words:
+        return []
+    near, usual = asked.vectors @ told.vectors.T, _usual(embedder, word_vectors)
+    shared = {word.casefold() for word in asked.words} & {word.casefold() for word in told.words}
+    rows, columns = _telling(asked, shared), _telling(told, shared)
+    pairs: dict[str, MetWords] = {}
+    for row in rows if columns else ():
+        column = columns[int(np.argmax(near[row, columns]))]
+        met = MetWords(asked.words[row], told.words[column], float(near[row, column]))
+        if met.similarity - usual >= NEAR and met.similarity > pairs.get(met.asked.casefold(), _NONE).similarity:
+            pairs[met.asked.casefold()] = met
+    return sorted(pairs.values(), key=lambda met: -met.similarity)[:MOST_SHOWN]
+
+
+_NONE = MetWords("", "", -1.0)
+
+_held: WeakKeyDictionary[WholeEmbedder, float] = WeakKeyDictionary()
+"""How near words of unrelated texts usually are, by model."""
+
+
+def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
+    if embedder not in _held:
+        texts = [word_vectors(text).vectors for text in calibration_queries()[:UNRELATED]]
+        near = [one @ other.T for one, other in combinations(texts, 2)]
+        _held[embedder] = float(np.median(np.concatenate([cosines.ravel() for cosines in near])))
+    return _held[embedder]
+
+
+def _telling(words: WordVectors, shared: set[str]) -> list[int]:
+    """Return the places of words that name something, without those that both texts have."""
+    return [
+        place
+        for place, word in enumerate(words.words)
+        if len(word) >= LEAST_LETTERS
+        and any(letter.isalpha() for letter in word)
+        and word.casefold() not in FUNCTION_WORDS
+        and word.casefold() not in shared
+    ]
