@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
@@ -30,7 +30,6 @@ from atlas.memory.context import (
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.journal.conversations import Conversations
-from atlas.memory.journal.rewording import rewording
 from atlas.memory.judging import JudgedMemories
 from atlas.memory.memory_effect import MemoryEffect, memory_effect
 from atlas.memory.plugged import (
@@ -58,7 +57,6 @@ from atlas.memory.query import (
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.undoing import UndoableMemories
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
-from atlas.storage.maintenance.purge import Purged, PurgePlan, apply_purge, plan_purge
 from atlas.storage.store import Store
 
 __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
@@ -372,15 +370,6 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         if count_retrieval:
             self._attribution.note(task, result.ids)
         return result
-
-    def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
-        """Return what forgetting records of any memory for good would do. See `atlas.storage.maintenance.purge`."""
-        return plan_purge(self.storage, ids, collection=collection)
-
-    def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:
-        """Forget exactly the records of a plan for good, or raise `PlanOutdated`. Nothing brings them back."""
-        reword = rewording(self._memory("journal"), self._memory("conversations"))
-        return apply_purge(self.storage, plan, reason=reason, reword=reword)
 
     def close(self) -> None:
         """Catch the index up and let go of every file."""

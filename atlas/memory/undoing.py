@@ -1,20 +1,31 @@
-"""The history of a memory system as its own methods, and undoing."""
+"""The history of a memory system as its own methods: undoing, forgetting for good, and copies that never change."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
+from atlas.memory.journal.rewording import rewording
+from atlas.storage.history import Reword
+from atlas.storage.maintenance.freeze import freeze
+from atlas.storage.maintenance.purge import Purged, PurgePlan, apply_purge, plan_purge
 from atlas.storage.store import Store
 
 
 class UndoableMemories(ABC):
-    """The part of a memory system that tells what was done, and undoes it."""
+    """The part of a memory system that tells what was done, undoes it, and forgets for good."""
 
     @property
     @abstractmethod
     def storage(self) -> Store:
         """The store that the memories share."""
+
+    @abstractmethod
+    def _memory(self, name: str) -> Any:
+        """Return the memory of a name, or None."""
 
     def revision(self) -> int:
         """Return a number that grows with every change to the store, by any process: what to key a cache on."""
@@ -62,3 +73,21 @@ class UndoableMemories(ABC):
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
         """Take an operation back, exactly. See `atlas.storage.sqlite.history.undo.undo` for when that is refused."""
         return self.storage.undo(operation_id, reason=reason)
+
+    def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
+        """Return what forgetting records of any memory for good would do. See `atlas.storage.maintenance.purge`."""
+        return plan_purge(self.storage, ids, collection=collection)
+
+    def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:
+        """Forget exactly the records of a plan for good, or raise `PlanOutdated`. Nothing brings them back."""
+        return apply_purge(self.storage, plan, reason=reason, reword=self._rewording())
+
+    def freeze(self, name: str) -> Path:
+        """Copy the store for guests, without what is deleted or waits for review. Return the copy's directory.
+
+        See `atlas.storage.maintenance.freeze` for what is refused.
+        """
+        return freeze(self.storage, name, reword=self._rewording())
+
+    def _rewording(self) -> Reword | None:
+        return rewording(self._memory("journal"), self._memory("conversations"))

@@ -16,7 +16,7 @@ from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Clock, Where
-from atlas.storage.history import History, Purges
+from atlas.storage.history import History, Purges, Reword
 from atlas.storage.records import (
     Check,
     CopyContents,
@@ -211,6 +211,9 @@ class Copies(Protocol):
 
     def write(self, target: Path) -> int:
         """Write a copy of the ledger as it is at one instant, and return how many records it holds."""
+
+    def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
+        """Take what is deleted or waits for review out of a copy, and return how many records that was."""
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
         """Refuse a copy that cannot be used, and bring one of an older schema up to this one."""

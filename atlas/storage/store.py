@@ -333,7 +333,12 @@ class Store:
         )
 
     def relabel(self, model: EmbeddingModel, checksum: str) -> None:
-        """Say beside the ledger what the store is, for people and other programs. The ledger is what decides."""
+        """Say beside the ledger what the store is, for people and other programs. The ledger is what decides.
+
+        Raises:
+            NotAllowed: Whoever this runs for is a viewer.
+        """
+        check_role(Role.WRITER, "label the store")
         self._write_label(
             embedding_model=model.name,
             embedding_dimension=model.dimension,

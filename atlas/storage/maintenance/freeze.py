@@ -10,24 +10,30 @@ from contextlib import suppress
 from pathlib import Path
 
 from atlas.core.errors import StoreUnavailable
-from atlas.infra.actor import Role, check_role, check_store
+from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.durable_files import replace_durably
 from atlas.storage.erasing import in_use
 from atlas.storage.frozen import PREFIX, STAMP, frozen_copy
+from atlas.storage.history import Reword
 from atlas.storage.maintenance.backup import NAMES
 from atlas.storage.store import LABEL, LEDGER, Store
+
+LEFT_OUT = "left out of this copy: what was deleted, and what waits for review"
+"""Reason that the history of a copy gives for what is missing in it."""
 
 _YOUNG_SECONDS = 3_600.0
 """Age up to which a copy may be one that is only being made."""
 
 
-def freeze(store: Store, name: str) -> Path:
+def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     """Copy the store as it is now into a directory within it, and return that directory.
 
+    What is deleted and what waits for review is not in the copy, nor in its history, which says how much was left out.
     A purge of anything removes the copy, which may hold what is purged.
 
     Args:
         name: Name of the copy, of letters and digits.
+        reword: Makes other texts in the copy, in place of those that hold some of what was left out.
 
     Raises:
         NotAllowed: Whoever this runs for is no admin.
@@ -42,6 +48,8 @@ def freeze(store: Store, name: str) -> Path:
             store.marks.settle()
             frozen_at = store.ledger.clock.now().isoformat()
             store.ledger.copies.write(target / LEDGER)
+            leaving_out = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=LEFT_OUT)
+            store.ledger.copies.leave_out_hidden(target / LEDGER, leaving_out, reword)
             for file in (NAMES, LABEL):
                 with suppress(FileNotFoundError):
                     shutil.copyfile(store.path / file, target / file)

@@ -9,17 +9,21 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput, StoreError
 from atlas.core.operations import Marks
+from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, damaged
+from atlas.storage.history import Left, Reword
 from atlas.storage.marks.tinydb import marks_file
-from atlas.storage.records import CopyContents
+from atlas.storage.records import CopyContents, OperationDraft
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.history.purging import SqlitePurges, note_unfinished
 from atlas.storage.sqlite.marks import await_files, check_table
 from atlas.storage.sqlite.meta import (
+    IS_PURGED,
     PURGED,
     purged_by,
     read_ledger_id,
     read_model,
+    read_moment,
     read_revision,
     read_texts,
     renew_ledger_id,
@@ -32,9 +36,10 @@ BUSY_SECONDS = 60.0
 class SqliteCopies:
     """The copies that are made of a ledger, and of which it is made."""
 
-    def __init__(self, database: Database, purges: SqlitePurges) -> None:
+    def __init__(self, database: Database, purges: SqlitePurges, clock: Clock) -> None:
         self._database = database
         self._purges = purges
+        self._clock = clock
 
     def write(self, target: Path) -> int:
         """Write a copy of the ledger as it is at one instant, and return how many records it holds.
@@ -52,6 +57,28 @@ class SqliteCopies:
         if found != "ok":
             raise damaged(self._database.path, found)
         return count
+
+    def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
+        """Take what is deleted or waits for review out of a copy, and return how many records that was.
+
+        Args:
+            copy: A ledger's file that nobody else has opened.
+            operation: Purge that the copy's history names, unless there is nothing to take out.
+        """
+        database = Database(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
+        purges = SqlitePurges(database, self._clock)
+        try:
+            with database.read() as connection:
+                hidden, moment = _hidden(connection), read_moment(connection)
+            if hidden:
+                purges.purge(hidden, operation, Left(), unchanged_since=moment, reword=reword)
+                purges.note_finished([operation.id])
+                purges.rewrite(sorted({collection for collection, _ in hidden}))
+        finally:
+            database.close()
+        with closing(sqlite3.connect(copy)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")  # readers of the copy need write no file beside it
+        return len(hidden)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
         """Refuse a copy that cannot be used, and bring one of an older schema up to this one.
@@ -131,6 +158,15 @@ def ledger_id_at(path: Path) -> str:
             return read_ledger_id(connection)
     finally:
         database.close()
+
+
+def _hidden(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Return collection and id of each record that is deleted or waits for review."""
+    return connection.execute(
+        f"SELECT r.collection, r.id FROM records r WHERE NOT {IS_PURGED} AND (r.deleted <> 0 OR EXISTS "
+        "(SELECT 1 FROM marks m WHERE m.collection = r.collection AND m.record_id = r.id AND m.name = 'held_for')) "
+        "ORDER BY r.seq"
+    ).fetchall()
 
 
 def _check_whole(source: Path, ledger: Path) -> int:

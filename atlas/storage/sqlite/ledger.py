@@ -69,7 +69,7 @@ class SqliteLedger:
         self.history = SqliteHistory(self.database, clock)
         self.purges = SqlitePurges(self.database, clock)
         self.notes = SqliteNotes(self.database)
-        self.copies = SqliteCopies(self.database, self.purges)
+        self.copies = SqliteCopies(self.database, self.purges, clock)
         try:
             prepare_schema(self.database)
         except BaseException:

@@ -10,7 +10,7 @@ from atlas.core.types import new_id
 from atlas.infra.actor import actor_name
 from atlas.memory.system import MemorySystem
 from atlas.storage.frozen import frozen_copy
-from atlas.storage.maintenance.freeze import freeze, thaw
+from atlas.storage.maintenance.freeze import thaw
 from atlas.views.settings.roles import check_admin
 from atlas.views.shared.wording import moment
 
@@ -49,7 +49,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> str:
     links, link_id = _links(memory), new_id()
     sweep_copies(memory.storage.path)
     ends_at = datetime.now(UTC) + timedelta(days=days)
-    freeze(memory.storage, link_id)
+    memory.freeze(link_id)
     try:
         by = actor_name(memory.storage.settings.actor)
         return f"/link/{links.add(name, ends_at, made_by=by, link_id=link_id)[1]}"

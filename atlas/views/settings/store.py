@@ -10,13 +10,14 @@ from atlas.memory.journal.conversations import COLLECTION as TURNS
 from atlas.memory.system import MemorySystem
 from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
+from atlas.views.shared.state import store_path
 from atlas.views.shared.wording import plural
 
 
 def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
     """Return the facts about a store, by our own words for each. `n_bytes` is what it takes on disk."""
-    return {
-        "Path": str(memory.storage.path),
+    path = store_path(memory)
+    return ({"Path": path} if path else {}) | {
         "Size on disk": size_text(n_bytes),
         "Open for": "reading only" if memory.storage.read_only else "reading and writing",
     }

@@ -86,6 +86,11 @@ def may_name_paths() -> bool:
     return not asks_who_enters()
 
 
+def store_path(memory: MemorySystem) -> str:
+    """Return where a store lies, or nothing for somebody whom a server has let in, to whom its disk is nothing."""
+    return str(memory.storage.path) if may_name_paths() else ""
+
+
 def visitor_name() -> str:
     """Return `Ada, curator` for somebody whom a server has let in, or nothing."""
     actor = present_actor()

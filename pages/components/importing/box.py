@@ -65,9 +65,10 @@ def _draw_asking(memory: MemorySystem) -> None:
             with _progress("Reading …") as tell:
                 st.session_state[_PREVIEW] = preview_import(memory, asked, tell)
         st.rerun()
-    with st.expander("Import large files from a terminal"):
-        st.text("Replace PATH by a file or a directory of files:")
-        st.code(import_command(memory), language=None, wrap_lines=True)
+    if may_name_paths():
+        with st.expander("Import large files from a terminal"):
+            st.text("Replace PATH by a file or a directory of files:")
+            st.code(import_command(memory), language=None, wrap_lines=True)
 
 
 def draw_refused_files() -> None:

@@ -49,6 +49,10 @@ def _draw_new(memory: MemorySystem) -> None:
         place, end_place = st.columns([3, 1], vertical_alignment="bottom")
         name = place.text_input("For whom or what", max_chars=64, placeholder="Board meeting in December")
         end = end_place.selectbox("Ends after", list(ENDS), index=1)
+        st.caption(
+            "Guests see the records and their history, with earlier versions and the names of those who made the "
+            "changes. What was deleted and what waits for review is left out."
+        )
         if st.form_submit_button("Make a link", icon=":material/link:"):
             with announcing_problems(), st.spinner("Freezing a copy …", show_time=True):
                 st.session_state[_SHOWN] = (name.strip(), make_link(memory, name.strip(), ENDS[end]))

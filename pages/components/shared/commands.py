@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from atlas import MemorySystem
+from atlas.views.shared.state import may_name_paths
 
 
 def import_command(memory: MemorySystem) -> str:
@@ -23,4 +24,5 @@ def evaluate_command() -> str:
 def _atlas() -> str:
     """Return the command as it can be typed: by its name where the shell finds it, else by its path."""
     beside = Path(sys.executable).with_name("atlas")
-    return "atlas" if shutil.which("atlas") or not beside.exists() else shlex.quote(str(beside))
+    is_found = shutil.which("atlas") or not beside.exists()
+    return "atlas" if is_found or not may_name_paths() else shlex.quote(str(beside))

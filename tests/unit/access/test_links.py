@@ -18,9 +18,11 @@ from atlas.infra.audit import AuditLog
 from atlas.server.sessions import Sessions
 from atlas.storage.frozen import frozen_at, frozen_copy
 from atlas.storage.maintenance.backup import backup, restore
-from atlas.storage.maintenance.freeze import freeze
+from atlas.storage.maintenance.freeze import LEFT_OUT, freeze
+from atlas.storage.store import LEDGER
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.settings.links import end_link, link_rows, make_link
+from tests.support.processes.purging import holding
 from tests.support.records import attempt
 
 
@@ -31,21 +33,66 @@ def memory(tmp_path):
         yield opened
 
 
-def copy_of(memory, path: str) -> atlas.MemorySystem:
-    link = Links(memory.storage.path).recognise(path.removeprefix("/link/"))
+def open_copy(memory) -> atlas.MemorySystem:
+    """Open the copy of the link that was made last."""
+    link = Links(memory.storage.path).every()[0]
     return atlas.open_memory(frozen_copy(memory.storage.path, link.id), embedder=HashEmbedder())
 
 
 def test_a_copy_shows_what_was_there_and_nothing_of_what_came_after(memory):
-    path = make_link(memory, "board", 7)
+    make_link(memory, "board", 7)
     memory.store(attempt("sort the crates of pears", task_id="pears"))
-    with copy_of(memory, path) as copy:
+    with open_copy(memory) as copy:
         assert copy.storage.read_only, "whoever opens it cannot change it"
         assert [one.task.id for one in copy.experience.search(Task("t", "", "sort the crates"), k=5)] == ["apples"]
         with pytest.raises(ReadOnlyStore):
             copy.store(attempt("sort the crates of plums", task_id="plums"))
         assert frozen_at(copy.storage.path) is not None
     assert frozen_at(memory.storage.path) is None
+
+
+def test_a_copy_holds_nothing_of_what_was_deleted_or_waits_for_review(memory):
+    gone = memory.store(attempt("the SECRETDELETED crates"))["experience"]
+    memory.experience.edit(gone, feedback="SECRETFEEDBACK")
+    memory.experience.delete([gone])
+    noted = memory.journal.add("observation", "SECRETNOTED in the log of the pump", generation=1)
+    memory.journal.add("reflection", "the pump was mended at noon by two people", generation=1)
+    memory.journal.delete([noted])
+    memory.undo(memory.history(1)[0].id)
+    with acting(Actor("crawler", Role.WRITER, is_reviewed=True)):
+        memory.store(attempt("the SECRETHELD crates"))
+        memory.journal.add("observation", "SECRETHELD in the log of the valve", generation=1)
+    memory.journal.add("observation", "the valve was mended at night by two others", generation=1)
+    memory.journal.delete([noted])
+    make_link(memory, "board", 7)
+    with open_copy(memory) as copy:
+        assert holding(copy.storage.path, b"SECRETDELETED", b"SECRETFEEDBACK", b"SECRETNOTED", b"SECRETHELD") == {}
+        assert holding(memory.storage.path, b"SECRETHELD", b"SECRETNOTED"), "the store itself keeps them"
+        assert (copy.experience.count_trash(), copy.journal.count_trash()) == (0, 0)
+        assert copy.experience.column("marks.held_for") == {}
+        assert len(copy.experience) == 1
+        assert [one.task.id for one in copy.experience.search(Task("t", "", "sort the crates"), k=5)] == ["apples"]
+        assert len(copy.journal) == 2
+        latest, *others = copy.history(50)
+        assert (latest.kind, latest.reason) == ("purge", LEFT_OUT)
+        assert all("SECRET" not in repr(copy.changes(one.id)) for one in others)
+    assert (memory.experience.count_trash(), memory.journal.count_trash()) == (1, 1)
+    assert memory.history(1)[0].kind == "delete", "the copy alone was purged"
+
+
+def test_of_a_store_without_such_nothing_is_left_out(memory):
+    make_link(memory, "board", 7)
+    with open_copy(memory) as copy:
+        assert [one.kind for one in copy.history()] == ["store"]
+        assert sorted(path.name for path in copy.storage.path.iterdir() if path.suffix == ".sqlite") == [LEDGER]
+
+
+def test_a_copy_is_made_for_an_admin_who_was_let_into_this_store_alone(memory):
+    memory.experience.delete(memory.experience.ids())
+    with acting(Actor("root", Role.ADMIN, store=memory.storage.path)):
+        make_link(memory, "board", 7)
+    with open_copy(memory) as copy:
+        assert copy.history(1)[0].actor == "root"
 
 
 def test_an_ended_link_leaves_no_copy(memory):
