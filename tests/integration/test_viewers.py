@@ -160,6 +160,7 @@ def reads_of_each(name: str) -> dict[str, Call]:
         "ids": lambda of, _: of.ids(),
         "level": lambda of, _: of.level(),
         "marks": lambda of, one: of.marks([one]),
+        "met_words": lambda of, one: of.met_words(one, QUERY),
         "never_retrieved": lambda of, _: of.never_retrieved(0),
         "passage": lambda of, one: of.passage(one, QUERY),
         "purged": lambda of, one: of.purged([one]),
@@ -272,7 +273,7 @@ BEGUN: dict[str, Call] = {
     "memory.plan_undo": lambda memory, _: memory.plan_undo(Operations(actor="vera")),
     "storage.plan_undo": lambda memory, _: memory.storage.plan_undo(Operations(actor="vera")),
 }
-"""Calls that change nothing yet, but begin to, and so are not for viewers. Some open an operation, some try and take back."""
+"""Calls that change nothing yet, but open an operation, or try what they would do. So they are not for viewers."""
 
 PARTS = ("memory", *MEMORIES, "storage")
 
