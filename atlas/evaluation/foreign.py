@@ -47,7 +47,8 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
     by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in(half, text)}}
     for other in corpora:
         theirs = _queries(other)
-        if not own.keys() & theirs.keys():
+        is_of_one_origin = bool(corpus.origin) and corpus.origin == other.origin
+        if not is_of_one_origin and not own.keys() & theirs.keys():
             asked = {text for queries in by_source.values() for text in queries}
             by_source[other.name] = {
                 text: group for text, group in theirs.items() if text not in asked and is_in(half, group)

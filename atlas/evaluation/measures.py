@@ -55,6 +55,9 @@ class JudgedCorpus:
     nonsense: tuple[str, ...] = ()
     """Queries that are about nothing in the records, so the right answer is nothing."""
 
+    origin: str = ""
+    """The source that several corpora are made of, so that none is foreign to another. Empty for one by itself."""
+
     @property
     def texts(self) -> dict[str, str]:
         """The description of each attempt's task, by the attempt's id."""

@@ -52,12 +52,14 @@ def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
         for talk in talks
     }
     return [
-        _corpus(f"{name} dialogues", "the conversations of the other trials of the same task", talks, whole),
-        _corpus(f"{name} turns", "the turns of the other trials of the same task", talks, single),
+        _corpus(name, "dialogues", "conversations", talks, whole),
+        _corpus(name, "turns", "turns", talks, single),
     ]
 
 
-def _corpus(name: str, found: str, talks: Sequence[_Talk], records: Mapping[str, Sequence[Trajectory]]) -> JudgedCorpus:
+def _corpus(
+    origin: str, kind: str, found: str, talks: Sequence[_Talk], records: Mapping[str, Sequence[Trajectory]]
+) -> JudgedCorpus:
     of_task: dict[str, list[str]] = defaultdict(list)
     for talk in talks:
         of_task[talk.task_id] += [record.id for record in records[talk.id]]
@@ -68,11 +70,17 @@ def _corpus(name: str, found: str, talks: Sequence[_Talk], records: Mapping[str,
         number = talk.task_id.rpartition("/")[2]  # by which the halves were drawn when late interaction was chosen
         queries += [JudgedQuery(text=text, grades=grades, group=number, without=own) for text in talk.asked]
     task = RetrievalTask(
-        name=f"{name}, later message",
-        about=f"What a customer says later on → {found}; the conversation itself is left out.",
+        name=f"{origin} {kind}, later message",
+        about=f"What a customer says later on → the {found} of the other trials of the same task; the conversation "
+        "itself is left out.",
         queries=tuple(queries),
     )
-    return JudgedCorpus(name=name, trajectories=tuple(one for talk in talks for one in records[talk.id]), tasks=(task,))
+    return JudgedCorpus(
+        name=f"{origin} {kind}",
+        trajectories=tuple(one for talk in talks for one in records[talk.id]),
+        tasks=(task,),
+        origin=origin,
+    )
 
 
 def _talks(runs: Sequence[Trajectory]) -> list[_Talk]:

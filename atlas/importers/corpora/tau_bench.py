@@ -18,13 +18,13 @@ from atlas.importers.corpora.records import record
 
 
 def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
-    """Return the runs by their first messages, and by what was said in them.
+    """Return the runs by their first messages, and by what was said in them, as far as that can be asked with.
 
     Raises:
         ImportFailed: A run does not begin with a message of its customer.
     """
     first = corpus(runs)
-    return [first, *dialogues.corpora(first.name, runs)]
+    return [first, *(made for made in dialogues.corpora(first.name, runs) if made.tasks[0].queries)]
 
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
@@ -45,6 +45,7 @@ def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
         name=name,
         trajectories=tuple(records),
         tasks=(_first_messages(name, records, trials), _instructions(name, instructions, trials)),
+        origin=name,
     )
 
 

@@ -24,6 +24,8 @@ def test_every_source_gives_its_tasks(corpora):
     assert found == {
         "τ-bench airline, first message": (200, 200, 50),
         "τ-bench airline, instruction": (200, 50, 50),
+        "τ-bench airline dialogues, later message": (200, 586, 50),
+        "τ-bench airline turns, later message": (2_872, 586, 50),
         "Reflexion, reflection": (998, 216, 216),
         "Reflexion, sentence": (998, 601, 601),
         "Protea, crashes": (53, 65, 37),
