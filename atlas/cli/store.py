@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas.cli.common import add_command, calibrate, opened, progress_bar, safe
 from atlas.core.settings import Settings
+from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.importers.sample import is_new, load_sample
 from atlas.memory.open import open_storage, reembed_store
@@ -40,6 +41,8 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
         embedder = memory.experience.embedder
         if isinstance(embedder, SentenceTransformerEmbedder):
             embedder.prepare(_announce_step)
+        if settings.reranker:
+            CrossEncoderReranker(settings.reranker, settings.device).prepare(_announce_step)
         if options.sample and is_new(memory) and not memory.storage.read_only:
             loaded = load_sample(memory, options.sample, settings)
             print(

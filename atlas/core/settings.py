@@ -93,6 +93,10 @@ class Settings:
     late_interaction: bool = True
     """ATLAS_LATE_INTERACTION: 0 keeps no vectors of word pieces, and compares texts as wholes and by their words."""
 
+    reranker: str = ""
+    """ATLAS_RERANKER: a cross-encoder's name, or the directory of its files. It reads the first 20 experiences that a
+    search finds. Empty for none."""
+
     busy_timeout_seconds: float = 60.0
     """ATLAS_BUSY_TIMEOUT_SECONDS: longest wait of a write for other writers."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
+from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.plain import whole_embedder
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
 from atlas.infra.clock import SystemClock
@@ -145,11 +146,15 @@ def _memories(
             clock=clock,
         )
 
-    held = parts[experience.COLLECTION]
+    def attempts() -> ChromaExperienceMemory:
+        reranker = CrossEncoderReranker(settings.reranker, settings.device) if settings.reranker else None
+        held = parts[experience.COLLECTION]
+        return ChromaExperienceMemory(embedder, held, extractor, weights=weights, clock=clock, reranker=reranker)
+
     memory = MemorySystemImpl(storage=storage)
     memory._make_later(
         {
-            "experience": lambda: ChromaExperienceMemory(embedder, held, extractor, weights=weights, clock=clock),
+            "experience": attempts,
             "concepts": library,
             "strategies": bank,
             "journal": log,

@@ -1,0 +1,91 @@
+"""A cross-encoder of sentence-transformers as a reranker: it reads query and document together, and takes long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from atlas.core.errors import EmbeddingUnavailable
+from atlas.infra.locks import lock_of
+
+PAIRS_AT_ONCE = 20
+
+
+class CrossEncoderReranker:
+    """A reranker over a cross-encoder, loaded when the first documents come.
+
+    None was measured on the given data, as no weights were at hand. One that was trained on web search may well rank
+    attempts at tasks worse.
+    """
+
+    def __init__(self, model: str, device: str = "auto") -> None:
+        """Name the model.
+
+        Args:
+            model: Its name, or the directory of its files. It gives one score.
+            device: As torch names it. `auto` picks the best there is.
+        """
+        self.model_name = model
+        self._device = None if device == "auto" else device
+        self._model: Any = None
+        self._lock = lock_of(self)
+
+    async def rerank(self, query: str, documents: Sequence[str]) -> Sequence[float]:
+        """Return a score in [0, 1] for each document: the sigmoid of the model's logit.
+
+        Raises:
+            EmbeddingUnavailable: Its files are not on this machine, or it gives several scores.
+        """
+        return await asyncio.to_thread(self._scores, query, list(documents))
+
+    def prepare(self, announce: Callable[[str], None]) -> None:
+        """Load the model. Its files are fetched if they are not on this machine.
+
+        Args:
+            announce: Told before anything that takes long.
+
+        Raises:
+            EmbeddingUnavailable: It cannot be loaded.
+        """
+        try:
+            self._loaded()
+        except EmbeddingUnavailable:
+            announce(f"fetching the reranker {self.model_name}")
+            with self._lock:
+                self._model = self._load(is_local=False)
+
+    def _scores(self, query: str, documents: list[str]) -> list[float]:
+        if not documents:
+            return []
+        model = self._loaded()
+        with self._lock:  # a tokenizer is set up for each call
+            scores = model.predict(
+                [(query, document) for document in documents], batch_size=PAIRS_AT_ONCE, show_progress_bar=False
+            )
+        return [float(score) for score in scores]
+
+    def _loaded(self) -> Any:
+        with self._lock:
+            if self._model is None:
+                self._model = self._load(is_local=True)
+        return self._model
+
+    def _load(self, *, is_local: bool) -> Any:
+        from sentence_transformers import CrossEncoder  # only now: it brings torch
+        from torch.nn import Sigmoid
+
+        try:
+            model = CrossEncoder(
+                self.model_name, device=self._device, local_files_only=is_local, activation_fn=Sigmoid()
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            raise EmbeddingUnavailable(
+                f"the reranker {self.model_name!r} cannot be loaded from this machine ({error}). Check ATLAS_RERANKER, "
+                "or fetch it once: atlas init"
+            ) from error
+        if model.num_labels != 1:
+            raise EmbeddingUnavailable(
+                f"a reranker should give one score, but {self.model_name!r} gives {model.num_labels}; choose another"
+            )
+        return model
