@@ -1,33 +1,24 @@
-"""A viewer writes through no door: no endpoint, tool, button or upload changes anything."""
+"""A viewer writes through no door: no endpoint and no tool changes anything."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import streamlit as st
 from mcp import Client
-from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.access.keys import KeyRing
-from atlas.infra import actor as actors
-from atlas.infra.actor import Actor, Finder, Role
+from atlas.infra.actor import Role
 from atlas.server.mcp.server import make_server
-from tests.support.dashboard import RUN_SECONDS, of_type
 from tests.support.everything import Ids, content, make_everything
 from tests.support.mcp_clients import Connection, refused, said
-from tests.support.repository import REPOSITORY
 from tests.support.sample import opened
 from tests.support.serving import serving
-
-VIEWER = Actor("vera", Role.VIEWER)
 
 
 @pytest.fixture(scope="module")
@@ -123,65 +114,3 @@ def test_no_tool_writes_with_a_viewers_key(prepared, tmp_path):
         }
         Connection("auto", address=address, key=secrets[Role.VIEWER]).run(talk)
         Connection("auto", address=address, key=secrets[Role.ADMIN]).run(write)
-
-
-PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("[a-z]*.py"))
-PARTS = {
-    "curate": (
-        "curate_queue",
-        ("duplicates", "failing", "never", "unknown", "buried", "rule", "refine", "compress", "review"),
-    ),
-    "journal": ("journal_tab", ("Link suggestions", "Contexts", "Forgetting", "Refused", "Conversations")),
-    "history": ("history_tab", ("Trash",)),
-    "evaluation": ("evaluation_tab", ("Compare profiles", "Judged queries")),
-    "settings": (
-        "settings_tab",
-        ("Import", "Export and backup", "Models", "Primitives", "Keys", "People", "Links", "Audit"),
-    ),
-}
-OPENED = {"experiences": "experience", "concepts": "concepts", "strategies": "strategies", "journal": "journal"}
-
-
-def addresses(ids: Ids) -> Iterator[tuple[str, dict[str, str]]]:
-    """Every page, each of its parts, and a record of each kind that is open."""
-    for page in PAGES:
-        yield page, {}
-        key, parts = PARTS.get(page, ("", ()))
-        yield from ((page, {key: part}) for part in parts)
-        if page in OPENED:
-            yield page, {"id": ids[OPENED[page]]}
-
-
-@pytest.fixture
-def as_viewer() -> Iterator[None]:
-    """Pages that are drawn for a viewer."""
-    before = dict(os.environ)
-    actors.look_up_actors(Finder(present=lambda: VIEWER, choices=lambda: {"store": VIEWER}))
-    yield
-    actors._finders.clear()
-    st.cache_resource.clear()
-    os.environ.clear()
-    os.environ.update(before)
-
-
-def test_no_button_of_any_page_writes_for_a_viewer(prepared, tmp_path, as_viewer):
-    store, ids = prepared
-    own = tmp_path / "store"
-    shutil.copytree(store, own)
-    os.environ["ATLAS_STORE"] = str(own)
-    n_clicked = 0
-    for page, address in addresses(ids):
-        app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=RUN_SECONDS)
-        app.query_params.update(address)
-        app.switch_page(f"pages/{page}.py")
-        app.run()
-        assert not app.exception, (page, address)
-        assert not [one for one in of_type(app, "file_uploader") if not one.proto.disabled], (page, address)
-        before = content(own)
-        for key in [button.key for button in app.button if not button.disabled]:
-            found = [button for button in app.button if button.key == key and not button.disabled]
-            for button in found:  # one click may take the place of another button
-                button.click().run()
-                n_clicked += 1
-                assert content(own) == before, (page, address, key)
-    assert n_clicked > 10, "hardly a button was clicked"
