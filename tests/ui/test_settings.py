@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 import atlas.cli
+from atlas.access.keys import KeyRing
+from atlas.access.people import Identity, People
+from atlas.infra.actor import Role
 from atlas.llm.anthropic import KEY
 from atlas.storage.store import LEDGER
 from atlas.views.shared.language_model import language_model
@@ -179,3 +182,26 @@ def ask_once() -> None:
 def atlas_command(store: Path, *words: str) -> None:
     """Run a command on a store, without the key."""
     assert atlas.cli.main(["--store", str(store), *words]) == 0
+
+
+@pytest.mark.parametrize("and_doors", [True, False])
+def test_removing_a_person_revokes_the_keys_that_they_made_unless_one_says_no(
+    dashboard: Dashboard, tmp_path, and_doors: bool
+):
+    make_store(tmp_path, attempts(1))
+    people, ring = People(tmp_path, {"*": Role.ADMIN}), KeyRing(tmp_path)
+    for name in ("Eve", "Zoe"):
+        people.sign_in(Identity(issuer="https://id.example", subject=name, name=name))
+    ring.add("crawler", Role.WRITER, created_by="Eve")
+    app = dashboard(tmp_path, "settings", settings_tab="People")
+    assert "crawler" not in said(app)
+    app.selectbox(key="settings_person").select(people.every()[1].id).run()
+    assert "They made 1 key that is in use: crawler." in texts(app)
+    [asked] = [box for box in app.checkbox if box.label == "Also revoke these when removing them"]
+    assert asked.value
+    if not and_doors:
+        asked.uncheck()
+    app.button(key="settings_person_remove").click().run()
+    assert people.every()[1].removed_at is not None
+    assert [key.name for key in ring.live_keys()] == ([] if and_doors else ["crawler"])
+    assert_no_problem(app)

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+from atlas.access.keys import KeyRing
+from atlas.access.links import Links
 from atlas.access.people import People, Person
+from atlas.core.errors import NotFound
 from atlas.memory.system import MemorySystem
-from atlas.views.settings.keys import ROLES
+from atlas.views.settings.keys import ROLES, revoke_key
+from atlas.views.settings.links import end_link
 from atlas.views.settings.roles import check_admin
-from atlas.views.shared.wording import moment
+from atlas.views.shared.wording import counted, moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """The keys and links that somebody made and that still let others in. Names are untrusted texts, by id."""
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """`They made 2 keys that are in use: crawler, nightly. They made 1 link that is open: board.` Or nothing."""
+        said = [("key", "in use", self.keys), ("link", "open", self.links)]
+        return " ".join(
+            f"They made {counted(len(named), noun)} that {'is' if len(named) == 1 else 'are'} {state}: "
+            f"{', '.join(named.values())}."
+            for noun, state, named in said
+            if named
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +65,47 @@ def follow_groups(memory: MemorySystem, person_id: str) -> Person:
     return _people(memory).follow_groups(person_id)
 
 
-def remove_person(memory: MemorySystem, person_id: str) -> Person:
-    """Let somebody in no more, from their next click on. `NotAllowed` for whoever is no admin."""
-    return _people(memory).remove(person_id)
+def doors_of(memory: MemorySystem, person_id: str) -> Doors:
+    """Return what somebody made that still lets others in. `NotAllowed` for whoever is no admin."""
+    person = next((one for one in _people(memory).every() if one.id == person_id), None)
+    return _doors_of(memory, person.names) if person else Doors()
+
+
+def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = False) -> Person:
+    """Let somebody in no more, from their next click on.
+
+    Args:
+        and_doors: Whether the keys that they made are revoked too, and their links ended.
+
+    Raises:
+        NotAllowed: Whoever asks is no admin.
+        NotFound: Nobody of this id has signed in.
+    """
+    removed = _people(memory).remove(person_id)
+    if and_doors:
+        _close(memory, _doors_of(memory, removed.names))
+    return removed
 
 
 def readmit_person(memory: MemorySystem, person_id: str) -> Person:
     """Let somebody in again. `NotAllowed` for whoever is no admin."""
     return _people(memory).readmit(person_id)
+
+
+def _doors_of(memory: MemorySystem, names: Collection[str]) -> Doors:
+    directory, now = memory.storage.path, datetime.now(UTC)
+    keys = [key for key in KeyRing(directory).live_keys() if key.created_by in names]
+    links = [link for link in Links(directory).every() if link.made_by in names and not link.problem(now)]
+    return Doors(keys={key.id: key.name for key in keys}, links={link.id: link.name for link in links})
+
+
+def _close(memory: MemorySystem, doors: Doors) -> None:
+    for key_id in doors.keys:
+        with suppress(NotFound):  # somebody else revoked it just now, as below
+            revoke_key(memory, key_id)
+    for link_id in doors.links:
+        with suppress(NotFound):
+            end_link(memory, link_id)
 
 
 def _row(person: Person) -> PersonRow:

@@ -12,6 +12,7 @@ from atlas import MemorySystem
 from atlas.views.settings.keys import ABOUT_ROLES
 from atlas.views.settings.people import (
     PersonRow,
+    doors_of,
     follow_groups,
     person_rows,
     readmit_person,
@@ -28,6 +29,8 @@ COLUMNS = {
     "groups": st.column_config.TextColumn("Groups", width=220),
     "seen": st.column_config.TextColumn("Last sign-in", width=160),
 }
+
+_AND_DOORS = "settings_person_and_doors"
 
 
 def draw_people(memory: MemorySystem) -> None:
@@ -64,8 +67,17 @@ def _draw_changes(memory: MemorySystem, rows: dict[str, PersonRow]) -> None:
                       on_click=_act, args=(readmit_person, memory, chosen))  # fmt: skip
         else:
             st.button("Remove", key="settings_person_remove", icon=":material/person_remove:", disabled=is_off,
-                      on_click=_act, args=(remove_person, memory, chosen),
+                      on_click=_remove, args=(memory, chosen),
                       help="They are let in no more. What they did stays.")  # fmt: skip
+    if chosen is not None and (made := doors_of(memory, chosen).sentence) and not rows[chosen].is_removed:
+        st.text(made)
+        st.checkbox("Also revoke these when removing them", value=True, key=f"{_AND_DOORS}_{chosen}")
+
+
+def _remove(memory: MemorySystem, person_id: str) -> None:
+    and_doors = bool(st.session_state.get(f"{_AND_DOORS}_{person_id}"))  # only what was shown
+    with announcing_problems():
+        remove_person(memory, person_id, and_doors=and_doors)
 
 
 def _act(act: Callable[..., Any], *given: Any) -> None:
