@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from atlas.cli.common import (
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.evaluation.bootstrap import Half
+from atlas.evaluation.models import compare_models, models_as_json, models_as_markdown, models_as_text
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text
 from atlas.evaluation.tasks import Watch, evaluate_corpora, evaluate_own
 from atlas.importers.corpora import find_corpora
@@ -47,11 +49,19 @@ def add_commands(commands: Any) -> None:
         help="half of the tasks: dev to choose settings on, test to report on (default: test for PATH, else both)",
     )
     command.add_argument("--model", default="", metavar="NAME", help="embedding model for PATH")
+    command.add_argument(
+        "--models",
+        default="",
+        metavar="A,B",
+        help="embedding models to compare with the store's own, on its own attempts",
+    )
     command.add_argument("--seed", type=count, default=0, help="random seed of the intervals and draws (default: 0)")
     add_report_options(command)
 
 
 def _evaluate(options: argparse.Namespace, settings: Settings) -> int:
+    if options.models:
+        return _of_models(options, settings)
     report = _on_paths(options, settings) if options.paths else _on_own(options, settings)
     write_report(options, text=as_text(report), json=as_json(report), markdown=as_markdown(report))
     return 0
@@ -74,6 +84,24 @@ def _on_own(options: argparse.Namespace, settings: Settings) -> Report:
     half: Half = options.half or "both"
     with opened(settings, read_only=True) as memory, _bars() as watch:
         return evaluate_own(memory, half=half, seed=options.seed, watch=watch)
+
+
+def _of_models(options: argparse.Namespace, settings: Settings) -> int:
+    models = [name.strip() for name in options.models.split(",") if name.strip()]
+    if options.paths or options.model:
+        raise InvalidInput("--models compares models on the store's own attempts; for PATH, use --model once for each")
+    with opened(settings, read_only=True) as memory, _bars() as watch:
+        report = compare_models(
+            memory,
+            models,
+            partial(chosen_embedder, settings=settings),
+            settings=settings,
+            half=options.half or "both",
+            seed=options.seed,
+            watch=watch,
+        )
+    write_report(options, text=models_as_text(report), json=models_as_json(report), markdown=models_as_markdown(report))
+    return 1 if any(cost.problem for cost in report.costs) else 0
 
 
 @contextmanager

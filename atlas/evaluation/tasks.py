@@ -19,7 +19,7 @@ from atlas.evaluation.cached_store import CachedStore
 from atlas.evaluation.foreign import ForeignResult, ask_foreign, foreign_to, shipped
 from atlas.evaluation.judged import ONLY_WRONG, judged_queries, judged_wrong
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
-from atlas.evaluation.measures import JudgedCorpus, Ranking, Retriever, TaskResult, evaluate
+from atlas.evaluation.measures import JudgedCorpus, Ranking, RetrievalTask, Retriever, TaskResult, evaluate
 from atlas.evaluation.report import Report
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.memory.open import open_memory
@@ -276,14 +276,9 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     texts = {attempt.id: attempt.text for attempt in attempts}
     judgements = memory.storage.judgements.every()
     by_source = {**shipped(half), ONLY_WRONG: judged_wrong(judgements, COLLECTION, texts)}
-    tasks = {
-        "finding other attempts": leave_one_out(attempts, half=half, seed=seed),
-        "finding what was judged right": judged_queries(judgements, COLLECTION, texts),
-    }
     results = [
         evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(what))
-        for what, task in tasks.items()
-        if task
+        for what, task in own_tasks(memory, attempts, half=half, seed=seed).items()
     ]
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
     if not any(result.rows for result in results) and outcomes is None:
@@ -301,6 +296,20 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         outcomes=outcomes,
         foreign=ask_foreign(THIS_STORE, by_source, rows, seed=seed, on_progress=watch("asking foreign queries")),
     )
+
+
+def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, seed: int) -> dict[str, RetrievalTask]:
+    """Return what a memory's own records can be searched for, by what that is.
+
+    Args:
+        attempts: As `read_attempts` gives them.
+    """
+    ids = [attempt.id for attempt in attempts]
+    tasks = {
+        "finding other attempts": leave_one_out(attempts, half=half, seed=seed),
+        "finding what was judged right": judged_queries(memory.storage.judgements.every(), COLLECTION, ids),
+    }
+    return {what: task for what, task in tasks.items() if task is not None}
 
 
 def _remembering(memory: MemorySystem) -> MemorySystem:

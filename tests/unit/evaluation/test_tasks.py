@@ -9,11 +9,11 @@ import pytest
 
 import atlas
 from atlas.core.settings import RankingWeights, Settings
+from atlas.embedding.foreign_queries import foreign_queries
 from atlas.evaluation import tasks as evaluating
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
 from atlas.evaluation.tasks import AGENT, evaluate_corpora, evaluate_own, read_attempts, rows_of
-from atlas.embedding.foreign_queries import foreign_queries
 from atlas.testing import HashEmbedder
 from tests.support.retrievers import query
 

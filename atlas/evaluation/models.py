@@ -1,0 +1,203 @@
+"""Embedding models side by side on a store's own records, so that a researcher can decide which to embed it with."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from atlas.core.bootstrap import Estimate
+from atlas.core.errors import AtlasError, NotFound
+from atlas.core.settings import Settings
+from atlas.evaluation.bootstrap import Half, drawn
+from atlas.evaluation.measures import Ranking, RetrievalTask, RowResult, TaskResult, evaluate
+from atlas.evaluation.report import aligned, table
+from atlas.evaluation.tasks import AgentRow, Watch, own_tasks, read_attempts
+from atlas.memory.open import open_memory
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import WholeEmbedder
+
+N_TIMED = 20
+"""Queries whose time is taken."""
+
+BATCH = 256
+METRICS = ("hit@1", "hit@10", "MRR@10")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCost:
+    """The cost of one model on a store."""
+
+    model: str
+    embedding_seconds: float = 0.0
+    """Time to embed and store all records."""
+
+    query_ms: float = 0.0
+    """Median time to embed a query."""
+
+    search_ms: float = 0.0
+    """Median time of `retrieve` once the query is embedded."""
+
+    problem: str = ""
+    """Sentence on why the model could not be measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReport:
+    """The figures of several models, the store's own one first."""
+
+    own: str
+    n_records: int
+    half: Half
+    seed: int
+    costs: tuple[ModelCost, ...]
+    tasks: tuple[TaskResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelRow:
+    name: str
+    agent: AgentRow
+    against: Sequence[str]
+    hides = True
+    about = "what `retrieve` gives an agent with this model"
+
+    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+        return self.agent.rank(text, without, depth)
+
+
+def compare_models(
+    memory: MemorySystem,
+    models: Sequence[str],
+    embedder_of: Callable[[str], WholeEmbedder],
+    *,
+    settings: Settings,
+    half: Half,
+    seed: int,
+    watch: Watch,
+) -> ModelReport:
+    """Search a store's own records with each of several models, in temporary stores. The store itself is not changed.
+
+    Args:
+        models: Names. The store's own comes first, whether it is among them or not.
+        embedder_of: Gives a model by its name.
+        settings: Of the stores, but for their directories.
+
+    Raises:
+        NotFound: No task was tried twice and no query was judged, so there is nothing to measure.
+    """
+    attempts = read_attempts(memory)
+    tasks = own_tasks(memory, attempts, half=half, seed=seed)
+    if not any(task.queries for task in tasks.values()):
+        raise NotFound(
+            f"the store holds {len(attempts)} experiences, but no task that was tried more than once and no query with "
+            "a hit that was judged right, so models cannot be compared on it; judge hits on the page Ask, or give "
+            "files to evaluate on instead: atlas evaluate PATH --model NAME"
+        )
+    own = memory.experience.embedder.model_name
+    texts = {attempt.id: attempt.text for attempt in attempts}
+    costs, rows = [], []
+    with ExitStack() as opened:
+        for model in dict.fromkeys([own, *models]):
+            try:
+                filled, seconds = _filled(memory, embedder_of(model), settings, opened, watch(f"storing with {model}"))
+            except (AtlasError, OSError) as error:
+                costs.append(ModelCost(model=model, problem=str(error)))
+                continue
+            query_ms, search_ms = _times(filled, tasks, seed)
+            costs.append(ModelCost(model=model, embedding_seconds=seconds, query_ms=query_ms, search_ms=search_ms))
+            rows.append(_ModelRow(model, AgentRow(filled.experience, "id"), () if model == own else (own,)))
+        results = tuple(
+            evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(what)) for what, task in tasks.items()
+        )
+    return ModelReport(own=own, n_records=len(attempts), half=half, seed=seed, costs=tuple(costs), tasks=results)
+
+
+def _filled(
+    memory: MemorySystem,
+    embedder: WholeEmbedder,
+    settings: Settings,
+    opened: ExitStack,
+    on_progress: Callable[[int, int], None],
+) -> tuple[MemorySystem, float]:
+    """Return a temporary memory with the same experiences, embedded by a model, and how long that took, in seconds."""
+    directory = opened.enter_context(tempfile.TemporaryDirectory(prefix="atlas-models-"))
+    exact = replace(settings, store=Path(directory), read_only=False, exact_max_rows=sys.maxsize)
+    made = opened.enter_context(open_memory(directory, embedder=embedder, settings=exact))
+    embedder.encode("a text that has the model loaded before time is taken")
+    ids = memory.experience.ids({"marks.buried": False})
+    start = time.perf_counter()
+    for place in range(0, len(ids), BATCH):
+        made.experience.restore_many(memory.experience.export(ids[place : place + BATCH]))
+        on_progress(min(place + BATCH, len(ids)), len(ids))
+    seconds = time.perf_counter() - start
+    made.experience.calibrate()
+    return made, seconds
+
+
+def _times(memory: MemorySystem, tasks: dict[str, RetrievalTask], seed: int) -> tuple[float, float]:
+    """Return the median times to embed a query and to search with it, in milliseconds."""
+    queries = [query.text for task in tasks.values() for query in task.queries]
+    embedder = memory.experience.embedder
+    encode = getattr(embedder, "encode_query", embedder.encode)
+    embedding, searching = [], []
+    for text in drawn(list(dict.fromkeys(queries)), N_TIMED, seed=seed):
+        start = time.perf_counter()
+        encode(text)
+        embedded = time.perf_counter()
+        memory.experience.retrieve(text, 10, count_retrieval=False)
+        searching.append(time.perf_counter() - embedded)
+        embedding.append(embedded - start)
+    return statistics.median(embedding) * 1e3, statistics.median(searching) * 1e3
+
+
+def models_as_json(report: ModelReport) -> str:
+    """Return everything known as one JSON object."""
+    return json.dumps(asdict(report), ensure_ascii=False, indent=1)
+
+
+def models_as_text(report: ModelReport) -> str:
+    """Return the report as aligned columns."""
+    return "\n".join(_lines(report, aligned, "{}"))
+
+
+def models_as_markdown(report: ModelReport) -> str:
+    """Return the report as headings and tables."""
+    return "\n".join(_lines(report, table, "### {}\n"))
+
+
+def _lines(report: ModelReport, drawn_as: Callable[[list[list[str]]], list[str]], heading: str) -> list[str]:
+    lines = [
+        f"{report.n_records:,} experiences of the store, searched with default settings by each model. "
+        f"The store has {report.own}, and was not changed."
+    ]
+    for task in report.tasks:
+        grid = [["model", *METRICS, f"{METRICS[-1]} − that of the store's own"]]
+        grid += [
+            [row.name, *(f"{row.estimates[name].mean:.3f}" for name in METRICS), _difference(row)] for row in task.rows
+        ]
+        lines += ["", heading.format(f"{task.name}, {task.n_queries:,} queries"), *drawn_as(grid)]
+    grid = [["model", "embedding a query", "searching with it", "embedding the store"]]
+    grid += [
+        [cost.model, f"{cost.query_ms:.1f} ms", f"{cost.search_ms:.1f} ms", f"{cost.embedding_seconds:.1f} s"]
+        for cost in report.costs
+        if not cost.problem
+    ]
+    lines += ["", heading.format("time"), *drawn_as(grid)]
+    lines += [f"{cost.model} was not measured: {cost.problem}" for cost in report.costs if cost.problem]
+    return lines
+
+
+def _difference(row: RowResult) -> str:
+    """Return `+0.020 [+0.004, +0.036]`, or nothing for the store's own model."""
+    found: Estimate | None = next((by_metric[METRICS[-1]] for by_metric in row.differences.values()), None)
+    if found is None:
+        return ""
+    interval = f" [{found.interval.low:+.3f}, {found.interval.high:+.3f}]" if found.interval else ""
+    return f"{found.mean:+.3f}{interval}"
