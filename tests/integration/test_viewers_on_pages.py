@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,12 +12,12 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from atlas.infra import actor as actors
-from atlas.infra.actor import Actor, Finder, Role
+from atlas.infra.actor import Actor, Role
 from tests.support.dashboard import RUN_SECONDS, of_type
 from tests.support.everything import Ids, content, make_everything
 from tests.support.repository import REPOSITORY
 from tests.support.sample import opened
+from tests.support.visitors import Become, visiting
 
 VIEWER, ADMIN = Actor("vera", Role.VIEWER), Actor("root", Role.ADMIN)
 
@@ -74,8 +74,6 @@ WRITING = [
 Act = tuple[str, str]
 """The kind of a widget and its key."""
 
-Become = Callable[[Actor], None]
-
 
 def addresses(ids: Ids) -> Iterator[tuple[str, dict[str, str]]]:
     """Every page, each of its parts, a record of each kind that is open, and an operation."""
@@ -101,10 +99,9 @@ def prepared(tmp_path_factory) -> tuple[Path, Ids]:
 @pytest.fixture
 def become() -> Iterator[Become]:
     """Say for whom the next pages are drawn, and what is pressed there from now on."""
-    before, now = dict(os.environ), [VIEWER]
-    actors.look_up_actors(Finder(present=lambda: now[0], choices=lambda: {"store": now[0]}))
-    yield lambda actor: now.__setitem__(0, actor)
-    actors._finders.clear()
+    before = dict(os.environ)
+    with visiting(VIEWER) as becoming:
+        yield becoming
     st.cache_resource.clear()
     os.environ.clear()
     os.environ.update(before)

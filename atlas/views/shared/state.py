@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from atlas.core.settings import Settings
+from atlas.infra.actor import Role as Role
 from atlas.infra.actor import actor_name, is_under_review, present_actor
+from atlas.infra.actor import check_role as check_role
+from atlas.infra.actor import may as may
 from atlas.infra.actor import on_behalf as on_behalf
 from atlas.infra.actor import store_choices as store_choices
 from atlas.memory.experience.memory import COLLECTION

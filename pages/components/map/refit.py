@@ -7,6 +7,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.map.page import ENGINE_HELP, REFIT_ENGINES, SUGGESTED
 from atlas.views.shared.results import MemoryMap
+from pages.components.shared.jobs import draw_cancel
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 
 REFITTING = ("queued", "running")
@@ -42,7 +43,7 @@ def _draw_progress(memory: MemorySystem) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         words = f"Making the map: {status.message or 'waiting'}. You can leave this page."
         st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
-        st.button("Cancel", key="map_refit_cancel", on_click=live_map(memory).cancel)
+        draw_cancel(live_map(memory), key="map_refit_cancel")
 
 
 def _refit(memory: MemorySystem) -> None:

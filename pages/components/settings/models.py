@@ -7,9 +7,10 @@ import streamlit as st
 from atlas import MemorySystem, Settings
 from atlas.views.settings.embedding import ABOUT, CHOICES, Reembedding, canonical_name, why_not
 from atlas.views.settings.language_model import KEY, MODEL, PROMISE, choose_model, problem_of_key, why_fixed
-from atlas.views.settings.roles import check_admin, may_administer
+from atlas.views.settings.roles import check_admin
 from atlas.views.settings.store import embedding_facts
 from atlas.views.shared.results import Worker
+from atlas.views.shared.state import Role
 from pages.components.settings.process import typed
 from pages.components.settings.store import draw_facts
 from pages.components.shared.jobs import draw_progress
@@ -89,7 +90,7 @@ def _draw_embedding_model(memory: MemorySystem) -> None:
     st.subheader("Embedding model", anchor=False)
     draw_facts(embedding_facts(memory))
     job = _reembedding(str(memory.storage.path), _store=memory)
-    if draw_progress(job, "Embedding all texts again", key="settings_embedding", can_cancel=may_administer()):
+    if draw_progress(job, "Embedding all texts again", key="settings_embedding", cancelled_by=Role.ADMIN):
         return
     status = job.status()
     if status is not None and status.state == "done":

@@ -9,6 +9,8 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.shared.results import JobStatus, LiveResult, Worker
+from atlas.views.shared.state import Role, check_role, may
+from pages.components.shared.undo_toast import announcing_problems
 
 RUNNING = ("queued", "running")
 
@@ -42,16 +44,30 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
     return draw_progress(live_result(memory, kind), doing, key=key)
 
 
-def draw_progress(job: Running, doing: str, *, key: str, can_cancel: bool = True) -> bool:
-    """Draw how far a job is while it runs, and why it failed where it did. Return whether it runs."""
+def draw_progress(job: Running, doing: str, *, key: str, cancelled_by: Role = Role.WRITER) -> bool:
+    """Draw how far a job is while it runs, and why it failed where it did. Return whether it runs.
+
+    Args:
+        cancelled_by: The lowest role that may stop it.
+    """
     status = job.status()
     if status is not None and status.state in RUNNING:
-        _draw_progress(job, doing, key, can_cancel)
+        _draw_progress(job, doing, key, cancelled_by)
         return True
     if status is not None and status.state == "failed":
         st.warning(f"{doing} failed. Nothing in the memory changed.", icon=":material/error:")
         st.text(status.message)
     return False
+
+
+def draw_cancel(job: Running, *, key: str, by: Role = Role.WRITER) -> None:
+    """Draw a button that stops a job, for whoever has a role or a higher one: a viewer's click is not to cost others.
+
+    Args:
+        by: The lowest role that may.
+    """
+    if may(by):
+        st.button("Cancel", key=key, on_click=_cancel, args=(job, by))
 
 
 def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) -> bool:
@@ -66,15 +82,20 @@ def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) ->
 
 
 @st.fragment(run_every=0.7)
-def _draw_progress(job: Running, doing: str, key: str, can_cancel: bool) -> None:
+def _draw_progress(job: Running, doing: str, key: str, cancelled_by: Role) -> None:
     status = job.status()
     if status is None or status.state not in RUNNING:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
         words = f"{doing}: {status.message or 'waiting'}. You can leave this page."
         st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
-        if can_cancel:
-            st.button("Cancel", key=f"{key}_cancel", on_click=job.cancel)
+        draw_cancel(job, key=f"{key}_cancel", by=cancelled_by)
+
+
+def _cancel(job: Running, by: Role) -> None:
+    with announcing_problems():
+        check_role(by, "cancel what is being made")
+        job.cancel()
 
 
 def _release(live: LiveResult[Any]) -> None:
