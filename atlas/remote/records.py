@@ -199,7 +199,7 @@ class RemoteJournal(RemoteRecords[JournalEntry]):
             "metadata": dict(metadata or {}),
             "links": pairs,
         }
-        added: str | None = self._server.ask("POST", self._name, str | None, body=body)
+        added: str | None = self._server.ask("POST", self._name, dict[str, Any], body=body)["id"]
         return added
 
     aadd = twin(add)

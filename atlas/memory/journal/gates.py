@@ -72,8 +72,9 @@ class Refusals:
     """The last ones, newest first."""
 
     def why(self, content: str) -> str:
-        """Return why an entry that says this was refused, or the empty string where it is not among the latest."""
-        return next((one.refusal.reason for one in self.latest if one.content == content), "")
+        """Return why an entry that says this was refused, or that one was where it is not among the latest."""
+        reasons = (one.refusal.reason for one in self.latest if one.content == content)
+        return next(reasons, "a gate of the journal refuses it")
 
 
 @dataclass(frozen=True, slots=True)

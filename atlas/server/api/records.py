@@ -27,6 +27,7 @@ from atlas.server.api.shapes import (
     ConceptGiven,
     EditGiven,
     EntryGiven,
+    EntryTold,
     Found,
     Id,
     ManyMarked,
@@ -93,10 +94,14 @@ def add_concept(given: ConceptGiven, served: Served) -> str:
     return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, given.examples))}))
 
 
-@router.post("/journal", status_code=201)
-def add_entry(given: EntryGiven, served: Served) -> str | None:
-    """Write an entry of the journal. Return its id, or null where a gate kept it out."""
-    return served.journal.add(**given.model_dump())
+@router.post("/journal", status_code=201, responses={200: {"model": EntryTold, "description": "Kept out by a gate"}})
+def add_entry(given: EntryGiven, served: Served, response: Response) -> EntryTold:
+    """Write an entry of the journal. Return its id, or why a gate kept it out."""
+    added = served.journal.add(**given.model_dump())
+    if added is not None:
+        return EntryTold(id=added)
+    response.status_code = 200
+    return EntryTold(id=None, refusal=served.journal.rejected().why(given.content))
 
 
 @router.get("/{memory}")

@@ -288,6 +288,16 @@ class RecordTold(BaseModel):
     """Its states before each edit, the last first."""
 
 
+class EntryTold(BaseModel):
+    """Where an entry of the journal is held now, or why it is not."""
+
+    id: str | None
+    """Null where a gate kept it out."""
+
+    refusal: str = ""
+    """The gate's reason. Empty for an entry that was written."""
+
+
 class Stored(BaseModel):
     """Where an attempt is held now."""
 

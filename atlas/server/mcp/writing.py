@@ -71,7 +71,7 @@ def note(
     journal = memory.journal.within("store")
     entry_id = journal.add(entry_type, content, generation=generation, links=linked)
     if entry_id is None:
-        return f"Not noted: {memory.journal.rejected().why(content) or 'a gate of the journal refuses it'}"
+        return f"Not noted: {memory.journal.rejected().why(content)}"
     return f"Noted as {shown_id(entry_id)}.{_after(journal.operation_id)}"
 
 

@@ -55,6 +55,20 @@ def test_what_is_stored_is_found_by_the_next_context_and_named_in_the_history(ap
     assert memory.history(1)[0].actor == "crawler"
 
 
+def test_an_entry_that_a_gate_keeps_out_is_answered_with_the_reason(api, memory):
+    headers = key(memory, Role.WRITER)
+    entry = {"entry_type": "observation", "content": "the crawler fills its disk by noon"}
+    written = api.post("/journal", json=entry, headers=headers)
+    assert written.status_code == 201
+    assert memory.journal.get(written.json()["id"]).content == entry["content"]
+    assert written.json()["refusal"] == ""
+    kept_out = api.post("/journal", json=entry, headers=headers)
+    assert (kept_out.status_code, kept_out.json()["id"]) == (200, None)
+    [refused] = memory.journal.rejected().latest
+    assert kept_out.json()["refusal"] == refused.refusal.reason != ""
+    assert memory.journal.count() == 1
+
+
 def test_an_attempt_that_is_sent_again_is_stored_once(api, memory):
     again = {"Idempotency-Key": "one"}
     with ThreadPoolExecutor(8) as threads:
