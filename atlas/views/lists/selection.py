@@ -9,7 +9,7 @@ from atlas.core.statistics import SuccessRate
 from atlas.memory.base.records import Records
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.kinds import Kind
-from atlas.views.shared.rates import interval_text, rate_text
+from atlas.views.shared.rates import rate_sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +69,6 @@ def _figures(rate: SuccessRate, n_gone: int, n_there: int) -> str:
     said = []
     if n_gone:
         said.append(f"{n_there:,} still there, {n_gone:,} gone since")
-    if rate.n_known:
-        said.append(f"{rate_text(rate)} succeeded ({interval_text(rate)}, n = {rate.n_known:,})")
-    elif rate.n:
-        said.append("outcomes unknown")
+    if rate.n:
+        said.append(rate_sentence(rate))
     return " · ".join(said)

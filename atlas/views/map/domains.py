@@ -12,7 +12,7 @@ from atlas.core.statistics import SuccessRate
 from atlas.maps.map import Domain, MemoryMap
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
-from atlas.views.shared.rates import interval_text, rate_text
+from atlas.views.shared.rates import interval_text, rate_sentence, rate_text
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent, shortened
 
 TASK_CHARACTERS = 80
@@ -92,10 +92,12 @@ def no_domains_sentence(memory_map: MemoryMap) -> str:
 
 
 def domain_sentence(row: DomainRow) -> str:
-    """Return `48 experiences · 23 % succeeded (13–37 %)`, and which language model suggested the name, if one did."""
-    known = f"{rate_text(row.rate)} succeeded ({interval_text(row.rate)})" if row.rate.n_known else "outcomes unknown"
+    """Return `48 experiences · 23 % succeeded (11–41 %, n = 30)`, and which language model suggested the name, if any.
+
+    Experiences of unknown outcome are among the first number, and not in the rate and its n.
+    """
     suggested = f" · name suggested by {row.suggested_by}" if row.suggested_by else ""
-    return f"{counted(row.n, 'experience')} · {known}{suggested}"
+    return f"{counted(row.n, 'experience')} · {rate_sentence(row.rate)}{suggested}"
 
 
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:

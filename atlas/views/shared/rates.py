@@ -20,3 +20,10 @@ def interval_text(rate: SuccessRate) -> str:
 def rate_line(rate: SuccessRate) -> str:
     """Return `62 % (58–66 %, n = 9)`, or a dash if no outcome is known."""
     return f"{rate_text(rate)} ({interval_text(rate)}, n = {rate.n_known:,})" if rate.n_known else "–"
+
+
+def rate_sentence(rate: SuccessRate) -> str:
+    """Return `62 % succeeded (58–66 %, n = 9)`, where n counts known outcomes alone, or `outcomes unknown`."""
+    if not rate.n_known:
+        return "outcomes unknown"
+    return f"{rate_text(rate)} succeeded ({interval_text(rate)}, n = {rate.n_known:,})"

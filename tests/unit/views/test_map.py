@@ -167,7 +167,7 @@ def test_a_mask_becomes_ids(points):
 def test_domains_come_worst_first_with_their_interval(points):
     rows = domain_rows(make_map(), points.outcomes)
     assert [row.name for row in rows] == ["web", "soup", "tax"]
-    assert domain_sentence(rows[0]) == "2 experiences · 0 % succeeded (0–66 %)"
+    assert domain_sentence(rows[0]) == "2 experiences · 0 % succeeded (0–66 %, n = 2)"
     assert rows[0].as_label()["note"] == "0 % of 2 succeeded"
     assert rows[0].as_line() == {"name": "web", "n_known": 2, "succeeded": "0 % (0–66 %)"}
 
@@ -179,6 +179,14 @@ def test_a_domain_of_which_no_outcome_is_known_comes_last():
     assert [row.name for row in rows] == ["tax", "soup", "web"]
     assert domain_sentence(rows[1]) == "4 experiences · outcomes unknown"
     assert rows[1].note == ""
+
+
+def test_what_waits_for_an_outcome_counts_in_no_rate_of_a_domain():
+    columns = {**COLUMNS, "outcome": {"id0": "succeeded", "id1": "failed", "id5": "unknown"}}
+    row = next(row for row in domain_rows(make_map(), points_of(make_map(), columns).outcomes) if row.name == "tax")
+    assert (row.n, row.rate.n_known, row.rate.n_unknown) == (5, 2, 3)
+    assert domain_sentence(row) == "5 experiences · 50 % succeeded (9–91 %, n = 2)"
+    assert (row.note, row.as_line()["n_known"]) == ("50 % of 2 succeeded", 2)
 
 
 def test_the_caption_counts_domains_and_what_is_in_none():
