@@ -108,6 +108,8 @@ def _print_report(report: ImportReport, done: str) -> None:
     )
     if report.purged:
         print(f"{report.purged} of those skipped had been purged here, and are not taken again")
+    for rule, n in report.judged.items():
+        print(f"outcomes from the score {safe(rule)}: {counted(n, 'attempt')}")
     for why, n in sorted(report.unknown.items()):
         if n:
             print(f"of those read, {n} {'has' if n == 1 else 'have'} an unknown outcome: {why}")

@@ -37,6 +37,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     "<": lambda score, bound: score < bound,
     "=": lambda score, bound: score == bound,
 }
+_SIGNS = {">=": "≥", "<=": "≤"}
 _RULE = re.compile(r"\s*(?P<name>[^<>=]{1,200}?)\s*(?P<sign>>=|<=|>|<|=)\s*(?P<bound>[^<>=]{1,40})\s*")
 
 
@@ -62,6 +63,9 @@ class SuccessRule:
         except ValueError:
             pass
         raise InvalidInput(f"a success rule should read like correctness>=0.5, but is {text[:60]!r}")
+
+    def __str__(self) -> str:
+        return f"{self.name} {_SIGNS.get(self.sign, self.sign)} {self.bound:g}"
 
     def judged(self, attempt: Trajectory) -> Trajectory:
         """Return the attempt with the outcome that its score means. One that has no such score stays as it is."""

@@ -7,10 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import ImportFailed
+from atlas.core.types import Trajectory
 from atlas.importers.files import read_head
-from atlas.importers.formats import atlas_jsonl, inspect_ai, protea, reflexion, swe_agent, tau_bench, voyager
+from atlas.importers.formats import (
+    atlas_jsonl,
+    inspect_ai,
+    inspect_scores,
+    protea,
+    reflexion,
+    swe_agent,
+    tau_bench,
+    voyager,
+)
 from atlas.importers.formats.agents import atif, claude_code, codex, langfuse, otlp
 from atlas.importers.rows import Limits, Row
+
+
+def by_no_score(_: Trajectory) -> str:
+    """Return nothing: what the file itself calls a success or a failure is no score."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +50,19 @@ class Format:
     why_unknown: str = "the file does not say how the attempt ended"
     """Reason why the outcome of an attempt may be unknown."""
 
+    judged_by: Callable[[Trajectory], str] = by_no_score
+    """Function that tells by which score, and from which value on, an attempt is a success: `reward ≥ 1`. The score's
+    name may come from the file. Empty where no score decides."""
+
 
 FORMATS: Mapping[str, Format] = {
     format.name: format
     for format in (
         Format("atlas", "ATLAS JSONL", atlas_jsonl.matches, atlas_jsonl.read),
-        Format("tau-bench", "τ-bench runs", tau_bench.matches, tau_bench.read),
+        Format("tau-bench", "τ-bench runs", tau_bench.matches, tau_bench.read, judged_by=tau_bench.judged_by),
         Format("reflexion", "Reflexion logs", reflexion.matches, reflexion.read),
         Format("swe-agent", "SWE-agent trajectories", swe_agent.matches, swe_agent.read),
-        Format("inspect", "Inspect logs", inspect_ai.matches, inspect_ai.read),
+        Format("inspect", "Inspect logs", inspect_ai.matches, inspect_ai.read, judged_by=inspect_scores.judged_by),
         Format("voyager", "Voyager skills", voyager.matches, voyager.read),
         Format(
             "claude-code",
@@ -61,7 +80,15 @@ FORMATS: Mapping[str, Format] = {
             is_log=True,
             why_unknown="a rollout does not say whether a request was met",
         ),
-        Format("atif", "ATIF trajectories", atif.matches, atif.read, is_log=True, why_unknown="the run has no reward"),
+        Format(
+            "atif",
+            "ATIF trajectories",
+            atif.matches,
+            atif.read,
+            is_log=True,
+            why_unknown="the run has no reward",
+            judged_by=atif.judged_by,
+        ),
         Format(
             "langfuse",
             "Langfuse exports",

@@ -112,6 +112,11 @@ class ImportReport:
     unknown: Mapping[str, int] = field(default_factory=dict)
     """Number of attempts whose outcome is unknown, by the reason."""
 
+    judged: Mapping[str, int] = field(default_factory=dict)
+    """Number of attempts that have their outcome from a score, by the rule that names it, such as `reward ≥ 1`.
+
+    The rule that was asked for is there even if it decided nothing. Names of scores may come from the files."""
+
     @property
     def added_attempts(self) -> int:
         """Number of those added that are attempts."""
@@ -216,6 +221,7 @@ class _Run:
         self._wishes = wishes
         self._scrubbed: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
+        self._judged: Counter[str] = Counter({str(wishes.success): 0} if wishes.success else {})
         self._on_progress = on_progress
         self._total_bytes = total_bytes
         self._done_bytes = 0
@@ -269,6 +275,7 @@ class _Run:
             files=n_files,
             scrubbed=dict(self._scrubbed),
             unknown=dict(self._unknown),
+            judged=dict(self._judged),
         )
 
     def _take(self, item: Item, n_bytes: int, source: str) -> None:
@@ -277,11 +284,21 @@ class _Run:
             self._source = source
         items = prepared(item, self._wishes, self._scrubbed) if FORMATS[source].is_log else [item]
         self._unknown[FORMATS[source].why_unknown] += sum(map(_is_unknown, items))
+        if rule := self._rule(item, items[0], source):
+            self._judged[rule] += 1
         self._items += items
         self._n_read += len(items) - 1
         self._items_bytes += n_bytes
         if len(self._items) >= BATCH_ITEMS or self._items_bytes >= BATCH_BYTES:
             self.flush()
+
+    def _rule(self, read: Item, taken: Item, source: str) -> str:
+        """Return the score that an attempt has its outcome from, and from which value on. Nothing where none did."""
+        if self._wishes.success and _is_unknown(read):
+            return "" if _is_unknown(taken) else str(self._wishes.success)
+        if isinstance(read, Trajectory) and not _is_unknown(read):
+            return FORMATS[source].judged_by(read)
+        return ""
 
     def _reject(self, rejection: Rejection) -> None:
         self._n_rejected += 1

@@ -56,6 +56,10 @@ def test_importing_a_log_dry_counts_it_and_touches_nothing(tmp_path, monkeypatch
     counted = run(capsys, "import", str(log), "--dry-run")
     assert "1 read, 1 would be added, 0 skipped as duplicates, 0 rejected" in counted
     assert "taken out of the texts: home directories 1" in counted
+    assert "outcomes from" not in counted
+    assert "outcomes from the score good ≥ 1: 0 attempts" in run(
+        capsys, "import", str(log), "--dry-run", "--success", "good>=1"
+    )
     assert not (tmp_path / "store").exists()
     with pytest.raises(SystemExit):
         main(["import", str(log), "--success", "good"])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.core.types import Trajectory
 from atlas.importers.fields import Json, as_object, as_text, kept, without_blobs
 
 PARTIAL = 0.5
@@ -43,6 +44,13 @@ def verdict(sample: Json) -> Verdict:
         partial_score=sum(numbers) / len(numbers) if numbers else None,
         values={scorer: kept(score.get("value")) for scorer, score in found.items()},
     )
+
+
+def judged_by(attempt: Trajectory) -> str:
+    """Return the scorers that decide whether an attempt is a success, and by what. Nothing where none does."""
+    values = attempt.outcome.verification_details.get("scores") or {}
+    deciding = [scorer for scorer, value in values.items() if _success(value) is not None]
+    return f"{' and '.join(deciding)} = C or 1" if deciding else ""
 
 
 def feedback(sample: Json, answer: str, resolve: Callable[[str], str]) -> str:

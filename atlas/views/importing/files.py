@@ -60,7 +60,7 @@ class ImportPreview:
     n_refused: int
 
     notes: tuple[str, ...]
-    """Sentences of our own on what is unknown, taken out, or here already."""
+    """Sentences of our own on which score gave outcomes, and what is unknown, taken out, or here already."""
 
     samples: tuple[Sample, ...]
     problems: tuple[str, ...]
@@ -161,10 +161,11 @@ def _notes(report: ImportReport) -> list[str]:
         for why, n in report.unknown.items()
         if n
     ]
+    judged = [f"Outcomes from the score {rule}: {counted(n, 'attempt')}." for rule, n in report.judged.items()]
     kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.scrubbed.items()))
     taken = [f"Secrets that are taken out of the texts: {kinds}."] if kinds else []
     purged = [f"{counted(report.purged, 'record')} had been purged here, and are not taken again."]
-    return [*unknown, *taken, *(purged if report.purged else [])]
+    return [*judged, *unknown, *taken, *(purged if report.purged else [])]
 
 
 def _problems(report: ImportReport) -> tuple[str, ...]:

@@ -75,6 +75,7 @@ def test_a_preview_counts_shows_samples_and_adds_nothing(memory, asked):
     assert (preview.headline, preview.button) == ("4 records of 1 file would be added.", "Import 4 records")
     assert facts(preview) == {"Experiences": "4", "Here already": "0", "Refused": "1"}
     assert preview.notes == (
+        "Outcomes from the score right ≥ 0.5: 2 attempts.",
         "Of what was read, 2 attempts have an unknown outcome: no score of the trace was named as success.",
         "Secrets that are taken out of the texts: API keys 2.",
     )
@@ -86,6 +87,13 @@ def test_a_preview_counts_shows_samples_and_adds_nothing(memory, asked):
     assert KEY not in str(preview.samples)
     assert [problem.split(":")[0] for problem in preview.problems] == ["traces.jsonl, row 5"]
     assert len(memory.experience) == 0
+
+
+@pytest.mark.parametrize(("rule", "notes"), [("", 0), ("rihgt<1", 1)])
+def test_a_preview_says_that_a_score_gave_no_outcome_only_where_one_was_named(memory, asked, rule, notes):
+    preview = preview_import(memory, asked(log(span(1, "Done.", 1.0)), success=rule))
+    assert [note for note in preview.notes if "score rihgt < 1: 0 attempts" in note] == list(preview.notes[:notes])
+    assert len(preview.notes) == notes + 1
 
 
 def test_what_was_previewed_is_imported_as_one_operation_and_once(memory, asked):

@@ -39,6 +39,9 @@ RESULT = "result.json"
 MARK = b'"ATIF-v'
 MAX_DEPTH = 8
 
+SUCCESS = 1.0
+"""Lowest reward of a success."""
+
 
 def matches(path: Path, head: bytes) -> bool:
     """Return whether the document says that it is ATIF."""
@@ -206,12 +209,22 @@ def _rewards(result: Json) -> Json:
     return {name: as_number(value, f"{RESULT}: rewards.{name}") for name, value in rewards.items()}
 
 
+def judged_by(attempt: Trajectory) -> str:
+    """Return the reward that decides whether an attempt is a success, and from which value on. Nothing without one."""
+    name = _deciding(attempt.outcome.verification_details.get("rewards") or {})
+    return f"{name} ≥ {SUCCESS:g}" if name else ""
+
+
+def _deciding(rewards: Json) -> str:
+    """Return the name of the reward that is the outcome: the only one, or the one called `reward`."""
+    return "reward" if "reward" in rewards else next(iter(rewards)) if len(rewards) == 1 else ""
+
+
 def _outcome(rewards: Json, result: Json) -> Outcome:
-    """Return the outcome that the reward means. Where there are several, the one called `reward`."""
-    reward = rewards.get("reward", next(iter(rewards.values())) if len(rewards) == 1 else None)
+    reward = rewards.get(_deciding(rewards))
     raised = as_object(result.get("exception_info") or {}, f"{RESULT}: exception_info")
     return Outcome(
-        success=None if reward is None else reward >= 1,
+        success=None if reward is None else reward >= SUCCESS,
         partial_score=reward if reward is not None and 0 <= reward <= 1 else None,
         error_info=as_text(raised.get("exception_message"), "exception_message")
         or as_text(raised.get("exception_type"), "exception_type")

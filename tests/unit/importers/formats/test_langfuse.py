@@ -68,9 +68,10 @@ def test_a_trace_is_one_attempt_of_unknown_outcome_in_the_order_of_time(files):
 )
 def test_the_user_says_which_score_is_success(files, sink, rule, success):
     path = files.json("t.json", export())
-    import_paths(sink, [path], wishes=Wishes(success=SuccessRule.of(rule)), settings=Settings())
+    report = import_paths(sink, [path], wishes=Wishes(success=SuccessRule.of(rule)), settings=Settings())
     [item] = sink.items
     assert item.experience.outcome.success is success
+    assert report.judged == {str(SuccessRule.of(rule)): int(success is not None)}
 
 
 @pytest.mark.parametrize("rule", ["correctness", ">=1", "a>=b", "a>=nan", ""])
