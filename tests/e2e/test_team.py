@@ -25,7 +25,7 @@ from tests.support.repository import REPOSITORY
 
 USERS = tuple(
     User(sub=name.lower(), claims={"name": name, "groups": groups})
-    for name, groups in {"Ada": ["team"], "Bob": ["team"], "Root": ["admins"], "Vera": []}.items()
+    for name, groups in {"Ada": ["team"], "Bob": ["team"], "Nora": ["admins"], "Vera": []}.items()
 )
 RESEARCH_TASK = "weigh the comets of the northern sky"
 
@@ -83,7 +83,7 @@ def test_whoever_may_not_see_a_store_finds_neither_it_nor_its_name(page: Page, a
 def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
     page: Page, new_page: Callable[[], Page], address, keys
 ):
-    sign_in(page, address, "root")
+    sign_in(page, address, "nora")
     page.goto(f"{address}/settings?settings_tab=Links&store=main")
     page.get_by_label("For whom or what").fill("the board")
     page.get_by_role("button", name="Make a link").click()
@@ -107,10 +107,10 @@ def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
 
     asked = page.context.new_page()
     asked.goto(link)
-    expect(asked.get_by_text("You are signed in as Root. Open this copy as a guest?")).to_be_visible()
+    expect(asked.get_by_text("You are signed in as Nora. Open this copy as a guest?")).to_be_visible()
     assert found_on_forms(asked, [link]) == []
     asked.get_by_role("link", name="Stay signed in").click()
-    expect(asked.get_by_text("Root, admin")).to_be_visible()
+    expect(asked.get_by_text("Nora, admin")).to_be_visible()
     asked.close()
 
     page.get_by_role("button", name="I have copied it").click()
@@ -129,7 +129,7 @@ def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
 def test_neither_a_link_nor_a_page_of_others_signs_anybody_out_unasked(page: Page, address, stores):
     with atlas.open_memory(stores["main"]) as memory:
         link = f"{address}{make_link(memory, 'the visitors', 1)}"
-    sign_in(page, address, "root")
+    sign_in(page, address, "nora")
     page.goto(f"data:text/html,<a href='{address}/leave'>A picture</a>")
     page.get_by_role("link", name="A picture").click()
     expect(page.get_by_role("button", name="Leave")).to_be_visible()
@@ -145,7 +145,7 @@ def test_neither_a_link_nor_a_page_of_others_signs_anybody_out_unasked(page: Pag
 def test_three_people_and_two_agents_at_once_are_each_named_rightly(
     new_page: Callable[[], Page], address, stores, keys
 ):
-    people = {name: new_page() for name in ("Ada", "Bob", "Root")}
+    people = {name: new_page() for name in ("Ada", "Bob", "Nora")}
     with atlas.open_memory(stores["main"], read_only=True) as memory:
         marks = memory.strategies.marks(memory.strategies.ids())
         ids = [one for one in marks if not marks[one].pinned]
@@ -183,7 +183,7 @@ def test_three_people_and_two_agents_at_once_are_each_named_rightly(
 
 def test_the_audit_log_says_who_came_in_and_who_was_refused(page: Page, address):
     httpx.post(f"{address}/enter", data={"key": "atlas_guessed"})
-    sign_in(page, address, "root")
+    sign_in(page, address, "nora")
     page.goto(f"{address}/settings?settings_tab=Audit&store=main")
     expect(page.get_by_role("button", name="Download as CSV").first).to_be_visible()
     settle(page)
@@ -192,13 +192,13 @@ def test_the_audit_log_says_who_came_in_and_who_was_refused(page: Page, address)
         page.locator(".st-key-settings_audit_download button").click()
     text = Path(download.value.path()).read_text()
     assert "refused,127.0.0.1,this key is not known here" in text
-    assert "signed in,Root,admin" in text
+    assert "signed in,Nora,admin" in text
     assert "atlas_guessed" not in text
 
 
 def test_what_a_team_sees_has_no_serious_violation_in_light_or_dark(page: Page, address):
     found = found_on_forms(page, [address, f"{address}/link/guessed", f"{address}/signin/callback"])
-    sign_in(page, address, "root")
+    sign_in(page, address, "nora")
     for part in ("Keys", "People", "Links", "Audit"):
         page.goto(f"{address}/settings?settings_tab={part}&store=main")
         page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
