@@ -110,7 +110,7 @@ def test_what_is_open_says_why_it_is_here(dashboard: Dashboard, kitchen):
     assert [text for text, is_match in card["pieces"] if is_match] == ["Boil", "egg"]
     assert card["title"] == ""
     assert card["relevance"] == f"{table(app)['relevance'][0]:.2f}"
-    assert card["sentence"] == table(app)["why"][0]
+    assert card["sentence"] == table(app)["why"][0] + " Words that met: eggs ↔ egg, boiling ↔ Boil."
     values = [float(segment["value"].replace("−", "-")) for segment in card["bar"]["segments"]]
     assert sum(values) == pytest.approx(float(card["bar"]["total"]), abs=0.003)
 

@@ -143,6 +143,8 @@ for page, query in {opened!r}:
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "pages").rglob("*.py")), ids=lambda path: path.name)
 def test_a_page_reaches_the_library_through_views_and_public_names_only(path: Path):
     allowed = {"atlas", "pages", "streamlit", "app", "__future__", *sys.stdlib_module_names}
+    if path.name == "messages.py":
+        allowed |= {"starlette", "google"}  # what Streamlit's own server speaks with its pages
     names = imported_modules(path)
     assert {name for name in names if name.split(".")[0] not in allowed} == set()
     assert {name for name in names if name.startswith("atlas.") and not name.startswith("atlas.views")} == set()
