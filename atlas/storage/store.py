@@ -35,7 +35,7 @@ from atlas.storage.marks.judgements import JudgementBook
 from atlas.storage.profiles import ProfileBook
 from atlas.storage.records import mismatch
 from atlas.storage.retrievals import RetrievalLog
-from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors.chroma import ChromaIndex
@@ -368,7 +368,7 @@ class Store:
 
 
 def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_only: bool) -> LedgerEngine:
-    return SqliteLedger(
+    return open_sqlite(
         path / LEDGER,
         clock=clock or SystemClock(),
         read_only=read_only,

@@ -16,6 +16,8 @@ from atlas.infra import fork_safety as forking
 from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import gone
 from atlas.storage.damage import Unreadable, damaged
+from atlas.storage.sql.connection import Dialect
+from atlas.storage.sqlite.dialect import SqliteDialect
 from atlas.storage.text.analyzer import searchable
 
 _DAMAGED = (
@@ -122,7 +124,13 @@ class LedgerFile:
         return gone(self.path.parent, self.path)
 
 
-class Database:
+class SqliteConnection(sqlite3.Connection):
+    """A connection that knows how SQLite spells what the ledger asks."""
+
+    dialect: Dialect = SqliteDialect()
+
+
+class SqliteDatabase:
     """A SQLite file in WAL mode. Safe for many threads and many processes. After a fork it reconnects by itself."""
 
     def __init__(self, path: Path, *, read_only: bool, busy_timeout_seconds: float) -> None:
@@ -131,13 +139,18 @@ class Database:
         self._busy_timeout_seconds = busy_timeout_seconds
         self._file = LedgerFile(path)
         self._local = threading.local()
-        self._open: dict[sqlite3.Connection, threading.Thread] = {}
-        self._in_use: Counter[sqlite3.Connection] = Counter()
+        self._open: dict[SqliteConnection, threading.Thread] = {}
+        self._in_use: Counter[SqliteConnection] = Counter()
         self._lock = threading.Lock()
         forking.watch(self)
 
+    @property
+    def directory(self) -> Path:
+        """The store's directory."""
+        return self.path.parent
+
     @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self) -> Iterator[SqliteConnection]:
         """Yield a connection whose statements inside the block all see one state of the store."""
         with self._translated(), self._connection() as connection:
             if connection.in_transaction:
@@ -151,13 +164,13 @@ class Database:
                 connection.rollback()
 
     @contextmanager
-    def session(self) -> Iterator[sqlite3.Connection]:
+    def session(self) -> Iterator[SqliteConnection]:
         """Yield this thread's connection, each statement its own transaction, for its temporary tables."""
         with self._translated(), self._connection() as connection:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self) -> Iterator[SqliteConnection]:
         """Yield a connection in a write transaction: committed at the block's end, rolled back on any error.
 
         Raises:
@@ -237,6 +250,12 @@ class Database:
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("VACUUM")
 
+    def check(self) -> str:
+        """Return what SQLite finds wrong with the file, or nothing."""
+        with self.session() as connection:
+            rows = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
+        return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}"
+
     def empty_journal(self) -> bool:
         """Move what was written last into the file, and cut the -wal file off. Return False while a reader needs it."""
         with self._translated(), closing(self._connect()) as connection:
@@ -245,7 +264,7 @@ class Database:
         return not is_busy
 
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _connection(self) -> Iterator[SqliteConnection]:
         """Yield this thread's connection, lent for the block.
 
         A block inside it is lent the same one, whoever closes.
@@ -253,7 +272,7 @@ class Database:
         with self._lock:
             if self._file.has_shrunk():
                 self._let_go()  # they answer from memory what the file may not hold any more
-            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+            connection: SqliteConnection | None = getattr(self._local, "connection", None)
             if connection is None or (connection not in self._open and connection not in self._in_use):
                 self._close_orphans()
                 connection = self._local.connection = self._connect()
@@ -265,7 +284,7 @@ class Database:
             with self._lock:
                 self._take_back(connection)
 
-    def _take_back(self, connection: sqlite3.Connection) -> None:
+    def _take_back(self, connection: SqliteConnection) -> None:
         """End one loan. A forked child has no part in the loans of its parent."""
         if connection not in self._in_use:
             return
@@ -288,7 +307,7 @@ class Database:
             del self._open[connection]
             connection.close()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> SqliteConnection:
         uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"
         try:
             return self._prepare(uri)
@@ -298,9 +317,14 @@ class Database:
                 raise
             return self._prepare(f"{uri}&immutable=1")
 
-    def _prepare(self, uri: str) -> sqlite3.Connection:
+    def _prepare(self, uri: str) -> SqliteConnection:
         connection = sqlite3.connect(
-            uri, uri=True, timeout=self._busy_timeout_seconds, isolation_level=None, check_same_thread=False
+            uri,
+            uri=True,
+            timeout=self._busy_timeout_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=SqliteConnection,
         )
         try:
             if not self.read_only:
@@ -351,11 +375,6 @@ class Database:
                 "permissions of the file and its directory, or open the store with ATLAS_READ_ONLY=1"
             )
         return error
-
-
-def bounded(n_rows: int) -> int:
-    """Return a number of rows as SQLite can hold it: there are never as many as it can hold."""
-    return min(n_rows, 2**63 - 1)
 
 
 def _has_content(path: Path, suffix: str) -> bool:

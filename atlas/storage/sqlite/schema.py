@@ -9,10 +9,11 @@ from uuid import uuid4
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew
 from atlas.storage.damage import damaged
-from atlas.storage.sqlite.database import Database
+from atlas.storage.sql.connection import Connection
+from atlas.storage.sql.marks import TABLES as MARK_TABLES
+from atlas.storage.sql.token_vectors import TABLE as TOKEN_TABLE
+from atlas.storage.sqlite.database import SqliteDatabase
 from atlas.storage.sqlite.mark_migration import OldFiles, files_beside, keep_marks
-from atlas.storage.sqlite.marks import TABLES as MARK_TABLES
-from atlas.storage.sqlite.token_vectors import TABLE as TOKEN_TABLE
 from atlas.storage.sqlite.words.fts_tables import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
@@ -127,7 +128,7 @@ CREATE TABLE usage (
 """
 
 
-def _index_words_anew(connection: sqlite3.Connection, _: OldFiles) -> None:
+def _index_words_anew(connection: Connection, _: OldFiles) -> None:
     """Give each collection a table of words: version 1 had one for all, with deleted records, each text as it is."""
     for what in ("TRIGGER records_fts_insert", "TRIGGER records_fts_update", "TABLE records_fts"):
         connection.execute(f"DROP {what}")
@@ -136,14 +137,14 @@ def _index_words_anew(connection: sqlite3.Connection, _: OldFiles) -> None:
         make_word_table(connection, collection)
 
 
-def _let_uses_belong_to_operations(connection: sqlite3.Connection, _: OldFiles) -> None:
+def _let_uses_belong_to_operations(connection: Connection, _: OldFiles) -> None:
     """Let uses belong to operations: in version 2 they belonged to none, so undoing one left them counted."""
     connection.execute("ALTER TABLE events ADD COLUMN operation TEXT NOT NULL DEFAULT ''")
     connection.execute("ALTER TABLE events ADD COLUMN undone INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")
 
 
-def _keep_marks_in_the_ledger(connection: sqlite3.Connection, marks: OldFiles) -> None:
+def _keep_marks_in_the_ledger(connection: Connection, marks: OldFiles) -> None:
     """Let the ledger hold the marks: version 3 kept them in their files alone, and here those on their way there."""
     pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
     connection.execute("DROP TABLE pending_marks")
@@ -151,12 +152,12 @@ def _keep_marks_in_the_ledger(connection: sqlite3.Connection, marks: OldFiles) -
     keep_marks(connection, pending, marks)
 
 
-def _make_room_for_token_vectors(connection: sqlite3.Connection, _: OldFiles) -> None:
+def _make_room_for_token_vectors(connection: Connection, _: OldFiles) -> None:
     """Make room for token vectors, which version 4 did not have. `atlas reembed` makes them of older texts."""
     _run_script(connection, TOKEN_TABLE)
 
 
-MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection, OldFiles], None]] = {
+MIGRATIONS: Mapping[int, Callable[[Connection, OldFiles], None]] = {
     1: _index_words_anew,
     2: _let_uses_belong_to_operations,
     3: _keep_marks_in_the_ledger,
@@ -165,7 +166,7 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection, OldFiles], None]] = {
 """From each older schema version, the step to the next."""
 
 
-def prepare_schema(database: Database) -> None:
+def prepare_schema(database: SqliteDatabase) -> None:
     """Create the tables in an empty file, or bring an older schema up to this one in one transaction, after a copy.
 
     Raises:
@@ -195,7 +196,7 @@ def prepare_schema(database: Database) -> None:
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _migrate_after_copying(database: Database) -> None:
+def _migrate_after_copying(database: SqliteDatabase) -> None:
     """Bring an older ledger up to this schema. Of several processes that try at once one does, and its copy is kept."""
     copy = database.path.with_name(f".{database.path.stem}.{uuid4().hex}.sqlite")
     try:
@@ -209,7 +210,7 @@ def _migrate_after_copying(database: Database) -> None:
         copy.unlink(missing_ok=True)
 
 
-def migrate(connection: sqlite3.Connection, version: int, marks: OldFiles) -> None:
+def migrate(connection: Connection, version: int, marks: OldFiles) -> None:
     """Bring a ledger of an older schema up to this one, in the caller's transaction.
 
     Args:
@@ -220,7 +221,7 @@ def migrate(connection: sqlite3.Connection, version: int, marks: OldFiles) -> No
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _check_version(connection: sqlite3.Connection, path: Path) -> int:
+def _check_version(connection: Connection, path: Path) -> int:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -238,7 +239,7 @@ def _copy_name(path: Path, version: int) -> Path:
     return path.with_name(f"{path.stem}.schema-{version}.sqlite")
 
 
-def _run_script(connection: sqlite3.Connection, script: str) -> None:
+def _run_script(connection: Connection, script: str) -> None:
     """Run statements inside the caller's transaction. `executescript` would commit it first."""
     statement = ""
     for line in script.splitlines(keepends=True):

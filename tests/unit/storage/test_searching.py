@@ -13,7 +13,7 @@ import pytest
 from atlas.core.operations import Marks
 from atlas.storage import hybrid_search as searching
 from atlas.storage.records import Context, Scope
-from atlas.storage.sqlite.columns import NEAREST
+from atlas.storage.sql.columns import NEAREST
 from atlas.storage.sqlite.words.fts_tables import MOST_PARTS, is_scattered
 from atlas.storage.vectors.vector_search import Nearest
 from tests.support.storage.ledgers import THINGS, vector_of

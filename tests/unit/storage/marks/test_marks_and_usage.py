@@ -16,8 +16,8 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.settings import Settings
 from atlas.infra.bridge import in_thread
 from atlas.storage.retrievals import FLUSH_RECORDS
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.usage import restore_usage
+from atlas.storage.sql.ledger import open_sqlite
+from atlas.storage.sql.usage import restore_usage
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
 from tests.support.storage.ledgers import THINGS, Opened, leave_pending, vector_of
@@ -68,7 +68,7 @@ def test_the_ledger_of_a_store_filters_by_marks_itself(marked):
 
 
 def test_a_ledger_alone_filters_by_marks_too(marked):
-    ledger = SqliteLedger(marked.store.path / "atlas.sqlite", clock=marked.store.ledger.clock)
+    ledger = open_sqlite(marked.store.path / "atlas.sqlite", clock=marked.store.ledger.clock)
     assert ledger.count(THINGS, {"marks.tags": "blue"}) == 2
     ledger.close()
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from atlas.storage.sqlite.words import held_words
+from atlas.storage.sql.words import held_words
 from atlas.storage.sqlite.words.fts_tables import make_word_table_anew
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 

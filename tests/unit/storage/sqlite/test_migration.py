@@ -19,8 +19,8 @@ from atlas.infra.clock import SystemClock
 from atlas.storage.maintenance.backup import restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.sqlite import schema
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.database import SqliteDatabase
+from atlas.storage.sql.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
@@ -234,7 +234,7 @@ def test_the_copy_of_who_comes_first_is_kept_by_who_comes_second(old, monkeypatc
         monkeypatch.setattr(Database, "copy_to", copy_to)
         if comes == "after it":
             copy_to(database, target)
-        SqliteLedger(old / "atlas.sqlite", clock=SystemClock()).close()
+        open_sqlite(old / "atlas.sqlite", clock=SystemClock()).close()
         if comes == "before the copy":
             copy_to(database, target)
 
@@ -330,7 +330,7 @@ def test_of_a_marks_file_that_was_lost_the_history_gives_what_it_has_and_doctor_
 def test_a_process_that_dies_right_after_the_migration_leaves_the_marks_in_the_ledger(tmp_path):
     old = written_by_version_3(tmp_path / "store")
     expected = json.loads((old / "things_meta.json").read_text())
-    SqliteLedger(old / "atlas.sqlite", clock=SystemClock()).close()
+    open_sqlite(old / "atlas.sqlite", clock=SystemClock()).close()
     (old / "things_meta.json").unlink()
     with Store.open(old) as store:
         assert json.loads((old / "things_meta.json").read_text()) == expected

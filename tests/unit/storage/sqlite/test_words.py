@@ -17,7 +17,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates
 from atlas.core.operations import Marks
 from atlas.storage.maintenance.doctor import examine
-from atlas.storage.sqlite.words import keyword_search as words
+from atlas.storage.sql.words import keyword_search as words
 from atlas.storage.text.analyzer import query_terms, searchable
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 

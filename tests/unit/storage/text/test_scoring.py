@@ -9,9 +9,9 @@ import pytest
 
 from atlas.core.errors import StoreDamaged
 from atlas.storage.sqlite.words import fts_tables
-from atlas.storage.sqlite.words import keyword_search as words
+from atlas.storage.sql.words import keyword_search as words
 from atlas.storage.sqlite.words.fts_tables import read_lengths, read_postings, read_totals, word_table
-from atlas.storage.sqlite.words.held_words import WordTable
+from atlas.storage.sql.words.held_words import WordTable
 from atlas.storage.text import bm25 as scoring
 from atlas.storage.text.analyzer import query_terms
 from atlas.storage.text.bm25 import Postings, Scores

@@ -7,7 +7,6 @@ that an import of many batches is one operation, and what was committed before a
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,11 +23,10 @@ from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import OperationDraft, Record, mismatch
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.filters import bindable
-from atlas.storage.sqlite.meta import purged_by, read_model, read_revision, refuse_purged, write_revision
-from atlas.storage.sqlite.token_vectors import text_hash, write_tokens
-from atlas.storage.sqlite.words.fts_tables import make_word_table
+from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.filters import bindable
+from atlas.storage.sql.meta import purged_by, read_model, read_revision, refuse_purged, write_revision
+from atlas.storage.sql.token_vectors import text_hash, write_tokens
 
 FLOAT = np.dtype("<f4")
 
@@ -54,7 +52,7 @@ class BeforeImage:
 class LedgerWriter:
     """Writes records inside an open transaction, and the before-image of each change, under one operation."""
 
-    def __init__(self, connection: sqlite3.Connection, operation: OperationDraft, at: datetime) -> None:
+    def __init__(self, connection: Connection, operation: OperationDraft, at: datetime) -> None:
         self.connection = connection
         self.operation = operation
         self._at = at.isoformat()
@@ -93,8 +91,9 @@ class LedgerWriter:
             return False
         row = self.connection.execute(
             f"SELECT 1 FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
-            "(SELECT 1 FROM changes WHERE collection = r.collection AND record_id = r.id AND operation = ?4) LIMIT 1",
-            (collection, json.dumps([record.content_hash]), actor_name(""), self.operation.id),
+            "(SELECT 1 FROM changes c WHERE c.collection = r.collection AND c.record_id = r.id AND c.operation = ?4) "
+            "LIMIT 1",
+            (collection, Texts([record.content_hash]), actor_name(""), self.operation.id),
         ).fetchone()
         return row is not None
 
@@ -118,8 +117,8 @@ class LedgerWriter:
         write_vectors(self.connection, seq, record.vectors)
         if record.tokens is not None:
             write_tokens(self.connection, record.document, record.tokens)
-        self.connection.executemany(
-            "INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)",
+        self.connection.dialect.put_attributes(
+            self.connection,
             [(self._key(collection, name), value, seq) for name, value in attribute_values(record.metadata)],
         )
 
@@ -207,6 +206,7 @@ class LedgerWriter:
             record.search_text,
             record.content,
         )
+        words = self.connection.dialect.words
         if found:
             self._clear(found.seq)
             self.connection.execute(
@@ -214,25 +214,27 @@ class LedgerWriter:
                 "stored_at = ?, metadata = ?, document = ?, search_text = ?, content = ? WHERE seq = ?",
                 (*columns, found.seq),
             )
+            words.put_words(self.connection, collection, found.seq, record.document, record.search_text)
             return found.seq
-        make_word_table(self.connection, collection)
-        cursor = self.connection.execute(
+        words.make_word_table(self.connection, collection)
+        row = self.connection.execute(
             "INSERT INTO records (collection, id, revision, n_windows, content_hash, text_hash, stored_at, metadata, "
-            "document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
             (collection, record.id, *columns),
-        )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+        ).fetchone()
+        words.put_words(self.connection, collection, row[0], record.document, record.search_text)
+        return int(row[0])
 
     def _empty(self, seq: int) -> None:
         self._clear(seq)
         self.connection.execute(
-            "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = x'', metadata = '{}', "
+            "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = ?, metadata = '{}', "
             "document = '', search_text = '', content = '' WHERE seq = ?",
-            (self.next_revision(), seq),
+            (self.next_revision(), b"", seq),
         )
 
     def _clear(self, seq: int) -> None:
+        self.connection.dialect.words.drop_words(self.connection, seq)
         self.connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
         self.connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
 
@@ -246,7 +248,7 @@ class LedgerWriter:
     def _key(self, collection: str, name: str) -> int:
         if (collection, name) not in self._keys:
             self.connection.execute(
-                "INSERT OR IGNORE INTO attribute_keys (collection, name) VALUES (?, ?)", (collection, name)
+                "INSERT INTO attribute_keys (collection, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, name)
             )
             row = self.connection.execute(
                 "SELECT key FROM attribute_keys WHERE collection = ? AND name = ?", (collection, name)
@@ -275,7 +277,7 @@ class _Row:
 LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1"
 
 
-def current_state(connection: sqlite3.Connection, collection: str, record_id: str, aspect: str) -> int:
+def current_state(connection: Connection, collection: str, record_id: str, aspect: str) -> int:
     """Return the name of the state that a record is in. 0 before its first change."""
     row = connection.execute(
         f"SELECT coalesce(state_after, seq) {LAST_CHANGE}",
@@ -342,28 +344,28 @@ Parameters: collection, hashes as JSON, name of whoever asks.
 """
 
 
-def read_known_hashes(connection: sqlite3.Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
+def read_known_hashes(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
     """Return the content hashes that a live record has, or stands for, each with the id of one."""
     rows = connection.execute(
         f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
-        (collection, json.dumps(list(hashes)), actor_name("")),
+        (collection, Texts(hashes), actor_name("")),
     )
     return dict(rows.fetchall())
 
 
-def read_collections(connection: sqlite3.Connection) -> list[str]:
+def read_collections(connection: Connection) -> list[str]:
     """Return the collections that hold, or held, any record."""
     rows = connection.execute("SELECT DISTINCT collection FROM records ORDER BY collection").fetchall()
     return [row[0] for row in rows]
 
 
-def read_vectors(connection: sqlite3.Connection, seq: int) -> Vectors:
+def read_vectors(connection: Connection, seq: int) -> Vectors:
     """Return a record's vectors, shape (n_windows, dim)."""
     rows = connection.execute("SELECT vector FROM vectors WHERE seq = ? ORDER BY window", (seq,)).fetchall()
     return join_vectors([row[0] for row in rows])
 
 
-def write_vectors(connection: sqlite3.Connection, seq: int, vectors: Vectors) -> None:
+def write_vectors(connection: Connection, seq: int, vectors: Vectors) -> None:
     """Add a record's vectors to the table, one a window."""
     connection.executemany(
         "INSERT INTO vectors VALUES (?, ?, ?)",

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput
 from atlas.core.filters import Combine, Compare, Filter, Scalar, matches, parse_where
 from atlas.storage.records import Seqs
+from atlas.storage.sql.connection import Connection, Dialect, Numbers, Sql, Texts
 
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
@@ -38,17 +36,12 @@ _REPEATED = (
 )
 """Uses by an attempt of which an earlier use counts for the same record: it used several that are one by now."""
 
+KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
+"""The number of a metadata key of a collection."""
+
 TRUTHS = ("marks.pinned", "marks.buried")
 
-_OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-
-
-@dataclass(frozen=True, slots=True)
-class Sql:
-    """A condition on `records AS r`, and its parameters."""
-
-    text: str
-    parameters: tuple[Any, ...]
+OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
@@ -66,7 +59,7 @@ def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
             f"{columns} CROSS JOIN json_each(?) j CROSS JOIN records k ON k.collection = n.collection "
             f"AND k.id = j.value CROSS JOIN attributes m ON m.seq = k.seq AND m.key = n.key CROSS {_ABSORBED}"
         )
-    parameters = (collection,) if ids is None else (json.dumps(list(ids)), collection)
+    parameters = (collection,) if ids is None else (Texts(ids), collection)
     return Sql(f"WITH absorbed AS ({absorbed}), repeated AS ({_REPEATED})", parameters)
 
 
@@ -77,52 +70,53 @@ def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
     """
     absorbed = absorbed_sql(collection, ids)
     among = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
-    own = (collection,) if ids is None else (collection, json.dumps(list(ids)))
+    own = (collection,) if ids is None else (collection, Texts(ids))
     return Sql(
         f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {among}"
         "UNION ALL SELECT u.*, a.kept FROM absorbed a "
         "CROSS JOIN usage u ON u.collection = a.collection AND u.record_id = a.gone "
-        "UNION ALL SELECT collection, kept, -count(*), -sum(success), NULL, 0, NULL, kept FROM repeated GROUP BY kept",
+        "UNION ALL SELECT collection, kept, -count(*), -sum(success), NULL, 0, NULL, kept FROM repeated "
+        "GROUP BY collection, kept",
         (*absorbed.parameters, *own),
     )
 
 
-def where_sql(collection: str, where: Mapping[str, Any] | None) -> Sql:
+def where_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
     """Return the condition that holds for the live records of a collection that pass a filter.
 
     Raises:
         InvalidInput: The filter is malformed.
     """
-    condition = _condition(collection, parse_where(where))
+    condition = _condition(dialect, collection, parse_where(where))
     return Sql(f"r.collection = ? AND r.deleted = 0 AND {condition.text}", (collection, *condition.parameters))
 
 
-def matching_sql(collection: str, where: Mapping[str, Any] | None) -> Sql:
+def matching_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
     """Return the query for the numbers, `seq`, of the live records of a collection that pass a filter."""
-    from_attributes = _from_attributes(collection, parse_where(where))
+    from_attributes = _from_attributes(dialect, collection, parse_where(where))
     if from_attributes is not None:
         return from_attributes
-    condition = where_sql(collection, where)
+    condition = where_sql(dialect, collection, where)
     return Sql(f"SELECT r.seq FROM records r WHERE {condition.text}", condition.parameters)
 
 
-def read_matching(connection: sqlite3.Connection, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
+def read_matching(connection: Connection, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
     """Return the live records that pass a filter, by number."""
-    query = matching_sql(collection, where)
+    query = matching_sql(connection.dialect, collection, where)
     # One text instead of a row for each: thousands of rows take longer to fetch than to find.
-    row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
+    row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text}) found", query.parameters).fetchone()
     return np.fromstring(row[0] or "", np.int64, sep=",")
 
 
-def _from_attributes(collection: str, tree: Filter) -> Sql | None:
+def _from_attributes(dialect: Dialect, collection: str, tree: Filter) -> Sql | None:
     """Return the query without a look at the records, which halves its time: only live ones have attributes.
 
     None where the filter asks for anything else than attributes.
     """
     if isinstance(tree, Compare):
         is_attribute = tree.key != "id" and not tree.key.startswith(("marks.", "usage."))
-        return _attribute(collection, tree) if is_attribute else None
-    parts = [part for part in (_from_attributes(collection, part) for part in tree.parts) if part is not None]
+        return _attribute(dialect, collection, tree) if is_attribute else None
+    parts = [part for part in (_from_attributes(dialect, collection, part) for part in tree.parts) if part is not None]
     if not parts or len(parts) < len(tree.parts):
         return None
     joint = " INTERSECT " if tree.operator == "$and" else " UNION "
@@ -132,57 +126,48 @@ def _from_attributes(collection: str, tree: Filter) -> Sql | None:
     )
 
 
-def _condition(collection: str, tree: Filter) -> Sql:
+def _condition(dialect: Dialect, collection: str, tree: Filter) -> Sql:
     if isinstance(tree, Compare):
-        return _comparison(collection, tree)
-    return _combination(collection, tree)
+        return _comparison(dialect, collection, tree)
+    return _combination(dialect, collection, tree)
 
 
-def _combination(collection: str, tree: Combine) -> Sql:
-    parts = [_condition(collection, part) for part in tree.parts]
+def _combination(dialect: Dialect, collection: str, tree: Combine) -> Sql:
+    parts = [_condition(dialect, collection, part) for part in tree.parts]
     if not parts:
-        return Sql("1" if tree.operator == "$and" else "0", ())
+        return _always(tree.operator == "$and")
     joint = " AND " if tree.operator == "$and" else " OR "
     return Sql(f"({joint.join(part.text for part in parts)})", tuple(p for part in parts for p in part.parameters))
 
 
-def _comparison(collection: str, compare: Compare) -> Sql:
+def _comparison(dialect: Dialect, collection: str, compare: Compare) -> Sql:
     if compare.key == "id":
-        return _id(compare)
+        return _compare("r.id", str, compare)
     if compare.key in TRUTHS:
         return _truth(collection, compare)
     if compare.key.startswith("usage."):
         return _usage(collection, compare)
     if compare.key.startswith("marks."):
-        marked = _marked(collection, compare.key, _test("m.value", compare))
+        marked = _marked(collection, compare.key, _compare("m.value", str, compare))
         return Sql(f"r.seq IN ({marked.text})", marked.parameters)
-    attribute = _attribute(collection, compare)
+    attribute = _attribute(dialect, collection, compare)
     return Sql(f"r.seq IN ({attribute.text})", attribute.parameters)
 
 
-def _attribute(collection: str, compare: Compare) -> Sql:
-    test = _test("value", compare)
+def _attribute(dialect: Dialect, collection: str, compare: Compare) -> Sql:
+    test = dialect.test(compare)
     return Sql(
-        "SELECT seq FROM attributes WHERE key = "
-        f"(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) AND {test.text}",
+        f"SELECT seq FROM attributes WHERE key = {KEY} AND {test.text}",
         (collection, compare.key, *test.parameters),
     )
-
-
-def _id(compare: Compare) -> Sql:
-    """Return ids are texts. SQLite would find "5" for the number 5, as the column says that it holds texts."""
-    if compare.operator == "$in":
-        texts = tuple(value for value in compare.value if isinstance(value, str))
-        return _test("r.id", Compare(compare.key, "$in", texts))
-    return _test("r.id", compare) if isinstance(compare.value, str) else Sql("0", ())
 
 
 def _truth(collection: str, compare: Compare) -> Sql:
     """Return every record is pinned, or buried, or not, also one that nobody has marked."""
     passes = {held: matches(compare, {compare.key: held}) for held in (True, False)}
     if passes[True] == passes[False]:
-        return Sql(str(int(passes[True])), ())
-    marked = _marked(collection, compare.key, Sql("m.value = 1", ()))
+        return _always(passes[True])
+    marked = _marked(collection, compare.key, Sql("TRUE", ()))
     return Sql(f"r.seq {'' if passes[True] else 'NOT '}IN ({marked.text})", marked.parameters)
 
 
@@ -200,12 +185,12 @@ def _usage(collection: str, compare: Compare) -> Sql:
         raise InvalidInput(
             f"unknown filter key {compare.key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}"
         )
-    test = _test("total", compare)
+    test = _compare("total", int if column.startswith("n_") else str, compare)
     counted = counted_usage(collection)
     totals = f"SELECT u.counts_for, {total_sql(column)} AS total FROM ({counted.text}) u GROUP BY 1"
     # A record that nobody used has no row: where it passes, all do but those whose total does not.
     passes_unused = column.startswith("n_") and matches(compare, {compare.key: 0})
-    listed = f"SELECT counts_for FROM ({totals}) WHERE {'NOT ' if passes_unused else ''}({test.text})"
+    listed = f"SELECT counts_for FROM ({totals}) t WHERE {'NOT ' if passes_unused else ''}({test.text})"
     text = f"r.id {'NOT ' if passes_unused else ''}IN ({listed})"
     return Sql(text, (*counted.parameters, *test.parameters))
 
@@ -215,26 +200,23 @@ def total_sql(column: str) -> str:
     return f"coalesce(sum(u.{column}), 0)" if column.startswith("n_") else f"max(u.{column})"
 
 
-def _test(column: str, compare: Compare) -> Sql:
+def _compare(column: str, kind: type[str] | type[int], compare: Compare) -> Sql:
+    """Return the condition that a column of texts, or of whole numbers, passes a comparison, within its kind."""
     if compare.operator == "$in":
-        return _any_of(column, [bindable(value) for value in compare.value])
-    value = bindable(compare.value)
-    # SQLite orders every text above every number; a comparison should only hold within one kind.
-    bound = " AND typeof({0}) = 'text'" if isinstance(value, str) else " AND typeof({0}) <> 'text'"
-    kind = bound.format(column) if compare.operator != "$eq" else ""
-    return Sql(f"{column} {_OPERATORS[compare.operator]} ?{kind}", (value,))
+        asked = [value for value in compare.value if _is_of(kind, value)]
+        return Sql(f"{column} IN (SELECT value FROM json_each(?))", (Texts(asked) if kind is str else Numbers(asked),))
+    if not isinstance(compare.value, str if kind is str else int | float):
+        return _always(False)
+    return Sql(f"{column} {OPERATORS[compare.operator]} ?", (bindable(compare.value),))
 
 
-def _any_of(column: str, values: Sequence[Scalar]) -> Sql:
-    # As JSON there may be any number of them; floats go in hexadecimal, as SQLite might round what it reads in decimal.
-    plain = [value for value in values if not isinstance(value, float)]
-    floats = [value for value in values if isinstance(value, float)]
-    listed = Sql(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(plain),))
-    if not floats:
-        return listed
-    hexadecimal = json.dumps([value.hex() for value in floats])
-    exact = f"{column} IN (SELECT float_from_hex(value) FROM json_each(?))"
-    return Sql(f"({listed.text} OR {exact})", (*listed.parameters, hexadecimal))
+def _is_of(kind: type[str] | type[int], value: Scalar) -> bool:
+    """Return whether a value may be in a column of a kind, where floats that are whole numbers are those."""
+    return isinstance(value, str) if kind is str else not isinstance(value, str) and value == int(value)
+
+
+def _always(is_true: bool) -> Sql:
+    return Sql("TRUE" if is_true else "FALSE", ())
 
 
 def bindable(value: Scalar) -> Scalar:

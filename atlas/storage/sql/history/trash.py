@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +10,9 @@ from atlas.core.operations import TrashedRecord
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, instant, parsed
 from atlas.storage.records import OperationDraft
-from atlas.storage.sqlite.database import Database, bounded
-from atlas.storage.sqlite.meta import IS_PURGED, PURGED, purged_by
-from atlas.storage.sqlite.records import RECORD, record_from_image, writing
+from atlas.storage.sql.connection import Connection, Database, bounded
+from atlas.storage.sql.meta import IS_PURGED, PURGED, purged_by
+from atlas.storage.sql.records import RECORD, record_from_image, writing
 
 # Both indexes are narrow; of the records themselves, only the ids of those that are asked for are looked at.
 _DEAD = (
@@ -45,7 +44,7 @@ def count_trash(database: Database, collection: str) -> int:
         return int(row[0]) - _count_purged(connection, collection)
 
 
-def _count_purged(connection: sqlite3.Connection, collection: str) -> int:
+def _count_purged(connection: Connection, collection: str) -> int:
     """Return how many records of a collection were purged."""
     beginning = f"{PURGED}{collection}"
     row = connection.execute(
@@ -72,7 +71,7 @@ def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str
     return n_restored
 
 
-def _grave(connection: sqlite3.Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
+def _grave(connection: Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
     """Return a deleted record as it was, its vectors, and the name of the state that it was in."""
     row = connection.execute(
         "SELECT before, vectors, state_before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
@@ -86,7 +85,7 @@ def _grave(connection: sqlite3.Connection, collection: str, record_id: str) -> t
     return row[0], row[1] or b"", int(row[2])
 
 
-def _last_change(connection: sqlite3.Connection, seq: int) -> tuple[Any, ...]:
+def _last_change(connection: Connection, seq: int) -> tuple[Any, ...]:
     """Return the change that deleted a record, and the operation that it was part of."""
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {_COLUMNS} FROM records r JOIN changes c ON c.collection = r.collection AND c.record_id = r.id "

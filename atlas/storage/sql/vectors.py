@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,16 +12,16 @@ from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import EncodedText
 from atlas.storage.damage import parsed
 from atlas.storage.records import PROJECTION, Seqs
-from atlas.storage.sqlite import meta
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.meta import GONE
-from atlas.storage.sqlite.records import FLOAT, join_vectors, read_vectors, write_vectors
-from atlas.storage.sqlite.token_vectors import forget_tokens, text_hash, write_tokens
+from atlas.storage.sql import meta
+from atlas.storage.sql.connection import Connection, Database, Numbers, Texts
+from atlas.storage.sql.meta import GONE
+from atlas.storage.sql.records import FLOAT, join_vectors, read_vectors, write_vectors
+from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
 
 _IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
 
 
-class SqliteVectors:
+class SqlVectors:
     """The vectors of the records of every collection."""
 
     def __init__(self, database: Database) -> None:
@@ -33,7 +32,7 @@ class SqliteVectors:
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, window",
-                (json.dumps(seqs.tolist()),),
+                (Numbers(seqs.tolist()),),
             ).fetchall()
             return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
 
@@ -62,7 +61,7 @@ class SqliteVectors:
             rows = connection.execute(
                 "SELECT r.id, v.vector FROM records r JOIN vectors v ON v.seq = r.seq AND v.window = 0 "
                 "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
-                (collection, json.dumps(list(ids))),
+                (collection, Texts(ids)),
             ).fetchall()
             return dict(zip([row[0] for row in rows], join_vectors([row[1] for row in rows]), strict=True))
 
@@ -120,19 +119,19 @@ class SqliteVectors:
         return len(every)
 
 
-def read_texts_embedded(connection: sqlite3.Connection) -> list[str]:
+def read_texts_embedded(connection: Connection) -> list[str]:
     """Return each text that was embedded, of the records and of their history, once."""
     return list(dict.fromkeys(_texts(connection)))
 
 
-def _texts(connection: sqlite3.Connection) -> Iterator[str]:
+def _texts(connection: Connection) -> Iterator[str]:
     for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
         yield document
     for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_IMAGE}"):
         yield parsed(before, "document")["document"]
 
 
-def _replace_tokens(connection: sqlite3.Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
+def _replace_tokens(connection: Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
     forget_tokens(connection)
     for text, encoded in texts.items():
         if encoded.tokens is not None:
@@ -141,7 +140,7 @@ def _replace_tokens(connection: sqlite3.Connection, texts: Mapping[str, EncodedT
     meta.write_texts(connection, PROJECTION, {"": projection} if projection else {})
 
 
-def _replace_records(connection: sqlite3.Connection, vectors: Mapping[str, EncodedText]) -> None:
+def _replace_records(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
     revision = meta.read_revision(connection)
     connection.execute("DELETE FROM vectors")
     for seq, document in connection.execute("SELECT seq, document FROM records WHERE deleted = 0").fetchall():
@@ -149,19 +148,20 @@ def _replace_records(connection: sqlite3.Connection, vectors: Mapping[str, Encod
         windows = vectors[document].vectors
         write_vectors(connection, seq, windows)
         connection.execute(
-            "UPDATE records SET revision = ?, n_windows = max(n_windows, ?) WHERE seq = ?",
+            "UPDATE records SET revision = ?1, n_windows = CASE WHEN n_windows < ?2 THEN ?2 ELSE n_windows END "
+            "WHERE seq = ?3",
             (revision, len(windows), seq),
         )
     meta.write_revision(connection, revision)
 
 
-def _replace_images(connection: sqlite3.Connection, vectors: Mapping[str, EncodedText]) -> None:
+def _replace_images(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
     for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall():
         image = parsed(before, "document")
         replace_image(connection, seq, image, vectors[image["document"]].vectors)
 
 
-def replace_image(connection: sqlite3.Connection, seq: int, image: dict[str, Any], vectors: Vectors) -> None:
+def replace_image(connection: Connection, seq: int, image: dict[str, Any], vectors: Vectors) -> None:
     """Put another image, with its vectors, in the place of the one that a change holds."""
     image["n_vectors"] = len(vectors)
     connection.execute(

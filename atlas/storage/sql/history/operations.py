@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
@@ -12,14 +10,14 @@ from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation, Operations
 from atlas.storage.damage import instant
 from atlas.storage.records import Moment
-from atlas.storage.sqlite.database import bounded
-from atlas.storage.sqlite.meta import read_moment
-from atlas.storage.sqlite.records import COUNTS, MARKS, RECORD
+from atlas.storage.sql.connection import Connection, Texts, bounded
+from atlas.storage.sql.meta import read_moment
+from atlas.storage.sql.records import COUNTS, MARKS, RECORD
 
 _COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(COUNTS)}"
 
 
-def read_operation(connection: sqlite3.Connection, operation_id: str) -> Operation:
+def read_operation(connection: Connection, operation_id: str) -> Operation:
     """Return one operation, by its id or by a beginning of it that no other shares.
 
     Raises:
@@ -35,7 +33,7 @@ def read_operation(connection: sqlite3.Connection, operation_id: str) -> Operati
     return _operation(rows[0])
 
 
-def read_operations(connection: sqlite3.Connection, wanted: Operations, limit: int, offset: int) -> list[Operation]:
+def read_operations(connection: Connection, wanted: Operations, limit: int, offset: int) -> list[Operation]:
     """Return operations, newest first."""
     condition, values = _condition(wanted)
     rows = connection.execute(
@@ -45,14 +43,14 @@ def read_operations(connection: sqlite3.Connection, wanted: Operations, limit: i
     return [_operation(row) for row in rows]
 
 
-def count_operations(connection: sqlite3.Connection, wanted: Operations) -> int:
+def count_operations(connection: Connection, wanted: Operations) -> int:
     """Return how many operations there are."""
     condition, values = _condition(wanted)
     row = connection.execute(f"SELECT count(*) FROM operations WHERE {condition}", values).fetchone()
     return int(row[0])
 
 
-def read_actors(connection: sqlite3.Connection) -> list[str]:
+def read_actors(connection: Connection) -> list[str]:
     """Return everybody who did anything, whoever did so last first."""
     rows = connection.execute("SELECT actor FROM operations GROUP BY actor ORDER BY max(seq) DESC")
     return [actor for (actor,) in rows]
@@ -71,14 +69,14 @@ def _condition(wanted: Operations) -> tuple[str, list[Any]]:
     return " AND ".join(given) or "1", list(given.values())
 
 
-def read_collections(connection: sqlite3.Connection, operation_id: str) -> set[str]:
+def read_collections(connection: Connection, operation_id: str) -> set[str]:
     """Return the collections whose records an operation touched."""
     operation = read_operation(connection, operation_id)
     rows = connection.execute("SELECT DISTINCT collection FROM changes WHERE operation = ?", (operation.id,))
     return {collection for (collection,) in rows}
 
 
-def _check_same_ledger(connection: sqlite3.Connection, moment: Moment) -> None:
+def _check_same_ledger(connection: Connection, moment: Moment) -> None:
     if read_moment(connection).ledger_id != moment.ledger_id:
         raise PlanOutdated(
             "the store was restored, embedded again or purged of a record since it was read; nothing was done. "
@@ -86,7 +84,7 @@ def _check_same_ledger(connection: sqlite3.Connection, moment: Moment) -> None:
         )
 
 
-def check_unchanged(connection: sqlite3.Connection, collection: str, moment: Moment) -> None:
+def check_unchanged(connection: Connection, collection: str, moment: Moment) -> None:
     """Raise `PlanOutdated` if what a collection held at a moment has changed since.
 
     New records do not count: they take nothing away from what a plan was made on.
@@ -104,14 +102,14 @@ def check_unchanged(connection: sqlite3.Connection, collection: str, moment: Mom
 
 
 def check_records_unchanged(
-    connection: sqlite3.Connection, collection: str, ids: Sequence[str], moment: Moment, *, with_marks: bool = False
+    connection: Connection, collection: str, ids: Sequence[str], moment: Moment, *, with_marks: bool = False
 ) -> None:
     """Raise `PlanOutdated` if one of these records, or where that matters its marks, has changed since a moment."""
     _check_same_ledger(connection, moment)
     row = connection.execute(
         "SELECT record_id FROM changes WHERE collection = ? AND aspect IN (?, ?) AND seq > ? "
         "AND record_id IN (SELECT value FROM json_each(?)) LIMIT 1",
-        (collection, RECORD, MARKS if with_marks else RECORD, moment.change, json.dumps(list(ids))),
+        (collection, RECORD, MARKS if with_marks else RECORD, moment.change, Texts(ids)),
     ).fetchone()
     if row:
         raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")

@@ -16,17 +16,17 @@ from atlas.core.operations import (
 from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import check_marks
 from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.history import diff, operations, trash
-from atlas.storage.sqlite.history.undo import undo, undo_many
-from atlas.storage.sqlite.history.versions import read_versions
-from atlas.storage.sqlite.marks import put_marks, read_marks
-from atlas.storage.sqlite.meta import purged_by
-from atlas.storage.sqlite.records import writing
-from atlas.storage.sqlite.review import accept
+from atlas.storage.sql.connection import Database
+from atlas.storage.sql.history import diff, operations, trash
+from atlas.storage.sql.history.undo import undo, undo_many
+from atlas.storage.sql.history.versions import read_versions
+from atlas.storage.sql.marks import put_marks, read_marks
+from atlas.storage.sql.meta import purged_by
+from atlas.storage.sql.records import writing
+from atlas.storage.sql.review import accept
 
 
-class SqliteHistory:
+class SqlHistory:
     """The operations on the records of every collection, and the ways to take them back."""
 
     def __init__(self, database: Database, clock: Clock) -> None:

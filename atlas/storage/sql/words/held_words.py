@@ -6,16 +6,14 @@ held it, or holds it now. Of other words, memory knows the same as the file.
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from atlas.storage.records import Position, Seqs
-from atlas.storage.sqlite.meta import has_change
-from atlas.storage.sqlite.words.fts_tables import read_lengths, read_postings
+from atlas.storage.sql.connection import Connection
+from atlas.storage.sql.meta import has_change
 from atlas.storage.text.bm25 import Numbers, Postings
 
 MAX_HELD = 1_000_000
@@ -29,7 +27,7 @@ MAX_CHANGED = 64
 class WordTable:
     """The table of a collection's words, in one state of the store."""
 
-    connection: sqlite3.Connection
+    connection: Connection
     name: str
     collection: str
     at: Position
@@ -49,7 +47,9 @@ class HeldWords:
     def postings(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
         """Return who holds each of some words. See `read_postings`."""
         held = self._current(table, words)
-        read = read_postings(table.connection, table.name, [word for word in words if word not in held])
+        read = table.connection.dialect.words.read_postings(
+            table.connection, table.name, [word for word in words if word not in held]
+        )
         self._n_read += sum(len(one.seqs) for one in read.values())
         if self._n_read > MAX_HELD:
             self._postings, self._n_read = {}, 0
@@ -62,7 +62,7 @@ class HeldWords:
         lengths = self._current_lengths(table, int(seqs.max(initial=-1)) + 1)
         missing = seqs[np.isnan(lengths[seqs])]
         if len(missing):
-            lengths[missing] = read_lengths(table.connection, table.name, missing)
+            lengths[missing] = table.connection.dialect.words.read_lengths(table.connection, table.name, missing)
         found: Numbers = lengths[seqs]
         return found
 
@@ -117,9 +117,5 @@ def _touched(table: WordTable, known: Mapping[str, Postings], changed: Seqs) -> 
     if not len(changed):
         return set()
     held = {word for word, one in known.items() if np.isin(changed, one.seqs).any()}
-    rows = table.connection.execute(
-        "SELECT asked.value FROM json_each(?) asked WHERE EXISTS (SELECT 1 FROM json_each(?) changed "
-        f"CROSS JOIN {table.name} t WHERE t.rowid = changed.value AND {table.name} MATCH '\"' || asked.value || '\"')",
-        (json.dumps([*known.keys() - held]), json.dumps(changed.tolist())),
-    )
-    return held | {word for (word,) in rows}
+    others = [*known.keys() - held]
+    return held | table.connection.dialect.words.held_by(table.connection, table.name, others, changed)

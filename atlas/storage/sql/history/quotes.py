@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -15,7 +14,8 @@ from typing import Any
 
 from atlas.storage.damage import parsed
 from atlas.storage.history import Quote
-from atlas.storage.sqlite.meta import GONE
+from atlas.storage.sql.connection import Connection
+from atlas.storage.sql.meta import GONE
 
 SHORTEST = 20
 """Characters that a line or sentence has at least to be looked for."""
@@ -74,7 +74,7 @@ def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
 
 
 def quotes(
-    connection: sqlite3.Connection, what: Sought, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
+    connection: Connection, what: Sought, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
 ) -> list[Quote]:
     """Return the records that share something, each once, those first that share what the fewest others do.
 
@@ -145,7 +145,7 @@ def _is_time(text: str) -> bool:
     return True
 
 
-def _records(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+def _records(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Return every record as it is."""
     names = ("metadata", "document", "search_text", "content")
     for collection, record_id, *row in connection.execute(
@@ -154,7 +154,7 @@ def _records(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str, di
         yield collection, record_id, NOW, dict(zip(names, row, strict=True))
 
 
-def _images(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+def _images(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Return every record, and its marks, as it was before each change, the latest first."""
     for collection, record_id, aspect, is_live, before in connection.execute(
         "SELECT c.collection, c.record_id, c.aspect, r.deleted = 0, c.before FROM changes c JOIN records r "

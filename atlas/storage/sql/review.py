@@ -6,14 +6,14 @@ nothing meanwhile.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
 from atlas.core.operations import NO_MARKS
-from atlas.storage.sqlite.marks import await_files, mark, read_marks, write_marks
-from atlas.storage.sqlite.records import RECORD, LedgerWriter
-from atlas.storage.sqlite.usage import WAITING, change_uses
+from atlas.storage.sql.connection import Connection
+from atlas.storage.sql.marks import await_files, mark, read_marks, write_marks
+from atlas.storage.sql.records import RECORD, LedgerWriter
+from atlas.storage.sql.usage import WAITING, change_uses
 
 ACCEPT = "accept"
 """Kind of the operations that let records count that waited."""
@@ -42,7 +42,7 @@ def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
     return len(waiting)
 
 
-def release_uses(connection: sqlite3.Connection, accept_id: str, *, counts: bool) -> None:
+def release_uses(connection: Connection, accept_id: str, *, counts: bool) -> None:
     """Let the uses count, or wait again, that came with the records which an operation accepted."""
     added_by = connection.execute(
         "SELECT DISTINCT a.operation FROM changes c JOIN changes a ON a.collection = c.collection "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +14,11 @@ from atlas.protocols.infra import Clock
 from atlas.storage.damage import parsed
 from atlas.storage.marks.codec import decode_marks
 from atlas.storage.records import OperationDraft
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.history.operations import read_operation, read_operations
-from atlas.storage.sqlite.marks import check_own, mark, read_marks
-from atlas.storage.sqlite.meta import GONE, PURGED
-from atlas.storage.sqlite.records import (
+from atlas.storage.sql.connection import Connection, Database
+from atlas.storage.sql.history.operations import read_operation, read_operations
+from atlas.storage.sql.marks import check_own, mark, read_marks
+from atlas.storage.sql.meta import GONE, PURGED
+from atlas.storage.sql.records import (
     LAST_CHANGE,
     MARKS,
     RECORD,
@@ -27,8 +26,8 @@ from atlas.storage.sqlite.records import (
     current_state,
     record_from_image,
 )
-from atlas.storage.sqlite.review import ACCEPT, release_uses
-from atlas.storage.sqlite.usage import UNDONE, change_uses
+from atlas.storage.sql.review import ACCEPT, release_uses
+from atlas.storage.sql.usage import UNDONE, change_uses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +111,7 @@ class _Previewed(Exception):
         self.done = done
 
 
-def _left_to_undo(connection: sqlite3.Connection, wanted: Operations) -> list[Operation]:
+def _left_to_undo(connection: Connection, wanted: Operations) -> list[Operation]:
     """Return the operations that are wanted and not undone, newest first, without those that undid only such."""
     every = read_operations(connection, wanted, limit=-1, offset=0)
     ids = {operation.id for operation in every}
@@ -178,7 +177,7 @@ def _take_back(writer: LedgerWriter, operation: Operation) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Taker:
-    connection: sqlite3.Connection
+    connection: Connection
     writer: LedgerWriter
 
     def take_back(self, change: _Change) -> None:
@@ -214,7 +213,7 @@ def _without(n_purged: int) -> str:
 
 
 def _check_anything_left(
-    connection: sqlite3.Connection, operation: Operation, changes: list[_Change], purged: Mapping[tuple[str, str], str]
+    connection: Connection, operation: Operation, changes: list[_Change], purged: Mapping[tuple[str, str], str]
 ) -> None:
     if changes or not purged:
         return
@@ -227,7 +226,7 @@ def _check_anything_left(
     )
 
 
-def _check_unchanged_since(connection: sqlite3.Connection, operation: Operation, changes: list[_Change]) -> None:
+def _check_unchanged_since(connection: Connection, operation: Operation, changes: list[_Change]) -> None:
     left_behind: dict[tuple[str, str, str], _Change] = {}
     for change in changes:  # latest first: what the operation left behind is its last change of each record
         left_behind.setdefault((change.collection, change.record_id, change.aspect), change)
@@ -241,7 +240,7 @@ def _check_unchanged_since(connection: sqlite3.Connection, operation: Operation,
             raise _changed_since(connection, operation, replace(change, aspect=MARKS))
 
 
-def _changed_since(connection: sqlite3.Connection, operation: Operation, change: _Change) -> UndoRefused:
+def _changed_since(connection: Connection, operation: Operation, change: _Change) -> UndoRefused:
     later = _last_change(connection, change)
     return UndoRefused(
         f"{operation.kind} {operation.id[:8]} cannot be undone: {change.record_id} was changed since, by "
@@ -250,16 +249,14 @@ def _changed_since(connection: sqlite3.Connection, operation: Operation, change:
     )
 
 
-def _take_back_uses(connection: sqlite3.Connection, origin: Operation, *, counts: bool) -> None:
+def _take_back_uses(connection: Connection, origin: Operation, *, counts: bool) -> None:
     if origin.kind == ACCEPT:
         release_uses(connection, origin.id, counts=counts)
     else:
         change_uses(connection, origin.id, UNDONE, is_set=not counts)
 
 
-def _first_done(
-    connection: sqlite3.Connection, operation: Operation, counts: bool = False
-) -> Iterator[tuple[Operation, bool]]:
+def _first_done(connection: Connection, operation: Operation, counts: bool = False) -> Iterator[tuple[Operation, bool]]:
     """Yield what was done first, where an operation takes back what took that back, and so on.
 
     With each, whether it is done again.
@@ -270,7 +267,7 @@ def _first_done(
         yield from _first_done(connection, read_operation(connection, operation_id), not counts)
 
 
-def _link(connection: sqlite3.Connection, operation: Operation, undo_id: str) -> None:
+def _link(connection: Connection, operation: Operation, undo_id: str) -> None:
     """Say of each operation that is touched by what it is undone now, if it is."""
     for operation_id in undone_by(operation):
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))
@@ -280,12 +277,12 @@ def _link(connection: sqlite3.Connection, operation: Operation, undo_id: str) ->
     connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
 
 
-def _read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[_Change]:
+def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change]:
     """Return an operation's changes, latest first, without those whose before-images were purged."""
     rows = connection.execute(
         "SELECT seq, aspect, collection, record_id, state_before, coalesce(state_after, seq), before, vectors "
         "FROM changes "
-        "WHERE operation = ? AND before IS NOT ? ORDER BY seq DESC",
+        "WHERE operation = ? AND before IS DISTINCT FROM ? ORDER BY seq DESC",
         (operation_id, GONE),
     )
     for seq, aspect, collection, record_id, state_before, state_after, before, vectors in rows.fetchall():
@@ -301,7 +298,7 @@ def _read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator
         )
 
 
-def _marked_since(connection: sqlite3.Connection, change: _Change) -> bool:
+def _marked_since(connection: Connection, change: _Change) -> bool:
     """Return whether a record's marks are in another state than right after a change of it."""
     row = connection.execute(
         "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
@@ -311,7 +308,7 @@ def _marked_since(connection: sqlite3.Connection, change: _Change) -> bool:
     return current_state(connection, change.collection, change.record_id, MARKS) != (row[0] if row else 0)
 
 
-def _last_change(connection: sqlite3.Connection, change: _Change) -> Operation:
+def _last_change(connection: Connection, change: _Change) -> Operation:
     """Return the operation that touched a change's record last."""
     row = connection.execute(
         f"SELECT operation {LAST_CHANGE}",
@@ -320,7 +317,7 @@ def _last_change(connection: sqlite3.Connection, change: _Change) -> Operation:
     return read_operation(connection, row[0])
 
 
-def _purged_in(connection: sqlite3.Connection, operation_id: str) -> dict[tuple[str, str], str]:
+def _purged_in(connection: Connection, operation_id: str) -> dict[tuple[str, str], str]:
     """Return the records that an operation touched and that were purged, with what purged each."""
     rows = connection.execute(
         f"SELECT c.collection, c.record_id, m.value FROM changes c JOIN meta m ON m.name = '{PURGED}' || c.collection "

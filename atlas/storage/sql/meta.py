@@ -7,18 +7,18 @@ it: a ledger that has that change has all that came before it, too.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 
 from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.types import new_id
 from atlas.storage.damage import Unreadable
 from atlas.storage.records import NO_TIP, Moment, Position, Tip
-from atlas.storage.sqlite.database import Database
+from atlas.storage.sql.connection import Connection, Database
 
 _SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 
-def read_texts(connection: sqlite3.Connection, beginning: str) -> dict[str, str]:
+def read_texts(connection: Connection, beginning: str) -> dict[str, str]:
     """Return each text whose name begins so, by the rest of its name, in the order of names."""
     beyond = beginning[:-1] + chr(ord(beginning[-1]) + 1)  # a range, which the table's key answers
     rows = connection.execute(
@@ -27,32 +27,32 @@ def read_texts(connection: sqlite3.Connection, beginning: str) -> dict[str, str]
     return {name.removeprefix(beginning): str(value) for name, value in rows}
 
 
-def write_texts(connection: sqlite3.Connection, beginning: str, texts: Mapping[str, str]) -> None:
+def write_texts(connection: Connection, beginning: str, texts: Mapping[str, str]) -> None:
     """Keep texts under names that begin so, in place of those of the same names."""
     connection.executemany(_SET, [(beginning + name, text) for name, text in texts.items()])
 
 
-def read_ledger_id(connection: sqlite3.Connection) -> str:
+def read_ledger_id(connection: Connection) -> str:
     """Return the random id that tells a ledger from every other, and from itself before a restore or a purge."""
     return str(connection.execute("SELECT value FROM meta WHERE name = 'ledger_id'").fetchone()[0])
 
 
-def renew_ledger_id(connection: sqlite3.Connection) -> None:
+def renew_ledger_id(connection: Connection) -> None:
     """Give the ledger another id: whoever holds vectors, maps or plans of it as it was drops them."""
-    connection.execute("UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'ledger_id'")
+    connection.execute("UPDATE meta SET value = ? WHERE name = 'ledger_id'", (new_id(),))
 
 
-def write_revision(connection: sqlite3.Connection, revision: int) -> None:
+def write_revision(connection: Connection, revision: int) -> None:
     """Set the newest revision of the store."""
     connection.execute("UPDATE meta SET value = ? WHERE name = 'revision'", (str(revision),))
 
 
-def bind_model(connection: sqlite3.Connection, name: str, dimension: int) -> None:
+def bind_model(connection: Connection, name: str, dimension: int) -> None:
     """Bind the store to an embedding model, in place of the one that it has."""
     write_texts(connection, "embedding_", {"model": name, "dimension": str(dimension)})
 
 
-def read_model(connection: sqlite3.Connection) -> tuple[str, int] | None:
+def read_model(connection: Connection) -> tuple[str, int] | None:
     """Return name and dimension of the embedding model, or None before the store is bound to one."""
     rows = dict(connection.execute("SELECT name, value FROM meta WHERE name LIKE 'embedding_%'").fetchall())
     try:
@@ -61,7 +61,7 @@ def read_model(connection: sqlite3.Connection) -> tuple[str, int] | None:
         raise Unreadable(f"the embedding model is not what was written: {error}") from error
 
 
-def read_revision(connection: sqlite3.Connection) -> int:
+def read_revision(connection: Connection) -> int:
     """Return the newest revision of the store."""
     row = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
     try:
@@ -83,13 +83,13 @@ _POSITION = f"""
 """One statement, as it is asked before every query."""
 
 
-def read_position(connection: sqlite3.Connection, collection: str) -> Position:
+def read_position(connection: Connection, collection: str) -> Position:
     """Return where a collection is now."""
     ledger_id, revision, model, dimension, *tip = connection.execute(_POSITION, (collection,)).fetchone()
     return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _tip(*tip))
 
 
-def read_moment(connection: sqlite3.Connection) -> Moment:
+def read_moment(connection: Connection) -> Moment:
     """Return the present point in the history."""
     row = connection.execute(
         "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), (SELECT coalesce(max(seq), 0) FROM changes)"
@@ -97,7 +97,7 @@ def read_moment(connection: sqlite3.Connection) -> Moment:
     return Moment(row[0], int(row[1]))
 
 
-def read_tip(connection: sqlite3.Connection) -> Tip:
+def read_tip(connection: Connection) -> Tip:
     """Return the newest change of a ledger, of whatever collection."""
     return _tip(*connection.execute(f"SELECT {_TIP}").fetchone())
 
@@ -106,7 +106,7 @@ def _tip(number: int | None, name: str | None) -> Tip:
     return Tip(number, name) if number and name else NO_TIP
 
 
-def has_change(connection: sqlite3.Connection, tip: Tip) -> bool:
+def has_change(connection: Connection, tip: Tip) -> bool:
     """Return whether a change is in a ledger's history, so that all that was seen before it is there as well."""
     row = connection.execute(f"SELECT {_NAME} FROM changes WHERE seq = ?", (tip.number,)).fetchone()
     return row is not None and row[0] == tip.name
@@ -125,18 +125,18 @@ GONE = "null"
 """The before-image of a change of a purged record: JSON for nothing, where NULL says that there was no record."""
 
 
-def note_purged(connection: sqlite3.Connection, collection: str, record_id: str, operation_id: str) -> None:
+def note_purged(connection: Connection, collection: str, record_id: str, operation_id: str) -> None:
     """Keep from now on that an operation purged a record."""
     connection.execute("INSERT INTO meta VALUES (?, ?)", (f"{PURGED}{collection}:{record_id}", operation_id))
 
 
-def purged_by(connection: sqlite3.Connection, collection: str, record_id: str) -> str | None:
+def purged_by(connection: Connection, collection: str, record_id: str) -> str | None:
     """Return the id of the operation that purged a record. None where none did."""
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"{PURGED}{collection}:{record_id}",)).fetchone()
     return row[0] if row else None
 
 
-def refuse_purged(connection: sqlite3.Connection, collection: str, record_id: str) -> None:
+def refuse_purged(connection: Connection, collection: str, record_id: str) -> None:
     """Raise `InvalidInput` if a record of this id was purged."""
     if purged_by(connection, collection, record_id):
         raise InvalidInput(
@@ -144,7 +144,7 @@ def refuse_purged(connection: sqlite3.Connection, collection: str, record_id: st
         )
 
 
-class SqliteNotes:
+class SqlNotes:
     """Texts by name. So a backup holds them, and every process that has the store open sees them."""
 
     def __init__(self, database: Database) -> None:
@@ -188,6 +188,6 @@ class SqliteNotes:
         return held
 
 
-def _read_text(connection: sqlite3.Connection, name: str) -> str | None:
+def _read_text(connection: Connection, name: str) -> str | None:
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return None if row is None else row[0]

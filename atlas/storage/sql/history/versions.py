@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
 from atlas.storage.damage import instant, parsed
 from atlas.storage.records import Version
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.meta import purged_by
-from atlas.storage.sqlite.records import RECORD
+from atlas.storage.sql.connection import Connection, Database
+from atlas.storage.sql.meta import purged_by
+from atlas.storage.sql.records import RECORD
 
 WHOLE = ("merge", "refine", "undo")
 """Operations that are taken back whole or not at all."""
@@ -52,7 +51,7 @@ def _versions(rows: Sequence[tuple[Any, ...]], now: str | None) -> list[Version]
     return versions
 
 
-def _content(connection: sqlite3.Connection, collection: str, record_id: str) -> str | None:
+def _content(connection: Connection, collection: str, record_id: str) -> str | None:
     """Return the content that a record has now. None where it is not there."""
     row = connection.execute(
         "SELECT content FROM records WHERE collection = ? AND id = ? AND deleted = 0", (collection, record_id)

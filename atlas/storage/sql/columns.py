@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,8 +13,9 @@ from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.protocols.infra import Where
 from atlas.storage.damage import Unreadable
 from atlas.storage.records import Seqs
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.filters import (
+from atlas.storage.sql.connection import Connection, Database, Dialect, Numbers, Sql, Texts
+from atlas.storage.sql.filters import (
+    KEY,
     USAGE_COLUMNS,
     counted_usage,
     matching_sql,
@@ -35,10 +35,8 @@ _BEFORE = """
     ORDER BY value DESC, seq DESC LIMIT ?
 """
 
-_KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
 
-
-class SqliteColumns:
+class SqlColumns:
     """Values of many records at once."""
 
     def __init__(self, database: Database) -> None:
@@ -74,14 +72,15 @@ class SqliteColumns:
         before each: in thirty conversations at once, the last turn of one is hardly farther away.
         """
         with self._database.read() as connection:
+            is_same = connection.dialect.same("their", "own")
             rows = connection.execute(
                 f"SELECT own.seq, (SELECT group_concat(seq) FROM (SELECT near.seq FROM ({_BEFORE}) near "
                 "CROSS JOIN attributes their "
-                "ON their.seq = near.seq AND their.key = own.key AND their.value = own.value LIMIT ?)) "
+                f"ON their.seq = near.seq AND their.key = own.key AND {is_same} LIMIT ?) found) "
                 "FROM json_each(?) asked "
-                f"CROSS JOIN attributes own ON own.seq = asked.value AND own.key = {_KEY} "
-                f"CROSS JOIN attributes at ON at.seq = own.seq AND at.key = {_KEY}",
-                (NEAREST, n, json.dumps(list(seqs)), collection, within, collection, "created_at"),
+                f"CROSS JOIN attributes own ON own.seq = asked.value AND own.key = {KEY} "
+                f"CROSS JOIN attributes at ON at.seq = own.seq AND at.key = {KEY}",
+                (NEAREST, n, Numbers(seqs), collection, within, collection, "created_at"),
             ).fetchall()
         return {seq: [int(one) for one in (found or "").split(",") if one] for seq, found in rows}
 
@@ -92,9 +91,10 @@ class SqliteColumns:
         else:
             with self._database.read() as connection:
                 rows = connection.execute(
-                    f"SELECT r.id, a.value FROM records r LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {_KEY} "
+                    f"SELECT r.id, {connection.dialect.text('a')} FROM records r "
+                    f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} "
                     "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
-                    (collection, "title", collection, json.dumps(list(ids))),
+                    (collection, "title", collection, Texts(ids)),
                 ).fetchall()
             titles = dict(rows)
         return {record_id: str(titles[record_id] or "") for record_id in ids if record_id in titles}
@@ -118,22 +118,24 @@ class SqliteColumns:
         """Return id, title and the beginning of the document of the records that are live, by their numbers."""
         with self._database.read() as connection:
             rows = connection.execute(
-                f"SELECT r.id, coalesce(a.value, ''), substr(r.document, 1, ?) FROM records r "
-                f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {_KEY} "
+                f"SELECT r.id, coalesce({connection.dialect.text('a')}, ''), substr(r.document, 1, ?) FROM records r "
+                f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} "
                 "WHERE r.deleted = 0 AND r.seq IN (SELECT value FROM json_each(?)) ORDER BY r.seq",
-                (n_characters, collection, "title", json.dumps(seqs.tolist())),
+                (n_characters, collection, "title", Numbers(seqs.tolist())),
             ).fetchall()
         return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
 
 
-def check_alone(connection: sqlite3.Connection, collection: str, key: str, ids: Sequence[str]) -> None:
+def check_alone(connection: Connection, collection: str, key: str, ids: Sequence[str]) -> None:
     """Raise `PlanOutdated` if another live record has the value that one of these has of a metadata key."""
+    dialect = connection.dialect
     row = connection.execute(
-        "SELECT other.id, theirs.value FROM records own JOIN attributes mine ON mine.seq = own.seq "
-        "JOIN attributes theirs ON theirs.key = mine.key AND theirs.value = mine.value AND theirs.seq <> mine.seq "
+        f"SELECT other.id, {dialect.text('theirs')} FROM records own JOIN attributes mine ON mine.seq = own.seq "
+        f"JOIN attributes theirs ON theirs.key = mine.key AND {dialect.same('theirs', 'mine')} "
+        "AND theirs.seq <> mine.seq "
         "JOIN records other ON other.seq = theirs.seq AND other.deleted = 0 "
-        f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND mine.key = {_KEY} LIMIT 1",
-        (collection, json.dumps(list(ids)), collection, key),
+        f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND mine.key = {KEY} LIMIT 1",
+        (collection, Texts(ids), collection, key),
     ).fetchone()
     if row:
         raise PlanOutdated(f"{row[0]!r} has the {key} {row[1]!r} by now; nothing was done. Read it and choose again")
@@ -147,39 +149,34 @@ def _tally(names: Sequence[str], codes: Seqs) -> dict[str, int]:
 
 
 def _values(
-    connection: sqlite3.Connection, collection: str, key: str, where: Mapping[str, Any] | None
+    connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None
 ) -> list[tuple[int, Any]]:
     """Return numbers of records and their values."""
-    condition, parameters = _filter(collection, where)
-    source = f"FROM attributes a WHERE a.key = {_KEY} {condition} AND typeof(a.value)"
-    # As two texts: thousands of rows take longer to fetch than to find. As JSON, SQLite would round floats.
-    numbers, values = connection.execute(
-        f"SELECT json_group_array(a.seq), json_group_array(a.value) {source} <> 'real'", (collection, key, *parameters)
-    ).fetchone()
-    floats = connection.execute(f"SELECT a.seq, a.value {source} = 'real'", (collection, key, *parameters)).fetchall()
-    return [*zip(json.loads(numbers), json.loads(values), strict=True), *floats]
+    condition, parameters = _filter(connection.dialect, collection, where)
+    held = Sql(f"a.key = {KEY} {condition}", (collection, key, *parameters))
+    return connection.dialect.read_values(connection, held)
 
 
 def _grouped(
-    connection: sqlite3.Connection, collection: str, key: str, where: Mapping[str, Any] | None, of: str = "a.value"
+    connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None, of: str = "a.value"
 ) -> dict[str, Seqs]:
     """Return numbers of records by what is `of` their value."""
-    condition, parameters = _filter(collection, where)
+    condition, parameters = _filter(connection.dialect, collection, where)
     rows = connection.execute(
-        f"SELECT {of}, group_concat(a.seq) FROM attributes a WHERE a.key = {_KEY} {condition} GROUP BY 1",
+        f"SELECT {of}, group_concat(a.seq) FROM attributes a WHERE a.key = {KEY} {condition} GROUP BY 1",
         (collection, key, *parameters),
     )
     return {str(value): np.fromstring(seqs, np.int64, sep=",") for value, seqs in rows.fetchall()}
 
 
-def _filter(collection: str, where: Mapping[str, Any] | None) -> tuple[str, tuple[Any, ...]]:
+def _filter(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> tuple[str, tuple[Any, ...]]:
     """Return the condition that narrows attributes down to the records that pass a filter.
 
     Only live records have attributes.
     """
     if not where:
         return "", ()
-    query = matching_sql(collection, where)
+    query = matching_sql(dialect, collection, where)
     return f"AND a.seq IN ({query.text})", query.parameters
 
 
@@ -187,20 +184,21 @@ def _read_usage(database: Database, collection: str, key: str, where: Mapping[st
     name = key.removeprefix("usage.")
     if name not in USAGE_COLUMNS:
         raise InvalidInput(f"unknown column {key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}")
-    counted, condition = counted_usage(collection), where_sql(collection, where)
+    counted = counted_usage(collection)
     with database.read() as connection:
+        condition = where_sql(connection.dialect, collection, where)
         rows = connection.execute(
-            f"SELECT r.id, {total_sql(name)} AS total FROM ({counted.text}) u "
+            f"SELECT r.id, {total_sql(name)} FROM ({counted.text}) u "
             "JOIN records r ON r.collection = u.collection AND r.id = u.counts_for "
-            f"WHERE {condition.text} GROUP BY r.id HAVING total IS NOT NULL",
+            f"WHERE {condition.text} GROUP BY r.id HAVING {total_sql(name)} IS NOT NULL",
             (*counted.parameters, *condition.parameters),
         ).fetchall()
     return dict(rows)
 
 
 def _read_stored_at(database: Database, collection: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
-    condition = where_sql(collection, where)
     with database.read() as connection:
+        condition = where_sql(connection.dialect, collection, where)
         rows = connection.execute(
             f"SELECT r.id, r.stored_at FROM records r WHERE {condition.text} ORDER BY r.seq", condition.parameters
         )
@@ -214,11 +212,11 @@ class _Names(dict[int, str]):
         raise Unreadable(f"an index names the record of number {seq}, which is not there")
 
 
-def _names(connection: sqlite3.Connection, collection: str, seqs: Sequence[int]) -> _Names:
+def _names(connection: Connection, collection: str, seqs: Sequence[int]) -> _Names:
     """Return the ids of records by number. Of more records than were asked for, where that is quicker."""
     if len(seqs) <= FEW:
         rows = connection.execute(
-            "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (json.dumps(list(seqs)),)
+            "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (Numbers(seqs),)
         )
         return _Names(rows.fetchall())
     numbers, ids = connection.execute(

@@ -6,7 +6,6 @@ What is left to do then, in files and free pages, is a row of the ledger until i
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
@@ -21,10 +20,11 @@ from atlas.storage.history import Doomed, Image, Left, Reword, Sighting
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.history.operations import check_records_unchanged
-from atlas.storage.sqlite.marks import await_files, forget_lost, read_marks, write_marks
-from atlas.storage.sqlite.meta import (
+from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.history.operations import check_records_unchanged
+from atlas.storage.sql.history.quotes import Sought, quotes, sought
+from atlas.storage.sql.marks import await_files, forget_lost, read_marks, write_marks
+from atlas.storage.sql.meta import (
     GONE,
     PURGED,
     note_purged,
@@ -34,11 +34,9 @@ from atlas.storage.sqlite.meta import (
     renew_ledger_id,
     write_texts,
 )
-from atlas.storage.sqlite.records import RECORD, BeforeImage, LedgerWriter, write_vectors, writing
-from atlas.storage.sqlite.token_vectors import forget_tokens, text_hash
-from atlas.storage.sqlite.vectors import read_texts_embedded, replace_image
-from atlas.storage.sqlite.words.fts_tables import make_word_table_anew
-from atlas.storage.sqlite.words.quotes import Sought, quotes, sought
+from atlas.storage.sql.records import RECORD, BeforeImage, LedgerWriter, write_vectors, writing
+from atlas.storage.sql.token_vectors import forget_tokens, text_hash
+from atlas.storage.sql.vectors import read_texts_embedded, replace_image
 
 REASON_GONE = "(purged)"
 """In place of what somebody gave as the reason of an operation, where that quotes a record."""
@@ -47,7 +45,7 @@ _UNFINISHED = "unfinished_purge:"
 """Before the operation of each purge that is not done, in the ledger's `meta` table."""
 
 
-class SqlitePurges:
+class SqlPurges:
     """The ledger's part of purges: what they find, take out, and leave to do."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -131,7 +129,7 @@ class SqlitePurges:
             row = connection.execute(
                 f"SELECT 1 FROM pending_marks p JOIN meta m ON m.name = '{PURGED}' || p.collection || ':' || "
                 "p.record_id WHERE m.value IN (SELECT value FROM json_each(?)) LIMIT 1",
-                (json.dumps(list(operation_ids)),),
+                (Texts(operation_ids),),
             ).fetchone()
         return row is not None
 
@@ -139,7 +137,7 @@ class SqlitePurges:
         """Build the tables of words again from what is there, and write the file again, without free pages."""
         with self._database.write() as connection:
             for name in collections:
-                make_word_table_anew(connection, name)
+                connection.dialect.words.make_word_table_anew(connection, name)
         self._database.rewrite()
 
     def empty_journal(self) -> bool:
@@ -161,18 +159,18 @@ def _empty(writer: LedgerWriter, collection: str, record_id: str) -> None:
     note_purged(connection, collection, record_id, writer.operation.id)
 
 
-def note_unfinished(connection: sqlite3.Connection, left: Mapping[str, Left]) -> None:
+def note_unfinished(connection: Connection, left: Mapping[str, Left]) -> None:
     """Keep what of purges is left to do, as part of a transaction."""
     write_texts(connection, _UNFINISHED, {one: json.dumps(asdict(rest)) for one, rest in left.items()})
 
 
-def _reword(connection: sqlite3.Connection, images: Mapping[tuple[str, str], Sequence[Image]], reword: Reword) -> None:
+def _reword(connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], reword: Reword) -> None:
     for collection in {collection for collection, _ in images}:
         of_it = [image for key, held in images.items() if key[0] == collection for image in held]
         _replace_texts(connection, collection, reword(collection, of_it, _texts(connection, collection)))
 
 
-def _texts(connection: sqlite3.Connection, collection: str) -> Iterator[tuple[str, str]]:
+def _texts(connection: Connection, collection: str) -> Iterator[tuple[str, str]]:
     """Yield what each record of a collection is found by, with its content: as it is, and before each change."""
     held = "SELECT document, content FROM records WHERE collection = ? AND deleted = 0"
     yield from connection.execute(held, (collection,)).fetchall()
@@ -180,7 +178,7 @@ def _texts(connection: sqlite3.Connection, collection: str) -> Iterator[tuple[st
         yield image["document"], image["content"]
 
 
-def _images_of(connection: sqlite3.Connection, collection: str = "") -> Iterator[tuple[int, Image]]:
+def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[int, Image]]:
     """Return every before-image of the records of a collection, or of all, with the number of its change."""
     for seq, before in connection.execute(
         "SELECT seq, before FROM changes WHERE ? IN ('', collection) AND aspect = ? AND before <> ?",
@@ -189,7 +187,7 @@ def _images_of(connection: sqlite3.Connection, collection: str = "") -> Iterator
         yield seq, parsed(before)
 
 
-def _found(connection: sqlite3.Connection, given: str, collection: str) -> list[tuple[str, str]]:
+def _found(connection: Connection, given: str, collection: str) -> list[tuple[str, str]]:
     """Return the records of an id, or of the one id that begins so."""
     if not given:
         raise InvalidInput("an id of a record, or a beginning of one, should say something, but is empty")
@@ -207,7 +205,7 @@ def _found(connection: sqlite3.Connection, given: str, collection: str) -> list[
     return there
 
 
-def _images(connection: sqlite3.Connection, collection: str, record_id: str) -> Iterator[Image]:
+def _images(connection: Connection, collection: str, record_id: str) -> Iterator[Image]:
     """Return a record as it is, as it was before each change, the latest first, and its marks."""
     names = ("metadata", "document", "search_text", "content", "content_hash")
     is_it = "collection = ? AND id = ? AND deleted = 0"
@@ -222,13 +220,13 @@ def _images(connection: sqlite3.Connection, collection: str, record_id: str) -> 
     yield {"marks": encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))}
 
 
-def _marks(connection: sqlite3.Connection) -> Iterator[tuple[str, str, Any]]:
+def _marks(connection: Connection) -> Iterator[tuple[str, str, Any]]:
     for (name,) in connection.execute("SELECT DISTINCT collection FROM records").fetchall():
         for record_id, marks in read_marks(connection, name).items():
             yield name, record_id, marks
 
 
-def _doomed(connection: sqlite3.Connection, collection: str, record_id: str, images: Sequence[Image]) -> Doomed:
+def _doomed(connection: Connection, collection: str, record_id: str, images: Sequence[Image]) -> Doomed:
     is_live = connection.execute(
         "SELECT deleted = 0 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
     ).fetchone()[0]
@@ -242,12 +240,12 @@ def _doomed(connection: sqlite3.Connection, collection: str, record_id: str, ima
     )
 
 
-def _quoting_reasons(connection: sqlite3.Connection, what: Sought) -> list[str]:
+def _quoting_reasons(connection: Connection, what: Sought) -> list[str]:
     rows = connection.execute("SELECT id, reason FROM operations WHERE reason <> ''").fetchall()
     return [operation_id for operation_id, reason in rows if what.shared([reason])]
 
 
-def _judged(connection: sqlite3.Connection, keys: Collection[tuple[str, str]], what: Sought) -> list[str]:
+def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: Sought) -> list[str]:
     """Return the names of the judgements of some records, of queries that quote one, and of those that nobody reads."""
     every = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
     return [
@@ -258,7 +256,7 @@ def _judged(connection: sqlite3.Connection, keys: Collection[tuple[str, str]], w
 
 
 def _forget_traces(
-    connection: sqlite3.Connection, images: Mapping[tuple[str, str], Sequence[Image]], ids: Sequence[str]
+    connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], ids: Sequence[str]
 ) -> None:
     """Take out what other rows hold of purged records though nobody wrote it there: hashes, names, ids of tasks."""
     every = list(chain.from_iterable(images.values()))
@@ -279,22 +277,24 @@ def _forget_traces(
     connection.execute("DELETE FROM attribute_keys WHERE key NOT IN (SELECT key FROM attributes)")
 
 
-def _forget_held_hashes(connection: sqlite3.Connection, hashes: Iterable[str]) -> None:
+def _forget_held_hashes(connection: Connection, hashes: Iterable[str]) -> None:
     """Empty hashes where a record that stands for a purged one keeps them: of a short secret one could be guessed."""
     holds = (
         "value IN (SELECT value FROM json_each(?)) AND key IN "
         "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"
     )
-    given = json.dumps(sorted(hashes))
+    given = Texts(sorted(hashes))
     for seq, *texts in connection.execute(
         f"SELECT seq, metadata, content FROM records WHERE seq IN (SELECT seq FROM attributes WHERE {holds})", (given,)
     ).fetchall():
         emptied = (_without(text, hashes) for text in texts)
         connection.execute("UPDATE records SET metadata = ?, content = ? WHERE seq = ?", (*emptied, seq))
-    connection.execute(f"UPDATE OR REPLACE attributes SET value = '' WHERE {holds}", (given,))
+    of_it = connection.execute(f"SELECT key, seq FROM attributes WHERE {holds}", (given,)).fetchall()
+    connection.execute(f"DELETE FROM attributes WHERE {holds}", (given,))
+    connection.dialect.put_attributes(connection, [(key, "", seq) for key, seq in of_it])
 
 
-def _forget_in_history(connection: sqlite3.Connection, hashes: Iterable[str], tasks: set[str]) -> set[str]:
+def _forget_in_history(connection: Connection, hashes: Iterable[str], tasks: set[str]) -> set[str]:
     """Empty hashes where an earlier state of a record keeps those of others. Which of the tasks one was of."""
     emptied, named = [], set()
     for seq, image in _images_of(connection):
@@ -313,26 +313,32 @@ def _without(text: str, hashes: Iterable[str]) -> str:
     return text
 
 
-def _forget_tasks(connection: sqlite3.Connection, tasks: Iterable[str]) -> None:
+def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
     """Take the ids of tasks, which may be made of their texts, from the uses of others, unless a record has one too."""
     connection.execute(
         "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
-        "(SELECT a.value FROM attributes a JOIN attribute_keys k ON k.key = a.key WHERE k.name = 'task_id')",
-        (json.dumps(sorted(tasks)),),
+        f"(SELECT {connection.dialect.text('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "
+        "WHERE k.name = 'task_id' AND a.value IS NOT NULL)",
+        (Texts(sorted(tasks)),),
     )
 
 
-def _replace_texts(
-    connection: sqlite3.Connection, collection: str, replaced: Mapping[str, tuple[str, Vectors]]
-) -> None:
+def _replace_texts(connection: Connection, collection: str, replaced: Mapping[str, tuple[str, Vectors]]) -> None:
     """Put other texts, with their vectors, in the place of some, in a collection's records and their history."""
+    words = connection.dialect.words
     for before, (after, vectors) in replaced.items():
         of_it = "collection = ? AND document = ? AND deleted = 0"
-        for (seq,) in connection.execute(f"SELECT seq FROM records WHERE {of_it}", (collection, before)).fetchall():
+        rows = connection.execute(
+            f"SELECT seq, search_text FROM records WHERE {of_it}", (collection, before)
+        ).fetchall()
+        for seq, search_text in rows:
+            words.drop_words(connection, seq)
             connection.execute(
-                "UPDATE records SET document = ?, text_hash = ?, n_windows = max(n_windows, ?) WHERE seq = ?",
+                "UPDATE records SET document = ?1, text_hash = ?2, "
+                "n_windows = CASE WHEN n_windows < ?3 THEN ?3 ELSE n_windows END WHERE seq = ?4",
                 (after, text_hash(after), len(vectors), seq),
             )
+            words.put_words(connection, collection, seq, after, search_text)
             connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
             write_vectors(connection, seq, vectors)
     for seq, image in [one for one in _images_of(connection, collection) if one[1]["document"] in replaced]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -16,9 +14,9 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
 from atlas.storage.records import OperationDraft
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.meta import purged_by
-from atlas.storage.sqlite.records import MARKS, BeforeImage, LedgerWriter, writing
+from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.meta import purged_by
+from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, writing
 
 TABLES = """
 -- What people say of records. `position` orders the tags of a record.
@@ -66,7 +64,7 @@ _LOST = (
 )
 
 
-class SqliteMarks:
+class SqlMarks:
     """The marks of the records of every collection."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -173,7 +171,11 @@ class SqliteMarks:
                 "DELETE FROM pending_marks WHERE collection = ? AND record_id = ? AND revision = ?",
                 [(collection, record_id, revision) for record_id, revision in written.items()],
             )
-            connection.execute("INSERT OR REPLACE INTO marks_files VALUES (?, ?)", (collection, version))
+            connection.execute(
+                "INSERT INTO marks_files VALUES (?, ?) "
+                "ON CONFLICT (collection) DO UPDATE SET version = excluded.version",
+                (collection, version),
+            )
 
     def differing(self, collection: str, held: Mapping[str, Marks]) -> list[str]:
         """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
@@ -199,17 +201,17 @@ class SqliteMarks:
             await_files(connection, collection, purged, writer.revision)
 
 
-def read_marks(connection: sqlite3.Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
+def read_marks(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
     """Return the marks of those of the records, or of a collection's, that have any."""
     among = "" if ids is None else "AND record_id IN (SELECT value FROM json_each(?))"
     rows = connection.execute(
         f"SELECT record_id, name, value FROM marks WHERE collection = ? {among} ORDER BY record_id, name, position",
-        (collection,) if ids is None else (collection, json.dumps(list(ids))),
+        (collection,) if ids is None else (collection, Texts(ids)),
     )
     return {record_id: _marks(own) for record_id, own in groupby(rows.fetchall(), itemgetter(0))}
 
 
-def write_marks(connection: sqlite3.Connection, collection: str, marks: Mapping[str, Marks]) -> None:
+def write_marks(connection: Connection, collection: str, marks: Mapping[str, Marks]) -> None:
     """Set records' marks in the table alone: `mark` also keeps what they were."""
     connection.executemany(
         "DELETE FROM marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in marks]
@@ -220,15 +222,16 @@ def write_marks(connection: sqlite3.Connection, collection: str, marks: Mapping[
     )
 
 
-def await_files(connection: sqlite3.Connection, collection: str, ids: Iterable[str], revision: int) -> None:
+def await_files(connection: Connection, collection: str, ids: Iterable[str], revision: int) -> None:
     """Note that the file's entries of these records have to follow the ledger."""
     connection.executemany(
-        "INSERT OR REPLACE INTO pending_marks VALUES (?, ?, ?)",
+        "INSERT INTO pending_marks VALUES (?, ?, ?) ON CONFLICT (collection, record_id) "
+        "DO UPDATE SET revision = excluded.revision",
         [(collection, record_id, revision) for record_id in ids],
     )
 
 
-def forget_lost(connection: sqlite3.Connection, collection: str, ids: Iterable[str]) -> None:
+def forget_lost(connection: Connection, collection: str, ids: Iterable[str]) -> None:
     """Take it that the marks of these records are as somebody wants them."""
     connection.executemany(
         "DELETE FROM lost_marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in ids]
@@ -258,7 +261,7 @@ def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks])
         mark(writer, collection, record_id, held.get(record_id, NO_MARKS), value)
 
 
-def check_own(connection: sqlite3.Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
+def check_own(connection: Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
     """Raise `NotAllowed` where a writer under review would change what does not wait for its own review."""
     if not operation.is_reviewed:
         return
@@ -272,26 +275,26 @@ def check_own(connection: sqlite3.Connection, operation: OperationDraft, collect
             )
 
 
-def _held_as_before(connection: sqlite3.Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
+def _held_as_before(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
     """Return marks with what says who waits for review as it is, which accepting alone changes."""
     held = read_marks(connection, collection, list(wanted))
     return {one: replace(marks, held_for=held.get(one, NO_MARKS).held_for) for one, marks in wanted.items()}
 
 
-def _read_pending(connection: sqlite3.Connection, collection: str) -> dict[str, int]:
+def _read_pending(connection: Connection, collection: str) -> dict[str, int]:
     """Return the records whose entry in the file has to follow, each with the revision of its change."""
     rows = connection.execute("SELECT record_id, revision FROM pending_marks WHERE collection = ?", (collection,))
     return dict(rows.fetchall())
 
 
-def _differing(connection: sqlite3.Connection, collection: str, held: Mapping[str, Marks]) -> list[str]:
+def _differing(connection: Connection, collection: str, held: Mapping[str, Marks]) -> list[str]:
     """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
     known, pending = read_marks(connection, collection), _read_pending(connection, collection)
     ids = sorted({*held, *known} - {*pending})
     return [record_id for record_id in ids if held.get(record_id, NO_MARKS) != known.get(record_id, NO_MARKS)]
 
 
-def check_table(connection: sqlite3.Connection) -> None:
+def check_table(connection: Connection) -> None:
     """Raise `InvalidInput` unless the table of marks holds marks alone."""
     for record_id, value, is_mark in connection.execute(f"SELECT record_id, value, {_IS_MARK} FROM marks"):
         if not is_mark:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import sqlite3
 from collections.abc import Sequence
 
-from atlas.storage.sqlite.database import Database
+from atlas.storage.sql.connection import Connection, Database, Numbers
 
 TABLE = """
 -- A row a text, whichever records have it: they are derived, and made again by `atlas reembed`.
@@ -18,7 +16,7 @@ CREATE TABLE token_vectors (
 """
 
 
-class SqliteTokenVectors:
+class SqlTokenVectors:
     """The token vectors of the texts of every collection."""
 
     def __init__(self, database: Database) -> None:
@@ -29,8 +27,8 @@ class SqliteTokenVectors:
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT r.seq, t.packed FROM records r JOIN token_vectors t ON t.text_hash = r.text_hash "
-                "WHERE r.seq IN (SELECT value FROM json_each(?)) AND t.packed <> x''",
-                (json.dumps(list(seqs)),),
+                "WHERE r.seq IN (SELECT value FROM json_each(?)) AND length(t.packed) > 0",
+                (Numbers(seqs),),
             ).fetchall()
         return dict(rows)
 
@@ -49,14 +47,15 @@ def text_hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
 
 
-def write_tokens(connection: sqlite3.Connection, text: str, packed: bytes) -> None:
+def write_tokens(connection: Connection, text: str, packed: bytes) -> None:
     """Keep the token vectors of a text, unless they are there: equal texts have equal ones."""
-    connection.execute("INSERT OR IGNORE INTO token_vectors VALUES (?, ?)", (text_hash(text), packed))
+    connection.execute("INSERT INTO token_vectors VALUES (?, ?) ON CONFLICT DO NOTHING", (text_hash(text), packed))
 
 
-def forget_tokens(connection: sqlite3.Connection, kept: Sequence[str] = ()) -> None:
+def forget_tokens(connection: Connection, kept: Sequence[str] = ()) -> None:
     """Forget the token vectors of all texts but these."""
-    hashes = json.dumps([text_hash(text).hex() for text in kept])
-    connection.execute(
-        "DELETE FROM token_vectors WHERE lower(hex(text_hash)) NOT IN (SELECT value FROM json_each(?))", (hashes,)
+    hashes = {text_hash(text) for text in kept}
+    held = connection.execute("SELECT text_hash FROM token_vectors").fetchall()
+    connection.executemany(
+        "DELETE FROM token_vectors WHERE text_hash = ?", [row for row in held if row[0] not in hashes]
     )

@@ -7,27 +7,16 @@ best; pairs of words, beginnings of words and other scripts by FTS5's `bm25`. Bo
 
 from __future__ import annotations
 
-import json
 import math
-import sqlite3
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from atlas.core.words import FUNCTION_WORDS
 from atlas.storage.records import NO_TIP, SMALL, Matches, Position, Scope
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.meta import has_change, read_position
-from atlas.storage.sqlite.words.fts_tables import (
-    FIELD_WEIGHTS,
-    Totals,
-    is_scattered,
-    is_token,
-    merge_parts,
-    read_totals,
-    word_table,
-)
-from atlas.storage.sqlite.words.held_words import HeldWords, WordTable
+from atlas.storage.sql.connection import Connection, Database, Totals
+from atlas.storage.sql.meta import has_change, read_position
+from atlas.storage.sql.words.held_words import HeldWords, WordTable
 from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
 from atlas.storage.text.bm25 import K1, Postings, Scores
 from atlas.storage.text.stemming import stem
@@ -69,7 +58,7 @@ DRIFT = 0.01
 """How many counts are kept, and by what share one may be off, after writes, before it is made again."""
 
 
-class SqliteWords:
+class SqlWords:
     """Keyword search over a ledger. It may be used from any thread."""
 
     def __init__(self, database: Database) -> None:
@@ -94,8 +83,9 @@ class SqliteWords:
         """
         terms = [*query_terms(text), *(typed_terms(text) if as_typed else [])]
         with self._database.read() as connection:
-            name = word_table(connection, collection) if terms else None
-            if name is None or not (totals := read_totals(connection, name)).n_records:
+            tables = connection.dialect.words
+            name = tables.word_table(connection, collection) if terms else None
+            if name is None or not (totals := tables.read_totals(connection, name)).n_records:
                 return Matches(values={}, information=0.0)
             if as_typed and (quoted := phrases(text)):
                 scope = _holding(connection, name, quoted, scope)
@@ -115,10 +105,10 @@ class SqliteWords:
     def merge_parts(self, collections: Sequence[str]) -> None:
         """Bring together what many small writes have scattered, so that words are found several times as soon."""
         with self._database.read() as connection:
-            scattered = [name for name in collections if is_scattered(connection, name)]
+            scattered = [name for name in collections if connection.dialect.words.is_scattered(connection, name)]
         for name in scattered:
             with self._database.write() as connection:
-                merge_parts(connection, name)
+                connection.dialect.words.merge_parts(connection, name)
 
     def _values(
         self,
@@ -132,6 +122,7 @@ class SqliteWords:
         """Return the BM25 values of the n best records, the best first, and of those of `also` that hold any term."""
         is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
         n_records = totals.n_records
+        is_token = table.connection.dialect.words.is_token
         words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
         read = self._held.postings(table, words)
         postings = [
@@ -183,9 +174,7 @@ def _still_holds(held: int, then: Position, now: Position) -> bool:
     return then.ledger_id == now.ledger_id and abs(now.revision - then.revision) <= most_off
 
 
-def _searched(
-    connection: sqlite3.Connection, table: str, counts: Mapping[Term, int], n_records: int
-) -> dict[Term, int]:
+def _searched(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
     """Return the terms to search for, with how many records hold each."""
     most = min(COMMON, n_records // 2)
     chosen = _rarest({term: n for term, n in counts.items() if 0 < n <= most})
@@ -202,11 +191,9 @@ def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
     return dict(ordered[: max(FEWEST, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
 
 
-def _holding(connection: sqlite3.Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
+def _holding(connection: Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
     """Return the part of a scope whose records hold every one of some phrases."""
-    asked = " AND ".join(_any_of([phrase]) for phrase in quoted)
-    rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (asked,))
-    holding = np.array([seq for (seq,) in rows], np.int64)
+    holding = connection.dialect.words.read_holding(connection, table, quoted)
     if scope.passing is None:
         return Scope(passing=np.setdiff1d(holding, scope.hidden), hidden=scope.hidden)
     return Scope(passing=np.intersect1d(holding, scope.passing), hidden=scope.hidden)
@@ -222,37 +209,21 @@ def _within(postings: Postings, scope: Scope) -> Postings:
 
 
 def _other_values(
-    connection: sqlite3.Connection, table: str, terms: Sequence[Term], scope: Scope, n_records: int
+    connection: Connection, table: str, terms: Sequence[Term], scope: Scope, n_records: int
 ) -> dict[int, float]:
     """Return what FTS5's `bm25` makes of terms, of function words only their share."""
     shares = {term: _share(term, n_records) for term in terms}
     values: dict[int, float] = {}
     for share in {*shares.values()}:
         asked = [term for term in terms if shares[term] == share]
-        for seq, value in _bm25(connection, table, asked, scope):
+        for seq, value in connection.dialect.words.read_bm25(connection, table, asked, scope):
             values[seq] = values.get(seq, 0.0) + share * value
     return values
 
 
-def _bm25(connection: sqlite3.Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
-    # `+` keeps SQLite from one full-text query for each number.
-    within, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
-    rows = connection.execute(
-        f"SELECT rowid, -bm25({table}, {', '.join(map(str, FIELD_WEIGHTS))}) FROM {table} "
-        f"WHERE {table} MATCH ? AND +rowid {within} (SELECT value FROM json_each(?))",
-        (_any_of(terms), json.dumps(seqs.tolist())),
-    )
-    return rows.fetchall()
-
-
-def _counts(connection: sqlite3.Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
+def _counts(connection: Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
     """Return how many records hold each term. At most so many are counted."""
-    rows = connection.execute(
-        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH asked.value LIMIT ?)) "
-        "FROM json_each(?) asked",
-        (most, json.dumps([_any_of([term]) for term in terms])),
-    )
-    return {term: int(held) for term, (held,) in zip(terms, rows.fetchall(), strict=True)}
+    return dict(zip(terms, connection.dialect.words.count_holding(connection, table, terms, most), strict=True))
 
 
 def _weight(n_holding: int, n_records: int) -> float:
@@ -266,10 +237,6 @@ def _share(term: Term, n_records: int) -> float:
     if not _NAMING_NOTHING.issuperset(term.text.split()):
         return 1.0
     return FUNCTION_WEIGHT if n_records >= SMALL else FUNCTION_WEIGHT_OF_SMALL
-
-
-def _any_of(terms: Sequence[Term]) -> str:
-    return " OR ".join(f'"{term.text}"' + "*" * term.is_prefix for term in terms)
 
 
 def _is_pair(term: Term) -> bool:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from functools import partial
 
 from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import Check
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.meta import GONE, read_model
-from atlas.storage.sqlite.records import attribute_values, read_collections
-from atlas.storage.sqlite.words.fts_tables import check_word_table, make_word_table_anew
+from atlas.storage.sql.connection import Connection, Database
+from atlas.storage.sql.filters import KEY
+from atlas.storage.sql.meta import GONE, read_model
+from atlas.storage.sql.records import attribute_values, read_collections
 
 _ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
 _WITHOUT_VECTORS = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
@@ -42,9 +41,8 @@ def checks_of(database: Database) -> tuple[Check, ...]:
 
 
 def _look_at_file(database: Database) -> str:
-    with database.session() as connection:
-        rows = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
-    return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}. {_DAMAGED}"
+    found = database.check()
+    return f"{found}. {_DAMAGED}" if found else ""
 
 
 def _look_at_rows(database: Database) -> str:
@@ -53,7 +51,7 @@ def _look_at_rows(database: Database) -> str:
     return f"{len(problems)} texts cannot be read, such as {problems[0]}. {_DAMAGED}" if problems else ""
 
 
-def _unreadable(connection: sqlite3.Connection, query: str) -> Iterator[str]:
+def _unreadable(connection: Connection, query: str) -> Iterator[str]:
     for owner, text in connection.execute(query):
         try:
             parsed((text or b"").decode())
@@ -84,7 +82,9 @@ def _look_at_words(database: Database) -> str:
     if database.read_only:
         return ""  # the check is a statement that writes
     with database.session() as connection:
-        problems = {name: check_word_table(connection, name) for name in read_collections(connection)}
+        problems = {
+            name: connection.dialect.words.check_word_table(connection, name) for name in read_collections(connection)
+        }
     wrong = [f"of {name} ({problem})" for name, problem in problems.items() if problem]
     return f"keyword search {', '.join(wrong)} does not follow the records" if wrong else ""
 
@@ -92,7 +92,7 @@ def _look_at_words(database: Database) -> str:
 def _mend_words(database: Database) -> None:
     with database.write() as connection:
         for name in read_collections(connection):
-            make_word_table_anew(connection, name)
+            connection.dialect.words.make_word_table_anew(connection, name)
 
 
 def _look_at_filters(database: Database) -> str:
@@ -107,19 +107,20 @@ def _mend_filters(database: Database) -> None:
             connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
             for name, value in expected:
                 connection.execute(
-                    "INSERT OR IGNORE INTO attribute_keys (collection, name) VALUES (?, ?)", (collection, name)
+                    "INSERT INTO attribute_keys (collection, name) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                    (collection, name),
                 )
-                connection.execute(
-                    "INSERT INTO attributes SELECT key, ?, ? FROM attribute_keys WHERE collection = ? AND name = ?",
-                    (value, seq, collection, name),
-                )
+                row = connection.execute(f"SELECT {KEY}", (collection, name)).fetchone()
+                connection.dialect.put_attributes(connection, [(row[0], value, seq)])
 
 
-def _wrong_attributes(connection: sqlite3.Connection) -> Iterator[tuple[int, str, set[tuple[str, object]]]]:
+def _wrong_attributes(connection: Connection) -> Iterator[tuple[int, str, set[tuple[str, object]]]]:
     """Yield records whose attributes differ from their metadata, with what they should be."""
     for seq, collection, metadata in connection.execute("SELECT seq, collection, metadata FROM records"):
         held = connection.execute(
-            "SELECT k.name, a.value FROM attributes a JOIN attribute_keys k ON k.key = a.key WHERE a.seq = ?", (seq,)
+            f"SELECT k.name, {connection.dialect.value('a')} FROM attributes a "
+            "JOIN attribute_keys k ON k.key = a.key WHERE a.seq = ?",
+            (seq,),
         ).fetchall()
         expected = set(attribute_values(parsed(metadata)))
         if set(held) != expected:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
@@ -12,11 +11,11 @@ from typing import Any
 from atlas.core.operations import NO_MARKS, RecordChange
 from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.marks.codec import MARK_NAMES, encode_marks
-from atlas.storage.sqlite.database import Database, bounded
-from atlas.storage.sqlite.history.operations import read_operation
-from atlas.storage.sqlite.marks import read_marks
-from atlas.storage.sqlite.meta import purged_by
-from atlas.storage.sqlite.records import MARKS, RECORD
+from atlas.storage.sql.connection import Connection, Database, bounded
+from atlas.storage.sql.history.operations import read_operation
+from atlas.storage.sql.marks import read_marks
+from atlas.storage.sql.meta import purged_by
+from atlas.storage.sql.records import MARKS, RECORD
 
 SHOWN_CHARACTERS = 4_000
 """Longer texts are cut. The whole one is in the record."""
@@ -42,7 +41,7 @@ def read_changes(database: Database, operation_id: str, limit: int, offset: int)
 
 
 def _change(
-    connection: sqlite3.Connection,
+    connection: Connection,
     seq: int,
     aspect: str,
     collection: str,
@@ -74,9 +73,7 @@ def _kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any
     return "changed" if after is not None else "removed"
 
 
-def _after(
-    connection: sqlite3.Connection, seq: int, aspect: str, collection: str, record_id: str
-) -> Mapping[str, Any] | None:
+def _after(connection: Connection, seq: int, aspect: str, collection: str, record_id: str) -> Mapping[str, Any] | None:
     """Return a record, or its marks, right after a change: what the next change found, or else what is there now."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
@@ -90,7 +87,7 @@ def _after(
     return _live(connection, collection, record_id)
 
 
-def _record_at(connection: sqlite3.Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
+def _record_at(connection: Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
     """Return the record that was marked: as the next change of it found it, or as it is now."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
@@ -100,7 +97,7 @@ def _record_at(connection: sqlite3.Connection, seq: int, collection: str, record
     return _decoded(row[0], RECORD) if row else _live(connection, collection, record_id)
 
 
-def _live(connection: sqlite3.Connection, collection: str, record_id: str) -> Mapping[str, Any] | None:
+def _live(connection: Connection, collection: str, record_id: str) -> Mapping[str, Any] | None:
     row = connection.execute(
         "SELECT metadata, document, search_text, content FROM records WHERE collection = ? AND id = ? AND deleted = 0",
         (collection, record_id),

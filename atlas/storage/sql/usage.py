@@ -6,8 +6,6 @@ rewrite of all of it (`benchmarks/storing.py` measures both), and a search would
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -15,8 +13,8 @@ from atlas.core.errors import PlanOutdated
 from atlas.core.operations import NO_USAGE, Usage, Use
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import instant
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.filters import USAGE_COLUMNS, absorbed_sql, counted_usage
+from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.filters import USAGE_COLUMNS, absorbed_sql, counted_usage
 
 USE = "use"
 BY = ":"
@@ -26,7 +24,7 @@ UNDONE, WAITING = 1, 2
 """Why a use counts for nothing, as bits of its column `undone`: with its operation, or until that is accepted."""
 
 
-class SqliteUsage:
+class SqlUsage:
     """The usage of the records of every collection."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -59,7 +57,7 @@ class SqliteUsage:
                 "CROSS JOIN events u ON u.collection = a.collection AND u.record_id = a.gone) "
                 f"SELECT counts_for, {columns} FROM counted "
                 "WHERE undone = 0 AND seq NOT IN (SELECT seq FROM repeated) ORDER BY seq",
-                (*absorbed.parameters, json.dumps(list(ids)), collection),
+                (*absorbed.parameters, Texts(ids), collection),
             ).fetchall()
             found: dict[str, list[Use]] = {record_id: [] for record_id in ids}
             for counts_for, *event, _ in rows:
@@ -73,8 +71,9 @@ class SqliteUsage:
         """
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT kind, collection, record_id FROM events WHERE undone = 0 AND kind GLOB ? ORDER BY seq",
-                (f"{USE}{BY}?*",),
+                "SELECT kind, collection, record_id FROM events "
+                "WHERE undone = 0 AND kind > ? AND kind < ? ORDER BY seq",
+                (f"{USE}{BY}", f"{USE}{chr(ord(BY) + 1)}"),
             ).fetchall()
         used: dict[str, list[tuple[str, str]]] = {}
         for kind, collection, record_id in rows:
@@ -119,7 +118,8 @@ class SqliteUsage:
                 return
             connection.execute(
                 "INSERT INTO usage (collection, record_id, n_uses, n_successes, last_used_at) VALUES (?, ?, 1, ?, ?) "
-                "ON CONFLICT DO UPDATE SET n_uses = n_uses + 1, n_successes = n_successes + excluded.n_successes, "
+                "ON CONFLICT (collection, record_id) DO UPDATE SET n_uses = usage.n_uses + 1, "
+                "n_successes = usage.n_successes + excluded.n_successes, "
                 "last_used_at = excluded.last_used_at",
                 (collection, record_id, success, at),
             )
@@ -139,7 +139,8 @@ class SqliteUsage:
         with self._database.write() as connection:
             connection.executemany(
                 "INSERT INTO usage (collection, record_id, n_retrieved, last_retrieved_at) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT DO UPDATE SET n_retrieved = n_retrieved + excluded.n_retrieved, "
+                "ON CONFLICT (collection, record_id) DO UPDATE SET "
+                "n_retrieved = usage.n_retrieved + excluded.n_retrieved, "
                 "last_retrieved_at = excluded.last_retrieved_at",
                 [
                     (collection, record_id, count, at)
@@ -149,7 +150,7 @@ class SqliteUsage:
             )
 
 
-def change_uses(connection: sqlite3.Connection, operation_id: str, why: int, *, is_set: bool) -> None:
+def change_uses(connection: Connection, operation_id: str, why: int, *, is_set: bool) -> None:
     """Leave the uses of an operation out of every count and list, or let them count again.
 
     Args:
@@ -158,8 +159,8 @@ def change_uses(connection: sqlite3.Connection, operation_id: str, why: int, *, 
     """
     events = connection.execute(
         "SELECT seq, collection, record_id, kind, success, undone FROM events WHERE operation = ? "
-        "AND (undone & ? <> 0) <> ?",
-        (operation_id, why, is_set),
+        f"AND (undone & ?) {'=' if is_set else '<>'} 0",
+        (operation_id, why),
     ).fetchall()
     for seq, collection, record_id, kind, success, before in events:
         after = before ^ why
@@ -170,9 +171,11 @@ def change_uses(connection: sqlite3.Connection, operation_id: str, why: int, *, 
             _change_totals(connection, collection, record_id, sign, sign * success)
 
 
-def _change_totals(connection: sqlite3.Connection, collection: str, record_id: str, n: int, n_successes: int) -> None:
+def _change_totals(connection: Connection, collection: str, record_id: str, n: int, n_successes: int) -> None:
     """Add to the totals of a record, which has none yet where all its uses have waited."""
-    connection.execute("INSERT OR IGNORE INTO usage (collection, record_id) VALUES (?, ?)", (collection, record_id))
+    connection.execute(
+        "INSERT INTO usage (collection, record_id) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, record_id)
+    )
     connection.execute(
         "UPDATE usage SET n_uses = n_uses + ?3, n_successes = n_successes + ?4, last_used_at = (SELECT "
         "max(created_at) FROM events WHERE collection = ?1 AND record_id = ?2 AND undone = 0) "
@@ -181,10 +184,10 @@ def _change_totals(connection: sqlite3.Connection, collection: str, record_id: s
     )
 
 
-def restore_usage(connection: sqlite3.Connection, collection: str, usage: Mapping[str, Usage]) -> None:
+def restore_usage(connection: Connection, collection: str, usage: Mapping[str, Usage]) -> None:
     """Set the totals of records that were imported with theirs. Records that have totals already keep them."""
     connection.executemany(
-        "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         [
             (
                 collection,
@@ -201,11 +204,11 @@ def restore_usage(connection: sqlite3.Connection, collection: str, usage: Mappin
     )
 
 
-def restore_uses(connection: sqlite3.Connection, collection: str, uses: Mapping[str, Sequence[Use]]) -> None:
+def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Sequence[Use]]) -> None:
     """Write the uses of records that were imported with theirs. Records of which uses are known already keep those."""
     held = connection.execute(
         "SELECT DISTINCT record_id FROM events WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
-        (collection, json.dumps(list(uses))),
+        (collection, Texts(uses)),
     ).fetchall()
     known = {record_id for (record_id,) in held}
     connection.executemany(
@@ -220,7 +223,7 @@ def restore_uses(connection: sqlite3.Connection, collection: str, uses: Mapping[
     )
 
 
-def _counts(connection: sqlite3.Connection, collection: str, record_id: str, kind: str) -> bool:
+def _counts(connection: Connection, collection: str, record_id: str, kind: str) -> bool:
     row = connection.execute(
         "SELECT 1 FROM events WHERE collection = ? AND record_id = ? AND kind = ? AND undone = 0 LIMIT 1",
         (collection, record_id, kind),
