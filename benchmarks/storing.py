@@ -16,7 +16,7 @@ from atlas.core.operations import Marks
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder, bundled_weights
 from atlas.infra.clock import SystemClock
 from atlas.storage.marks.tinydb import TinyMetadataStore
-from atlas.storage.sql.ledger import open_sqlite
+from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.store import EmbeddingModel, Store
 from benchmarks.measuring import (
     DIMENSION,

@@ -42,6 +42,11 @@ def renew_ledger_id(connection: Connection) -> None:
     connection.execute("UPDATE meta SET value = ? WHERE name = 'ledger_id'", (new_id(),))
 
 
+def begin(connection: Connection) -> None:
+    """Fill the table of a new ledger."""
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [("revision", "0"), ("ledger_id", new_id())])
+
+
 def write_revision(connection: Connection, revision: int) -> None:
     """Set the newest revision of the store."""
     connection.execute("UPDATE meta SET value = ? WHERE name = 'revision'", (str(revision),))

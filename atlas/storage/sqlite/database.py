@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import threading
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
-from atlas.infra import fork_safety as forking
 from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import gone
 from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.sql.connection import Dialect
+from atlas.storage.sql.lending import Lending
 from atlas.storage.sqlite.dialect import SqliteDialect
 from atlas.storage.text.analyzer import searchable
 
@@ -138,11 +136,7 @@ class SqliteDatabase:
         self.read_only = read_only
         self._busy_timeout_seconds = busy_timeout_seconds
         self._file = LedgerFile(path)
-        self._local = threading.local()
-        self._open: dict[SqliteConnection, threading.Thread] = {}
-        self._in_use: Counter[SqliteConnection] = Counter()
-        self._lock = threading.Lock()
-        forking.watch(self)
+        self._connections = Lending(self._connect)
 
     @property
     def directory(self) -> Path:
@@ -200,23 +194,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Close every connection, those that a thread is using when it is done. A later use opens a new one."""
-        with self._lock:
-            self._let_go()
-            self._file.closed()
-
-    def before_fork(self) -> None:
-        """Close the connections that no thread is using, and lend none until the fork is over."""
-        self._lock.acquire()
-        self._let_go()
-
-    def after_fork(self, *, in_child: bool) -> None:
-        """Lend connections again."""
-        if not in_child:
-            self._lock.release()
-            return
-        forking.abandon(self._in_use)
-        self._open, self._in_use, self._lock = {}, Counter(), threading.Lock()
-        self._local = threading.local()
+        self._connections.close(self._file.closed)
 
     def copy_to(self, target: Path) -> None:
         """Copy the file as it is at one instant, while other processes write (SQLite's online backup)."""
@@ -263,49 +241,12 @@ class SqliteDatabase:
             is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy
 
-    @contextmanager
-    def _connection(self) -> Iterator[SqliteConnection]:
-        """Yield this thread's connection, lent for the block.
+    def _connection(self) -> AbstractContextManager[SqliteConnection]:
+        """Return a block in which this thread's connection is lent.
 
-        A block inside it is lent the same one, whoever closes.
+        Connections answer from memory what a file that has shrunk may not hold any more.
         """
-        with self._lock:
-            if self._file.has_shrunk():
-                self._let_go()  # they answer from memory what the file may not hold any more
-            connection: SqliteConnection | None = getattr(self._local, "connection", None)
-            if connection is None or (connection not in self._open and connection not in self._in_use):
-                self._close_orphans()
-                connection = self._local.connection = self._connect()
-                self._open[connection] = threading.current_thread()
-            self._in_use[connection] += 1
-        try:
-            yield connection
-        finally:
-            with self._lock:
-                self._take_back(connection)
-
-    def _take_back(self, connection: SqliteConnection) -> None:
-        """End one loan. A forked child has no part in the loans of its parent."""
-        if connection not in self._in_use:
-            return
-        self._in_use[connection] -= 1
-        if not self._in_use[connection]:
-            del self._in_use[connection]
-            if connection not in self._open:
-                connection.close()
-
-    def _let_go(self) -> None:
-        """Close the idle connections now, and leave those that are lent to be closed when they come back."""
-        for connection in self._open:
-            if connection not in self._in_use:
-                connection.close()
-        self._open = {}
-
-    def _close_orphans(self) -> None:
-        """Close the connections of threads that have ended: a dashboard runs each of its scripts in a new one."""
-        for connection in [connection for connection, owner in self._open.items() if not owner.is_alive()]:
-            del self._open[connection]
-            connection.close()
+        return self._connections.lent(anew=self._file.has_shrunk)
 
     def _connect(self) -> SqliteConnection:
         uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"

@@ -11,6 +11,8 @@ from atlas.core.errors import ReadOnlyStore, SchemaTooNew
 from atlas.storage.damage import damaged
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TABLES as MARK_TABLES
+from atlas.storage.sql.meta import begin
+from atlas.storage.sql.tables import SCHEMA
 from atlas.storage.sql.token_vectors import TABLE as TOKEN_TABLE
 from atlas.storage.sqlite.database import SqliteDatabase
 from atlas.storage.sqlite.mark_migration import OldFiles, files_beside, keep_marks
@@ -19,48 +21,7 @@ from atlas.storage.sqlite.words.fts_tables import REGISTRY, make_word_table
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
 SCHEMA_VERSION = 5
 
-SCHEMA = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO meta VALUES ('revision', '0');
-INSERT INTO meta VALUES ('ledger_id', lower(hex(randomblob(16))));  -- another one after each restore
-
--- One row a record. A deleted one stays as an empty tombstone, so that every follower of revisions learns of it.
--- Narrow columns first: SQLite reads a row's start without its overflow pages.
-CREATE TABLE records (
-    seq          INTEGER PRIMARY KEY,
-    collection   TEXT    NOT NULL,
-    id           TEXT    NOT NULL,
-    revision     INTEGER NOT NULL,
-    deleted      INTEGER NOT NULL DEFAULT 0,
-    n_windows    INTEGER NOT NULL,               -- the most vectors it ever had: what an index may hold of it
-    content_hash TEXT    NOT NULL,
-    text_hash    BLOB    NOT NULL,               -- of the document: the same text is embedded once
-    stored_at    TEXT    NOT NULL,
-    metadata     TEXT    NOT NULL,
-    document     TEXT    NOT NULL,
-    search_text  TEXT    NOT NULL,
-    content      TEXT    NOT NULL,
-    UNIQUE (collection, id)
-);
-CREATE INDEX records_by_revision ON records (collection, revision);
-CREATE INDEX records_live        ON records (collection, seq) WHERE deleted = 0;
-CREATE INDEX records_by_text     ON records (text_hash) WHERE deleted = 0;
-CREATE INDEX records_by_hash     ON records (collection, content_hash) WHERE deleted = 0;
-
-CREATE TABLE vectors (
-    seq    INTEGER NOT NULL REFERENCES records (seq),
-    window INTEGER NOT NULL,
-    vector BLOB    NOT NULL,                     -- float32, little endian, unit length
-    UNIQUE (seq, window)
-);
-
--- Metadata once more, a row a value, for filters and sorting.
-CREATE TABLE attribute_keys (
-    key        INTEGER PRIMARY KEY,
-    collection TEXT NOT NULL,
-    name       TEXT NOT NULL,
-    UNIQUE (collection, name)
-);
+ATTRIBUTES = """
 CREATE TABLE attributes (
     key   INTEGER NOT NULL,
     value NOT NULL,
@@ -68,63 +29,6 @@ CREATE TABLE attributes (
     PRIMARY KEY (key, value, seq)
 ) WITHOUT ROWID;
 CREATE INDEX attributes_by_record ON attributes (seq, key);
-
-
--- History: what was done, and each touched record as it was before. `state_after` names the state that a change left
--- behind; undoing restores the earlier name, so "changed since" is a comparison of two numbers.
-CREATE TABLE operations (
-    seq        INTEGER PRIMARY KEY,
-    id         TEXT    NOT NULL UNIQUE,
-    kind       TEXT    NOT NULL,
-    actor      TEXT    NOT NULL,
-    created_at TEXT    NOT NULL,
-    reason     TEXT    NOT NULL,
-    undoes     TEXT,
-    undone_by  TEXT,
-    added      INTEGER NOT NULL DEFAULT 0,
-    changed    INTEGER NOT NULL DEFAULT 0,
-    removed    INTEGER NOT NULL DEFAULT 0,
-    marked     INTEGER NOT NULL DEFAULT 0
-);
-CREATE TABLE changes (
-    seq          INTEGER PRIMARY KEY,
-    operation    TEXT    NOT NULL REFERENCES operations (id),
-    aspect       TEXT    NOT NULL,               -- 'record' or 'marks'
-    collection   TEXT    NOT NULL,
-    record_id    TEXT    NOT NULL,
-    state_before INTEGER NOT NULL,
-    state_after  INTEGER,                        -- NULL: a state of its own, named by `seq`
-    before       TEXT,                           -- JSON; NULL where there was nothing
-    vectors      BLOB                            -- the record's vectors before, one after another
-);
-CREATE INDEX changes_by_operation ON changes (operation, seq);
-CREATE INDEX changes_by_record    ON changes (collection, record_id, aspect, seq);
-
--- What agents did with a record: each use with its outcome, and totals that are kept in the same transaction.
-CREATE TABLE events (
-    seq        INTEGER PRIMARY KEY,
-    collection TEXT    NOT NULL,
-    record_id  TEXT    NOT NULL,
-    kind       TEXT    NOT NULL,                 -- 'use'
-    success    INTEGER NOT NULL,
-    task_id    TEXT    NOT NULL,
-    created_at TEXT    NOT NULL,
-    actor      TEXT    NOT NULL,
-    operation  TEXT    NOT NULL DEFAULT '',      -- that it is part of; empty where it belongs to none
-    undone     INTEGER NOT NULL DEFAULT 0        -- if its operation is undone 1, if it waits 2
-);
-CREATE INDEX events_by_record    ON events (collection, record_id, seq);
-CREATE INDEX events_by_operation ON events (operation) WHERE operation <> '';
-CREATE TABLE usage (
-    collection        TEXT    NOT NULL,
-    record_id         TEXT    NOT NULL,
-    n_uses            INTEGER NOT NULL DEFAULT 0,
-    n_successes       INTEGER NOT NULL DEFAULT 0,
-    last_used_at      TEXT,
-    n_retrieved       INTEGER NOT NULL DEFAULT 0,
-    last_retrieved_at TEXT,
-    PRIMARY KEY (collection, record_id)
-) WITHOUT ROWID;
 """
 
 
@@ -191,7 +95,8 @@ def prepare_schema(database: SqliteDatabase) -> None:
         return
     with database.write() as connection:
         if _check_version(connection, database.path) == 0:  # else another process has come first
-            _run_script(connection, SCHEMA + REGISTRY + MARK_TABLES + TOKEN_TABLE)
+            _run_script(connection, SCHEMA + ATTRIBUTES + REGISTRY + MARK_TABLES + TOKEN_TABLE)
+            begin(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.repository import REPOSITORY
 
-ENGINES = ("atlas/storage/sql/", "atlas/storage/sqlite/")
+ENGINES = ("atlas/storage/sql/", "atlas/storage/sqlite/", "atlas/storage/postgres/")
 OTHERS_FILES = "atlas/importers/"
 """It reads SQLite files that other programs wrote."""
 
@@ -49,7 +49,7 @@ def test_nothing_outside_the_engine_holds_sql_or_imports_sqlite():
 
 
 def test_nothing_but_the_store_imports_the_engine():
-    packages = ("atlas.storage.sql.", "atlas.storage.sqlite.")
+    packages = ("atlas.storage.sql.", "atlas.storage.sqlite.", "atlas.storage.postgres.")
     found = {name for name, tree in sources() if any(module.startswith(packages) for module in imported_by(tree))}
     assert found == KNOWS_THE_ENGINE
 

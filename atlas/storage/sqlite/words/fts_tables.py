@@ -235,9 +235,7 @@ def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs
     """Return the words that any of these records holds."""
     rows = connection.execute(
         "SELECT asked.value FROM json_each(?) asked WHERE EXISTS (SELECT 1 FROM json_each(?) changed "
-        f"CROSS JOIN {table} t WHERE t.rowid = changed.value AND {table} MATCH '"
-        " || asked.value || "
-        "')",
+        f"CROSS JOIN {table} t WHERE t.rowid = changed.value AND {table} MATCH '\"' || asked.value || '\"')",
         (Texts(words), Numbers(seqs.tolist())),
     )
     return {word for (word,) in rows}

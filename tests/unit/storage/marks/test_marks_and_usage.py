@@ -16,8 +16,8 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.settings import Settings
 from atlas.infra.bridge import in_thread
 from atlas.storage.retrievals import FLUSH_RECORDS
-from atlas.storage.sql.ledger import open_sqlite
 from atlas.storage.sql.usage import restore_usage
+from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
 from tests.support.storage.ledgers import THINGS, Opened, leave_pending, vector_of

@@ -1,0 +1,54 @@
+"""The address of a store in PostgreSQL: a server, a database, and the schema that the store is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from atlas.core.errors import InvalidInput
+
+SCHEMES = ("postgresql", "postgres")
+DEFAULT_SCHEMA = "atlas"
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a store is. Its text names no password."""
+
+    conninfo: str
+    """What psycopg connects to."""
+
+    schema: str
+
+    def __str__(self) -> str:
+        """Return the address without a password."""
+        parts = urlsplit(self.conninfo)
+        user, _, host = parts.netloc.rpartition("@")
+        shown = f"{user.partition(':')[0]}@{host}" if user else host
+        return urlunsplit(("postgresql", shown, parts.path, urlencode({"schema": self.schema}), ""))
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is the address of a store in PostgreSQL."""
+    return text.partition("://")[0] in SCHEMES and "://" in text
+
+
+def read_address(text: str) -> Address:
+    """Return the address that a text such as `postgresql://user@host/database?schema=team` is.
+
+    Raises:
+        InvalidInput: It is none, or the schema's name is not plain.
+    """
+    if not is_address(text):
+        raise InvalidInput(f"a store in PostgreSQL is given as postgresql://user@host/database, not {text!r}")
+    parts = urlsplit(text)
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    schema = given.pop("schema", DEFAULT_SCHEMA)
+    if not _NAME.fullmatch(schema):
+        raise InvalidInput(
+            f"the schema of a store is lower-case letters, digits and _, at most 63, but is {schema!r}: write "
+            "?schema=NAME after the database's name"
+        )
+    return Address(urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(given), "")), schema)
