@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 
 import platformdirs
 
+from atlas.core.address import companion, is_address
 from atlas.core.errors import InvalidInput
 
 
@@ -65,6 +66,9 @@ class Settings:
 
     server: str = ""
     """ATLAS_STORE, where it is the address of a server that has the store, such as `http://memory.example:8501`."""
+
+    address: str = field(default="", repr=False)
+    """ATLAS_STORE, where it is the address of a store in PostgreSQL: `postgresql://user@host/database?schema=team`."""
 
     key: str = field(default="", repr=False)
     """ATLAS_KEY: the key that the server is asked with."""
@@ -144,7 +148,7 @@ class Settings:
 
     @property
     def directory(self) -> Path:
-        """The store's directory.
+        """The store's directory. For a store in PostgreSQL that of its files on this machine.
 
         Raises:
             InvalidInput: A server has the store.
@@ -154,7 +158,7 @@ class Settings:
                 f"this needs the store's directory, but ATLAS_STORE is the address of a server, {self.server}; do it "
                 "on that server's machine or on its pages, or ask the server with atlas.connect()"
             )
-        return self.store
+        return companion(self.address) if self.address else self.store
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -164,8 +168,11 @@ class Settings:
             InvalidInput: A variable's value is not of its option's type.
         """
         environ = os.environ if environ is None else environ
-        if _is_address(environ.get("ATLAS_STORE", "")):
-            environ = {**environ, "ATLAS_STORE": "", "ATLAS_SERVER": environ["ATLAS_STORE"]}
+        store = environ.get("ATLAS_STORE", "")
+        if _is_of_server(store):
+            environ = {**environ, "ATLAS_STORE": "", "ATLAS_SERVER": store}
+        elif is_address(store):
+            environ = {**environ, "ATLAS_STORE": "", "ATLAS_ADDRESS": store}
         types = get_type_hints(cls)
         given = {
             option.name: _parse(
@@ -177,7 +184,7 @@ class Settings:
         return cls(**given)
 
 
-def _is_address(store: str) -> bool:
+def _is_of_server(store: str) -> bool:
     """Return whether ATLAS_STORE names a server instead of a directory."""
     return store.lower().startswith(("http://", "https://"))
 

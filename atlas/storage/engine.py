@@ -257,6 +257,10 @@ class LedgerEngine(Protocol):
         """True where it was opened for reading only, or where whoever this runs for is a viewer."""
 
     @property
+    def is_file(self) -> bool:
+        """True where it is a file of the store's directory, which others beside it follow: marks, and an index."""
+
+    @property
     def words(self) -> KeywordSearch:
         """Keyword search."""
 

@@ -8,12 +8,13 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from atlas.core.address import Address, companion, is_address, read_address
 from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.core.settings import Settings
@@ -99,8 +100,13 @@ class Store:
             StoreUnavailable: The directory cannot be written or read, or there is no store and `create` is False.
             SchemaTooNew: A newer version of ATLAS wrote it.
         """
-        path = Path(path).expanduser().absolute()  # it stays the same wherever the process goes
         settings = settings or Settings()
+        if is_address(str(path)):
+            settings = replace(settings, address=str(path))
+            path = settings.directory
+        path = Path(path).expanduser().absolute()  # it stays the same wherever the process goes
+        if address := _address_of(path, settings):
+            return cls._open_address(address, path, settings, clock, read_only=read_only, create=create)
         if not create:
             _check_there(path)
         if read_only or frozen_at(path) is not None:
@@ -118,6 +124,24 @@ class Store:
         if problem := store.finish_purges():
             logger.warning("%s: %s", path, problem)
         return store
+
+    @classmethod
+    def _open_address(
+        cls, address: Address, path: Path, settings: Settings, clock: Clock | None, *, read_only: bool, create: bool
+    ) -> Store:
+        """Open a store in PostgreSQL, whose directory has the files of this machine."""
+        _make_directory(path)
+        from atlas.storage.postgres.ledger import open_postgres  # the driver is an extra
+
+        ledger = open_postgres(
+            address,
+            path,
+            clock=clock or SystemClock(),
+            read_only=read_only,
+            create=create,
+            busy_timeout_seconds=settings.busy_timeout_seconds,
+        )
+        return cls(path, ledger, settings)
 
     @property
     def read_only(self) -> bool:
@@ -305,13 +329,16 @@ class Store:
             logger.warning("the store at %s could not be closed properly: %s", self.path, closing)
 
     def _drop_index(self, name: str) -> None:
+        if not self.ledger.is_file:
+            return
         held = self._collections.get(name)
         index = held.nearest.index if held is not None else None
         if not (index or ChromaIndex(self.path / INDEX, name)).clear():
             raise StoreUnavailable(f"{self.path / INDEX / name} cannot be removed by a forked process")
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
-        index = None if self._is_opened_read_only else ChromaIndex(self.path / INDEX, name)
+        has_index = self.ledger.is_file and not self._is_opened_read_only
+        index = ChromaIndex(self.path / INDEX, name) if has_index else None
         nearest = Nearest(
             self.ledger,
             name,
@@ -374,6 +401,13 @@ def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_on
         read_only=read_only,
         busy_timeout_seconds=settings.busy_timeout_seconds,
     )
+
+
+def _address_of(path: Path, settings: Settings) -> Address | None:
+    """Return the address of the store whose files on this machine are in a directory. None where the store is there."""
+    if settings.address and companion(settings.address) == path:
+        return read_address(settings.address)
+    return None
 
 
 def _make_directory(path: Path) -> None:

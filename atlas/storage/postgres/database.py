@@ -16,11 +16,11 @@ import psycopg
 from psycopg import errors, sql
 from psycopg.pq import TransactionStatus
 
+from atlas.core.address import Address
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreUnavailable
 from atlas.infra.actor import Role, check_role
 from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.postgres import postings
-from atlas.storage.postgres.address import Address
 from atlas.storage.postgres.dialect import PostgresDialect
 from atlas.storage.postgres.statements import translated
 from atlas.storage.postgres.types import register
@@ -45,13 +45,13 @@ class PostgresConnection:
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
         """Run a statement."""
         said = translated(statement)
-        return self.raw.execute(said.text, said.arranged(parameters))  # type: ignore[arg-type]
+        return self.raw.execute(said.text, said.arranged(parameters))
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each set of parameters."""
         said = translated(statement)
         with self.raw.cursor() as cursor:
-            cursor.executemany(said.text, [said.arranged(one) for one in parameters])  # type: ignore[arg-type]
+            cursor.executemany(said.text, [said.arranged(one) for one in parameters])
 
     def close(self) -> None:
         """Close it."""
@@ -67,6 +67,8 @@ class PostgresDatabase:
         self.read_only = read_only
         self._busy_timeout_seconds = busy_timeout_seconds
         self._connections = Lending(self._connect, lambda connection: not connection.raw.closed)
+
+    is_file = False
 
     @contextmanager
     def read(self) -> Iterator[PostgresConnection]:

@@ -18,6 +18,7 @@ INDEXED = 500
 class PostgresDialect:
     """PostgreSQL's spelling."""
 
+    has_files = False
     words: Words = postings
 
     def value(self, a: str) -> str:

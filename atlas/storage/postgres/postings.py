@@ -104,7 +104,8 @@ def make_word_table_anew(connection: Connection, collection: str) -> None:
             connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(held),))
     connection.execute("INSERT INTO word_tables (collection) VALUES (?)", (collection,))
     rows = connection.execute(
-        "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 ORDER BY seq", (collection,)
+        "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 ORDER BY seq",
+        (collection,),
     )
     for seq, document, search_text in rows.fetchall():
         put_words(connection, collection, seq, document, search_text)
@@ -193,7 +194,8 @@ def merge_parts(connection: Connection, collection: str) -> None:
     """Bring the small rows of each word together."""
     key = _key(word_table(connection, collection) or "words_0")
     rows = connection.execute(
-        "SELECT term, segment, seqs, often, places FROM word_postings WHERE key = ? AND n < ? ORDER BY term", (key, WHOLE)
+        "SELECT term, segment, seqs, often, places FROM word_postings WHERE key = ? AND n < ? ORDER BY term",
+        (key, WHOLE),
     ).fetchall()
     by_term: dict[str, list[tuple[int, Held]]] = defaultdict(list)
     for term, segment, *packed in rows:
@@ -204,11 +206,7 @@ def merge_parts(connection: Connection, collection: str) -> None:
     connection.executemany(
         "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            _row(key, term, part)
-            for term, held in scattered.items()
-            for part in _cut(_merged([one for _, one in held]))
-        ],
+        [_row(key, term, part) for term, held in scattered.items() for part in _cut(_merged([one for _, one in held]))],
     )
     connection.execute("UPDATE word_tables SET n_parts = 0 WHERE key = ?", (key,))
 

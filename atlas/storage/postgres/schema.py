@@ -48,7 +48,7 @@ CREATE FUNCTION items(numbers BIGINT[]) RETURNS TABLE (value BIGINT) LANGUAGE sq
 """
 
 
-def prepare_schema(database: PostgresDatabase) -> None:
+def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
     """Make the tables of a new store, or check those of one that is there.
 
     Raises:
@@ -62,6 +62,11 @@ def prepare_schema(database: PostgresDatabase) -> None:
             raise SchemaTooNew(
                 f"{database.address} has schema {version}, but this version of ATLAS knows schemas up to {VERSION}. "
                 "Update ATLAS; the store is unchanged"
+            )
+        if version == 0 and not create:
+            raise StoreUnavailable(
+                f"there is no store at {database.address}; check the address, or make one: atlas --store ADDRESS init, "
+                "or atlas --store ADDRESS import PATH"
             )
         if version == 0:
             _make(connection, database)
@@ -79,13 +84,7 @@ def _version(connection: PostgresConnection, database: PostgresDatabase) -> int:
 
 
 def _make(connection: PostgresConnection, database: PostgresDatabase) -> None:
-    if database.read_only:
-        raise StoreUnavailable(
-            f"there is no store at {database.address}, and one opened for reading only cannot be made"
-        )
-    connection.raw.execute(
-        sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(database.address.schema))
-    )
+    connection.raw.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(database.address.schema)))
     try:
         connection.raw.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
     except (errors.FeatureNotSupported, errors.UndefinedFile) as error:

@@ -26,7 +26,9 @@ def tokens(text: str) -> list[str]:
     """Return the tokens of a text in their order, without case and accents."""
     if text.isascii():
         return _TOKEN.findall(text.lower())
-    return [token if token.isascii() and token.islower() else "".join(map(_folded, token)) for token in _TOKEN.findall(text)]
+    return [
+        token if token.isascii() and token.islower() else "".join(map(_folded, token)) for token in _TOKEN.findall(text)
+    ]
 
 
 @lru_cache(maxsize=2**14)

@@ -81,6 +81,10 @@ class Database(Protocol):
         """True where it was opened for reading only."""
 
     @property
+    def is_file(self) -> bool:
+        """True where it is a file of the store's directory, which others beside it follow."""
+
+    @property
     def directory(self) -> Path:
         """The directory of the store that it belongs to."""
 
@@ -171,6 +175,10 @@ class Words(Protocol):
 
 class Dialect(Protocol):
     """What an engine spells in its own way. `a` is the name of a row of `attributes` in a statement."""
+
+    @property
+    def has_files(self) -> bool:
+        """True where JSON files beside the ledger follow its marks."""
 
     @property
     def words(self) -> Words:

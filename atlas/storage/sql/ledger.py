@@ -73,6 +73,11 @@ class SqlLedger:
         """True where it was opened for reading only, or where whoever this runs for is a viewer."""
         return self.database.read_only or not may(Role.WRITER)
 
+    @property
+    def is_file(self) -> bool:
+        """True where it is a file of the store's directory."""
+        return self.database.is_file
+
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
         return self.database.read()

@@ -223,7 +223,9 @@ def write_marks(connection: Connection, collection: str, marks: Mapping[str, Mar
 
 
 def await_files(connection: Connection, collection: str, ids: Iterable[str], revision: int) -> None:
-    """Note that the file's entries of these records have to follow the ledger."""
+    """Note that the file's entries of these records have to follow the ledger, where it has files."""
+    if not connection.dialect.has_files:
+        return
     connection.executemany(
         "INSERT INTO pending_marks VALUES (?, ?, ?) ON CONFLICT (collection, record_id) "
         "DO UPDATE SET revision = excluded.revision",

@@ -138,6 +138,8 @@ class SqliteDatabase:
         self._file = LedgerFile(path)
         self._connections = Lending(self._connect)
 
+    is_file = True
+
     @property
     def directory(self) -> Path:
         """The store's directory."""

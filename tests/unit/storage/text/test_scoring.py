@@ -48,7 +48,8 @@ def by_fts(ledger, query: str) -> dict[int, float]:
         counts = ledger.words._counted(at, query_terms(query))
         terms = words._searched(connection, table, counts, read_totals(connection, table).n_records)
         rows = connection.execute(
-            f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?", (fts_tables._any_of(list(terms)),)
+            f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?",
+            (fts_tables._any_of(list(terms)),),
         )
         return dict(rows.fetchall())
 

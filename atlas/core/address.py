@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import platformdirs
 
 from atlas.core.errors import InvalidInput
 
@@ -27,7 +32,9 @@ class Address:
         parts = urlsplit(self.conninfo)
         user, _, host = parts.netloc.rpartition("@")
         shown = f"{user.partition(':')[0]}@{host}" if user else host
-        return urlunsplit(("postgresql", shown, parts.path, urlencode({"schema": self.schema}), ""))
+        given = [(name, value) for name, value in parse_qsl(parts.query) if "password" not in name]
+        query = urlencode([*given, ("schema", self.schema)], safe="/")
+        return urlunsplit(("postgresql", shown, parts.path, query, ""))
 
 
 def is_address(text: str) -> bool:
@@ -52,3 +59,15 @@ def read_address(text: str) -> Address:
             "?schema=NAME after the database's name"
         )
     return Address(urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(given), "")), schema)
+
+
+def companion(text: str) -> Path:
+    """Return the directory of this machine that has the files of a store in PostgreSQL which are no part of it.
+
+    These are what was worked out of the records, and what a server needs while it runs. `ATLAS_LOCAL` names the
+    directory that all of them are in; by default it is the user's own for such files.
+    """
+    address = read_address(text)
+    above = Path(os.environ.get("ATLAS_LOCAL") or platformdirs.user_state_path("atlas-memory"))
+    digest = hashlib.blake2b(str(address).encode(), digest_size=6).hexdigest()
+    return above.expanduser().absolute() / f"{address.schema}-{digest}"
