@@ -141,7 +141,10 @@ class Store:
             create=create,
             busy_timeout_seconds=settings.busy_timeout_seconds,
         )
-        return cls(path, ledger, settings)
+        store = cls(path, ledger, settings)
+        if not (path / LABEL).exists():
+            store._write_label(address=str(address))
+        return store
 
     @property
     def read_only(self) -> bool:
@@ -165,7 +168,7 @@ class Store:
         bound = self.model
         if bound is not None and bound != model:
             raise mismatch((bound.name, bound.dimension), (model.name, model.dimension))
-        if not self.read_only and not (self.path / LABEL).exists():
+        if not self.read_only and self.ledger.is_file and not (self.path / LABEL).exists():
             self.relabel(model, checksum)
 
     def vector_store(self, name: str) -> LedgerVectorStore:
@@ -407,6 +410,8 @@ def _address_of(path: Path, settings: Settings) -> Address | None:
     """Return the address of the store whose files on this machine are in a directory. None where the store is there."""
     if settings.address and companion(settings.address) == path:
         return read_address(settings.address)
+    with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
+        return read_address(json.loads((path / LABEL).read_text(encoding="utf-8"))["address"])
     return None
 
 

@@ -1,20 +1,25 @@
 """The tokens of a text, as SQLite's tokenizer `unicode61` with `remove_diacritics 2` parts it.
 
-So that both engines find the same by the same words, which a contract test holds. Letters are those of this Python's
-Unicode, where SQLite knows version 6.1: what was added since is parted otherwise.
+So both engines find the same by the same words, which a contract test holds. What a character is, SQLite is asked: its
+tables are of Unicode 6.1, and stay so, whatever this Python knows of later versions.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
+import sqlite3
+import threading
 from functools import lru_cache
 
 from atlas.storage.text.analyzer import searchable
 
-_MARKS = "\u0300-\u036f"
-_PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010fffd"
-_TOKEN = re.compile(rf"(?:[^\W_]|[{_PRIVATE}])(?:[^\W_]|[{_PRIVATE}{_MARKS}])*")
+_PLAIN = re.compile("[a-z0-9]+")
+_SEPARATOR, _DROPPED = " ", ""
+
+_lock = threading.Lock()
+_tokenizer = sqlite3.connect(":memory:", check_same_thread=False)
+_tokenizer.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')")
+_tokenizer.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, instance)")
 
 
 def tokens_of_record(text: str) -> list[str]:
@@ -25,17 +30,22 @@ def tokens_of_record(text: str) -> list[str]:
 def tokens(text: str) -> list[str]:
     """Return the tokens of a text in their order, without case and accents."""
     if text.isascii():
-        return _TOKEN.findall(text.lower())
-    return [
-        token if token.isascii() and token.islower() else "".join(map(_folded, token)) for token in _TOKEN.findall(text)
-    ]
+        return _PLAIN.findall(text.lower())
+    found = "".join(_folded(character) for character in text)
+    return [token for part in found.split(_SEPARATOR) if (token := part.lstrip(_MARK).replace(_MARK, _DROPPED))]
 
 
-@lru_cache(maxsize=2**14)
+_MARK = "\0"
+"""In the place of a mark above or below the letter before it. At the beginning of a word it is none."""
+
+
+@lru_cache(maxsize=2**16)
 def _folded(character: str) -> str:
-    """Return a letter without case, and one of the Latin alphabet without what stands above or below it."""
-    if "\u0300" <= character <= "\u036f":
-        return ""
-    base = unicodedata.normalize("NFD", character)[0]
-    lower = (base if base.isascii() else character).lower()
-    return lower if len(lower) == 1 else character
+    """Return what a character is within a word: a letter or digit without case and accents, a mark, or the word's end."""
+    with _lock:
+        _tokenizer.execute("DELETE FROM texts")
+        _tokenizer.execute("INSERT INTO texts VALUES (?)", (f"a{character}b",))
+        found = [term for (term,) in _tokenizer.execute("SELECT term FROM terms ORDER BY offset")]
+    if len(found) != 1:
+        return _SEPARATOR
+    return found[0][1:-1] or _MARK

@@ -66,7 +66,7 @@ def _condition(wanted: Operations) -> tuple[str, list[Any]]:
         "created_at >= ?": wanted.since.astimezone(UTC).isoformat() if wanted.since else "",
     }
     given = {condition: value for condition, value in asked.items() if value}
-    return " AND ".join(given) or "1", list(given.values())
+    return " AND ".join(given) or "TRUE", list(given.values())
 
 
 def read_collections(connection: Connection, operation_id: str) -> set[str]:
