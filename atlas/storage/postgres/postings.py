@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,10 @@ LARGEST = 4_096
 """Records of a row at most."""
 
 _END = "\U0010ffff"
+
+_ADD = (
+    "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 TABLES = """
 CREATE TABLE word_tables (
@@ -81,8 +85,11 @@ class Held:
 class Waiting:
     """The words of records that a transaction has written, until it ends."""
 
-    terms: dict[tuple[int, str], list[tuple[int, list[int]]]] = field(default_factory=lambda: defaultdict(list))
-    lengths: list[tuple[int, int, int]] = field(default_factory=list)
+    records: dict[int, list[tuple[int, list[str], list[str]]]] = field(default_factory=lambda: defaultdict(list))
+    """Number, words of the document and words of the search text of each record, by the number of its table."""
+
+    keys: dict[str, int] = field(default_factory=dict)
+    """The numbers of the tables, by collection."""
 
 
 def word_table(connection: Connection, collection: str) -> str | None:
@@ -93,16 +100,23 @@ def word_table(connection: Connection, collection: str) -> str | None:
 
 def make_word_table(connection: Connection, collection: str) -> None:
     """Give a collection its table, with the words of the records that it has, unless it has one."""
-    if not word_table(connection, collection):
+    keys = _waiting(connection).keys
+    if collection in keys:
+        return
+    if held := word_table(connection, collection):
+        keys[collection] = _key(held)
+    else:
         make_word_table_anew(connection, collection)
 
 
 def make_word_table_anew(connection: Connection, collection: str) -> None:
     """Build a collection's table from its records, under another number."""
+    flush(connection)
     if held := word_table(connection, collection):
         for table in ("word_tables", "word_lengths", "word_postings"):
             connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(held),))
-    connection.execute("INSERT INTO word_tables (collection) VALUES (?)", (collection,))
+    made = connection.execute("INSERT INTO word_tables (collection) VALUES (?) RETURNING key", (collection,)).fetchone()
+    _waiting(connection).keys[collection] = made[0]
     rows = connection.execute(
         "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 ORDER BY seq",
         (collection,),
@@ -113,13 +127,8 @@ def make_word_table_anew(connection: Connection, collection: str) -> None:
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
     """Take in the words of a record when the transaction ends. It has none in the table."""
-    name = word_table(connection, collection)
-    assert name is not None
-    waiting = _waiting(connection)
-    places = _places(document, search_text)
-    for term, held in places.items():
-        waiting.terms[_key(name), term].append((seq, held))
-    waiting.lengths.append((_key(name), seq, sum(map(len, places.values()))))
+    key = _waiting(connection).keys[collection]
+    _waiting(connection).records[key].append((seq, tokens_of_record(document), tokens_of_record(search_text)))
 
 
 def drop_words(connection: Connection, seq: int) -> None:
@@ -133,11 +142,11 @@ def drop_words(connection: Connection, seq: int) -> None:
     if row is None:
         return
     key, *texts = row
-    places = _places(*texts)
+    held = [tokens_of_record(text) for text in texts]
     rows = connection.execute(
         "SELECT segment, seqs, often, places FROM word_postings "
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?)) AND first_seq <= ? AND last_seq >= ?",
-        (key, Texts(places), seq, seq),
+        (key, Texts({*held[0], *held[1]}), seq, seq),
     ).fetchall()
     kept = [(segment, _without(_held(*packed), seq)) for segment, *packed in rows]
     connection.execute(
@@ -148,7 +157,7 @@ def drop_words(connection: Connection, seq: int) -> None:
         "UPDATE word_postings SET n = ?, seqs = ?, often = ?, places = ? WHERE segment = ?",
         [(len(held.seqs), *_packed(held), segment) for segment, held in kept if len(held.seqs)],
     )
-    n_tokens = sum(map(len, places.values()))
+    n_tokens = sum(map(len, held))
     connection.execute("DELETE FROM word_lengths WHERE key = ? AND seq = ?", (key, seq))
     connection.execute(
         "UPDATE word_tables SET n_records = n_records - 1, n_tokens = n_tokens - ? WHERE key = ?", (n_tokens, key)
@@ -157,25 +166,18 @@ def drop_words(connection: Connection, seq: int) -> None:
 
 def flush(connection: Connection) -> None:
     """Write the words that a transaction has taken in."""
-    waiting = _waiting(connection)
-    if not waiting.lengths:
-        return
-    connection.executemany(
-        "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [_row(key, term, _joined(sorted(held))) for (key, term), held in waiting.terms.items()],
-    )
-    connection.executemany("INSERT INTO word_lengths VALUES (?, ?, ?)", waiting.lengths)
-    n_records, n_tokens = Counter[int](), Counter[int]()
-    for key, _, n in waiting.lengths:
-        n_records[key] += 1
-        n_tokens[key] += n
+    waiting, rows = _waiting(connection).records, []
+    for key, records in waiting.items():
+        lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]
+        connection.executemany("INSERT INTO word_lengths VALUES (?, ?, ?)", lengths)
+        connection.executemany(_ADD, [_row(key, term, held) for term, held in _by_term(records)])
+        rows.append((len(lengths), sum(n for *_, n in lengths), key))
     connection.executemany(
         "UPDATE word_tables SET n_records = n_records + ?, n_tokens = n_tokens + ?, n_parts = n_parts + 1 "
         "WHERE key = ?",
-        [(n_records[key], n_tokens[key], key) for key in n_records],
+        rows,
     )
-    forget(connection)
+    waiting.clear()
 
 
 def forget(connection: Connection) -> None:
@@ -204,8 +206,7 @@ def merge_parts(connection: Connection, collection: str) -> None:
     gone = Numbers(segment for held in scattered.values() for segment, _ in held)
     connection.execute("DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (gone,))
     connection.executemany(
-        "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        _ADD,
         [_row(key, term, part) for term, held in scattered.items() for part in _cut(_merged([one for _, one in held]))],
     )
     connection.execute("UPDATE word_tables SET n_parts = 0 WHERE key = ?", (key,))
@@ -216,28 +217,26 @@ def check_word_table(connection: Connection, collection: str) -> str:
     table = word_table(connection, collection)
     if table is None:
         return "it has no table of words"
-    expected: Counter[tuple[str, int, int]] = Counter()
-    n_tokens = n_records = 0
     rows = connection.execute(
         "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0", (collection,)
     ).fetchall()
-    for seq, *texts in rows:
-        places = _places(*texts)
-        n_records, n_tokens = n_records + 1, n_tokens + sum(map(len, places.values()))
-        expected.update((term, seq, place) for term, held in places.items() for place in held)
+    records = [(seq, *map(tokens_of_record, texts)) for seq, *texts in rows]
+    n_records, n_tokens = len(records), sum(len(document) + len(search_text) for _, document, search_text in records)
+    expected = Counter(_occurrences(_by_term(records)) if records else ())
     totals = connection.execute("SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)).fetchone()
     if totals != (n_records, n_tokens):
         return "its totals are wrong"
     held = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings WHERE key = ?", (_key(table),)
     ).fetchall()
-    found = Counter(
-        (term, int(seq), int(place))
-        for term, *packed in held
-        for one in [_held(*packed)]
-        for seq, place in zip(np.repeat(one.seqs, one.often), one.places, strict=True)
-    )
+    found = Counter(_occurrences((term, _held(*packed)) for term, *packed in held))
     return "" if found == expected else "it holds other words than the records"
+
+
+def _occurrences(postings: Iterable[tuple[str, Held]]) -> Iterator[tuple[str, int, int]]:
+    for term, held in postings:
+        for seq, place in zip(np.repeat(held.seqs, held.often).tolist(), held.places.tolist(), strict=True):
+            yield term, seq, place
 
 
 def is_token(word: str) -> bool:
@@ -372,22 +371,23 @@ def _beginning(connection: Connection, table: str, beginning: str) -> Iterator[H
         yield _held(*packed)
 
 
-def _places(document: str, search_text: str) -> dict[str, list[int]]:
-    """Return the places of each word of a record."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for beginning, text in ((0, document), (SEARCH_TEXT, search_text)):
-        for place, token in enumerate(tokens_of_record(text), beginning):
-            places[token].append(place)
-    return places
-
-
-def _joined(held: Sequence[tuple[int, list[int]]]) -> Held:
-    """Return the places of several records, in the order of their numbers."""
-    return Held(
-        np.array([seq for seq, _ in held], np.int64),
-        np.array([len(places) for _, places in held], np.int64),
-        np.array([place for _, places in held for place in places], np.int64),
-    )
+def _by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tuple[str, Held]]:
+    """Yield each word of some records, with the places where they hold it."""
+    numbers: dict[str, int] = {}
+    words, seqs, places = [], [], []
+    for seq, document, search_text in sorted(records):
+        for beginning, held in ((0, document), (SEARCH_TEXT, search_text)):
+            words += [numbers.setdefault(word, len(numbers)) for word in held]
+            seqs.append(np.full(len(held), seq))
+            places.append(np.arange(beginning, beginning + len(held)))
+    which = np.array(words, np.int64)
+    order = np.argsort(which, kind="stable")  # those of a word stay in the order of records and places
+    owners, placed = np.concatenate(seqs)[order], np.concatenate(places)[order]
+    ends = np.cumsum(np.bincount(which, minlength=len(numbers)))
+    for word, number in numbers.items():
+        part = slice(ends[number - 1] if number else 0, ends[number])
+        holders, often = np.unique(owners[part], return_counts=True)
+        yield word, Held(holders, often, placed[part])
 
 
 def _merged(parts: Sequence[Held]) -> Held:

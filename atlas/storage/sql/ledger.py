@@ -308,6 +308,7 @@ class SqlLedger:
         """
         with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
+            writer.look_up(collection, [record.id for record in records])
             added = []
             for record in records:
                 if skip_known and writer.holds(collection, record):

@@ -61,6 +61,11 @@ class LedgerWriter:
         """The revision of what was written last."""
 
         self._keys: dict[tuple[str, str], int] = {}
+        self._rows: dict[tuple[str, str], _Row | None] = {}
+        """Rows that were looked up, by collection and id. None where there is none."""
+
+        self._last_seq: int | None = None
+        """The number of the newest record. Nobody else writes meanwhile."""
 
     def check_vectors(self, records: Sequence[Record], model: str) -> None:
         """Refuse vectors of another model, which no query could compare with the store's own."""
@@ -134,6 +139,7 @@ class LedgerWriter:
         assert found is not None
         self.keep(count, RECORD, collection, record_id, image or self._image(found.seq), state_after=state)
         self._empty(found.seq)
+        self._rows.pop((collection, record_id))
 
     def keep(
         self,
@@ -157,11 +163,10 @@ class LedgerWriter:
             self._create_operation()
         self._tally[count] += 1
         earlier = 0 if is_new else current_state(self.connection, collection, record_id, aspect)
-        self.connection.execute(
-            "INSERT INTO changes "
-            "(operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
+        self.connection.executemany(  # of one row: it may wait for others
+            "INSERT INTO changes (operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.operation.id, aspect, collection, record_id, earlier, state_after, image.before, image.vectors),
+            [(self.operation.id, aspect, collection, record_id, earlier, state_after, image.before, image.vectors)],
         )
 
     def next_revision(self) -> int:
@@ -186,12 +191,26 @@ class LedgerWriter:
             (draft.id, draft.kind, draft.actor, self._at, draft.reason, draft.undoes),
         )
 
+    def look_up(self, collection: str, ids: Sequence[str]) -> None:
+        """Look up many records at once, before they are asked for one by one."""
+        rows = self.connection.execute(
+            "SELECT id, seq, deleted, n_windows, stored_at FROM records WHERE collection = ? "
+            "AND id IN (SELECT value FROM json_each(?))",
+            (collection, Texts(ids)),
+        )
+        held = {record_id: _Row(*row) for record_id, *row in rows.fetchall()}
+        self._rows |= {(collection, record_id): held.get(record_id) for record_id in ids}
+
     def _find(self, collection: str, record_id: str) -> _Row | None:
-        row = self.connection.execute(
-            "SELECT seq, deleted, n_windows, stored_at FROM records WHERE collection = ? AND id = ?",
-            (collection, record_id),
-        ).fetchone()
-        return _Row(*row) if row else None
+        if (collection, record_id) not in self._rows:
+            self.look_up(collection, [record_id])
+        return self._rows[collection, record_id]
+
+    def _next_seq(self) -> int:
+        if self._last_seq is None:
+            self._last_seq = int(self.connection.execute("SELECT coalesce(max(seq), 0) FROM records").fetchone()[0])
+        self._last_seq += 1
+        return self._last_seq
 
     def _write_row(self, collection: str, found: _Row | None, record: Record) -> int:
         assert record.vectors is not None
@@ -207,6 +226,7 @@ class LedgerWriter:
             record.content,
         )
         words = self.connection.dialect.words
+        words.make_word_table(self.connection, collection)
         if found:
             self._clear(found.seq)
             self.connection.execute(
@@ -215,15 +235,17 @@ class LedgerWriter:
                 (*columns, found.seq),
             )
             words.put_words(self.connection, collection, found.seq, record.document, record.search_text)
+            self._rows.pop((collection, record.id))
             return found.seq
-        words.make_word_table(self.connection, collection)
-        row = self.connection.execute(
-            "INSERT INTO records (collection, id, revision, n_windows, content_hash, text_hash, stored_at, metadata, "
-            "document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
-            (collection, record.id, *columns),
-        ).fetchone()
-        words.put_words(self.connection, collection, row[0], record.document, record.search_text)
-        return int(row[0])
+        seq = self._next_seq()
+        self.connection.executemany(  # of one row: it may wait for others
+            "INSERT INTO records (seq, collection, id, revision, n_windows, content_hash, text_hash, stored_at, metadata, "
+            "document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(seq, collection, record.id, *columns)],
+        )
+        words.put_words(self.connection, collection, seq, record.document, record.search_text)
+        self._rows.pop((collection, record.id))
+        return seq
 
     def _empty(self, seq: int) -> None:
         self._clear(seq)

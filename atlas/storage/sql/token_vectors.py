@@ -49,7 +49,9 @@ def text_hash(text: str) -> bytes:
 
 def write_tokens(connection: Connection, text: str, packed: bytes) -> None:
     """Keep the token vectors of a text, unless they are there: equal texts have equal ones."""
-    connection.execute("INSERT INTO token_vectors VALUES (?, ?) ON CONFLICT DO NOTHING", (text_hash(text), packed))
+    connection.executemany(
+        "INSERT INTO token_vectors VALUES (?, ?) ON CONFLICT DO NOTHING", [(text_hash(text), packed)]
+    )
 
 
 def forget_tokens(connection: Connection, kept: Sequence[str] = ()) -> None:

@@ -338,6 +338,7 @@ def _replace_texts(connection: Connection, collection: str, replaced: Mapping[st
                 "n_windows = CASE WHEN n_windows < ?3 THEN ?3 ELSE n_windows END WHERE seq = ?4",
                 (after, text_hash(after), len(vectors), seq),
             )
+            words.make_word_table(connection, collection)
             words.put_words(connection, collection, seq, after, search_text)
             connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
             write_vectors(connection, seq, vectors)
