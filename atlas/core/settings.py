@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -182,6 +182,13 @@ class Settings:
             if environ.get(f"ATLAS_{option.name.upper()}") and option.name != "ranking"
         }
         return cls(**given)
+
+
+def at(settings: Settings, store: str) -> Settings:
+    """Return settings for another store, given as its directory or its address in PostgreSQL."""
+    if is_address(store):
+        return replace(settings, address=store, server="")
+    return replace(settings, store=Path(store), address="", server="")
 
 
 def _is_of_server(store: str) -> bool:

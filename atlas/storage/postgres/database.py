@@ -25,7 +25,7 @@ from atlas.storage.postgres import postings
 from atlas.storage.postgres.dialect import PostgresDialect
 from atlas.storage.postgres.statements import translated
 from atlas.storage.postgres.types import register
-from atlas.storage.sql.connection import Dialect, Rows
+from atlas.storage.sql.connection import Dialect, Rows, Stream
 from atlas.storage.sql.lending import Lending
 
 _ADDS = re.compile(r"INSERT INTO (\w+)")
@@ -68,6 +68,13 @@ class PostgresConnection:
         self._write_rows_of(statement)
         self._run(statement, parameters)
 
+    def stream(self, statement: str) -> Stream:
+        """Run a statement whose rows are read some at a time, in a transaction."""
+        self._write_rows_of(statement)
+        cursor = self.raw.cursor("stream")
+        cursor.execute(translated(statement).text)
+        return _Closing(cursor)
+
     def write_rows(self) -> None:
         """Write the rows that wait."""
         waiting, self._rows = self._rows, {}
@@ -96,6 +103,20 @@ class PostgresConnection:
     def close(self) -> None:
         """Close it."""
         self.raw.close()
+
+
+class _Closing:
+    """A cursor of the server that is closed after its last row."""
+
+    def __init__(self, cursor: psycopg.ServerCursor[tuple[Any, ...]]) -> None:
+        self._cursor = cursor
+
+    def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
+        """Return the next rows."""
+        rows = self._cursor.fetchmany(size)
+        if not rows:
+            self._cursor.close()
+        return rows
 
 
 class PostgresDatabase:

@@ -15,11 +15,21 @@ INDEXED = 500
 """Characters of a text that its index holds. A page of an index has no room for many long ones. The rest is beside."""
 
 
+_NUMBERED = ("operations", "changes", "events")
+
+
 class PostgresDialect:
     """PostgreSQL's spelling."""
 
     has_files = False
     words: Words = postings
+
+    def renumber(self, connection: Connection) -> None:
+        """Let the numbers of new rows follow those that were copied."""
+        for table, column in (("records", "seq"), ("attribute_keys", "key"), *((t, "seq") for t in _NUMBERED)):
+            connection.execute(
+                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"
+            )
 
     def value(self, a: str) -> str:
         """Return the expression of a value: JSON, which says of what kind it is."""

@@ -59,6 +59,13 @@ class Rows(Protocol):
         """Yield the rows that are left."""
 
 
+class Stream(Protocol):
+    """The rows of an answer that may be too large for memory."""
+
+    def fetchmany(self, size: int, /) -> list[Any]:
+        """Return the next rows, so many at most."""
+
+
 class Connection(Protocol):
     """A connection to the ledger's database."""
 
@@ -68,6 +75,9 @@ class Connection(Protocol):
 
     def execute(self, statement: str, parameters: Sequence[Any] = ..., /) -> Rows:
         """Run a statement."""
+
+    def stream(self, statement: str, /) -> Stream:
+        """Run a statement whose rows are read some at a time."""
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], /) -> object:
         """Run a statement once for each set of parameters."""
@@ -183,6 +193,9 @@ class Dialect(Protocol):
     @property
     def words(self) -> Words:
         """Its tables of words."""
+
+    def renumber(self, connection: Connection) -> None:
+        """Let the numbers of new rows follow those that were copied."""
 
     def value(self, a: str) -> str:
         """Return the expression of a value, which is read as a text, a whole number or a float."""

@@ -17,12 +17,13 @@ from atlas.core.types import new_id
 from atlas.infra.actor import Role, check_kind, check_store, is_under_review, may
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, parsed
-from atlas.storage.engine import Copies
+from atlas.storage.engine import Copies, Progress
 from atlas.storage.records import Check, Described, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
 from atlas.storage.sql import meta
 from atlas.storage.sql.checks import checks_of
 from atlas.storage.sql.columns import SqlColumns, check_alone
 from atlas.storage.sql.connection import Database, Numbers, Sql, Texts, bounded
+from atlas.storage.sql.copying import check_copy, copy_ledger
 from atlas.storage.sql.filters import KEY, read_matching, where_sql
 from atlas.storage.sql.history.history import SqlHistory
 from atlas.storage.sql.history.operations import check_records_unchanged, check_unchanged
@@ -81,6 +82,19 @@ class SqlLedger:
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
         return self.database.read()
+
+    def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
+        """Copy all of it into another ledger that holds nothing, in one transaction, and return how many rows.
+
+        Raises:
+            InvalidInput: The other one holds something.
+            StoreError: What arrived differs from what was copied; nothing of it was kept.
+        """
+        with self.database.read() as source, target.database.write() as written:
+            n_rows = copy_ledger(source, written, on_progress)
+            check_copy(source, written)
+            meta.renew_ledger_id(written)
+        return n_rows
 
     def checks(self) -> tuple[Check, ...]:
         """Return the checks of the ledger's own tables, in the order in which they are to be made."""

@@ -14,7 +14,7 @@ from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.history import Left, Reword
 from atlas.storage.marks.tinydb import marks_file
 from atlas.storage.records import CopyContents, OperationDraft
-from atlas.storage.sql.connection import Connection
+from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
 from atlas.storage.sql.marks import await_files, check_table
 from atlas.storage.sql.meta import (
@@ -117,18 +117,7 @@ class SqliteCopies:
 
     def revived(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still holds, live or in its history."""
-        with self._database.read() as connection:
-            purged = [name.partition(":") for name in read_texts(connection, PURGED)]
-        with closing(_connect(copy)) as connection:
-            held = (
-                record_id
-                for collection, _, record_id in purged
-                if purged_by(connection, collection, record_id) is None
-                and connection.execute(
-                    "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
-                ).fetchone()
-            )
-            return tuple(dict.fromkeys(held))
+        return revived(self._database, copy)
 
     def restore(self, copy: Path, in_files: Mapping[str, Iterable[str]]) -> None:
         """Make the ledger what a copy is, in one transaction that every other process sees as a whole.
@@ -153,6 +142,22 @@ class SqliteCopies:
 
 def _connect(path: Path) -> SqliteConnection:
     return sqlite3.connect(path, factory=SqliteConnection)
+
+
+def revived(database: Database, copy: Path) -> tuple[str, ...]:
+    """Return the ids of records that were purged from a ledger, and that a copy still holds."""
+    with database.read() as connection:
+        purged = [name.partition(":") for name in read_texts(connection, PURGED)]
+    with closing(_connect(copy)) as held_by:
+        held = (
+            record_id
+            for collection, _, record_id in purged
+            if purged_by(held_by, collection, record_id) is None
+            and held_by.execute(
+                "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
+            ).fetchone()
+        )
+        return tuple(dict.fromkeys(held))
 
 
 def ledger_id_at(path: Path) -> str:

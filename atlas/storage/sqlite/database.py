@@ -127,6 +127,10 @@ class SqliteConnection(sqlite3.Connection):
 
     dialect: Dialect = SqliteDialect()
 
+    def stream(self, statement: str) -> sqlite3.Cursor:
+        """Run a statement whose rows are read some at a time."""
+        return self.execute(statement)
+
 
 class SqliteDatabase:
     """A SQLite file in WAL mode. Safe for many threads and many processes. After a fork it reconnects by itself."""
@@ -235,6 +239,11 @@ class SqliteDatabase:
         with self.session() as connection:
             rows = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
         return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}"
+
+    def finish(self) -> None:
+        """Bring a file that nobody else has opened into one piece, beside which readers need no other."""
+        with self.session() as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
 
     def empty_journal(self) -> bool:
         """Move what was written last into the file, and cut the -wal file off. Return False while a reader needs it."""

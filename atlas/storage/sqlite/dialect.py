@@ -18,6 +18,9 @@ class SqliteDialect:
     has_files = True
     words: Words = fts_tables
 
+    def renumber(self, connection: Connection) -> None:
+        """Do nothing: SQLite goes on after the largest."""
+
     def value(self, a: str) -> str:
         """Return the expression of a value."""
         return f"{a}.value"
