@@ -29,7 +29,7 @@ def open_postgres(
     """
     database = PostgresDatabase(address, directory, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
     try:
-        prepare_schema(database, create=create and not read_only)
+        prepare_schema(database, create=create)
     except BaseException:
         database.close()
         raise

@@ -6,7 +6,7 @@ import re
 
 from psycopg import errors, sql
 
-from atlas.core.errors import SchemaTooNew, StoreUnavailable
+from atlas.core.errors import ReadOnlyStore, SchemaTooNew, StoreUnavailable
 from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.postgres.postings import TABLES as POSTINGS
 from atlas.storage.sql.marks import TABLES as MARKS
@@ -56,12 +56,19 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
         StoreUnavailable: There is no store, and one that is opened for reading only cannot be made, or the server
             lacks pgvector.
     """
+    with database.read() as connection:
+        if _version(connection, database) == VERSION:
+            return
     with database.changing_schema() as connection:
-        version = _version(connection, database)
+        version = _version(connection, database)  # another server may have come first
         if version > VERSION:
             raise SchemaTooNew(
                 f"{database.address} has schema {version}, but this version of ATLAS knows schemas up to {VERSION}. "
                 "Update ATLAS; the store is unchanged"
+            )
+        if version == 0 and database.read_only:
+            raise ReadOnlyStore(
+                f"there is no store at {database.address}, and one opened for reading only cannot be created"
             )
         if version == 0 and not create:
             raise StoreUnavailable(

@@ -10,6 +10,8 @@ from atlas.core.errors import NotFound
 from atlas.core.operations import Marks
 from atlas.storage.sql.history.diff import SHOWN_CHARACTERS
 
+HOLDS_FOR_EVERY_ENGINE = True
+
 
 def told(opened, operation_id, **page):
     return [(c.record_id, c.aspect, c.kind, c.title, c.fields) for c in opened.store.changes(operation_id, **page)]

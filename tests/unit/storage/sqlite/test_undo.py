@@ -9,6 +9,8 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
 from tests.support.storage.ledgers import THINGS, vector_of
 
+HOLDS_FOR_EVERY_ENGINE = True
+
 
 def test_every_operation_is_in_the_history_newest_first(open_store):
     opened = open_store()
