@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-
 settings.register_profile("atlas", deadline=None)  # a busy machine is no fault of the code
 settings.load_profile("atlas")
 pytest.register_assert_rewrite("tests.support")  # a helper's failed assertion says as much as a test's

