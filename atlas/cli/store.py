@@ -55,7 +55,7 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
             )
         model = memory.storage.model
         print(
-            f"{memory.storage.path}: {len(memory.experience)} experiences, "
+            f"{memory.storage.place}: {len(memory.experience)} experiences, "
             f"embedding model {model.name if model else 'not chosen'}"
         )
         if isinstance(embedder, SentenceTransformerEmbedder):
@@ -71,7 +71,7 @@ def _announce_step(step: str) -> None:
 def _status(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
         model = memory.storage.model
-        print(f"store            {memory.storage.path}")
+        print(f"store            {memory.storage.place}")
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
         if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
             print(f"run by           {safe(embedder.engine)}")

@@ -309,6 +309,9 @@ class LedgerEngine(Protocol):
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
 
+    def n_bytes_elsewhere(self) -> int:
+        """Return what it takes on a server's disk. 0 where it is a file of the store's directory."""
+
     def copy_into(self, target: Any, on_progress: Progress | None = None) -> int:
         """Copy all of it into another ledger that holds nothing, in one transaction, and return how many rows.
 

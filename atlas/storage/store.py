@@ -62,8 +62,12 @@ class Store:
     schema_version = SCHEMA_VERSION
     """The schema of its ledger."""
 
-    def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings) -> None:
+    def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings, address: Address | None = None) -> None:
         self.path = path
+        self.place = str(address or path)
+        """Where it is: its directory, or its address without a password."""
+
+        self._address = address
         self.ledger = ledger
         self.settings = settings
         self.marks = MarksBook(path, ledger)
@@ -141,9 +145,9 @@ class Store:
             create=create,
             busy_timeout_seconds=settings.busy_timeout_seconds,
         )
-        store = cls(path, ledger, settings)
+        store = cls(path, ledger, settings, address)
         if not (path / LABEL).exists():
-            store._write_label(address=str(address))
+            store._write_label()
         return store
 
     @property
@@ -275,12 +279,12 @@ class Store:
             check_role(Role.CURATOR, "undo what others did")
 
     def n_bytes(self) -> int:
-        """Return what the store's files take on disk."""
+        """Return what the store takes on disk, here and on its server."""
         total = 0
         for path in self.path.rglob("*"):
             with suppress(OSError):  # gone between being listed and being looked at
                 total += path.stat().st_size if path.is_file() else 0
-        return total
+        return total + self.ledger.n_bytes_elsewhere()
 
     def catch_up(self) -> int:
         """Bring every index that queries use up to the ledger, and return how many records were taken in."""
@@ -384,6 +388,8 @@ class Store:
                 self._write_label(**label)
 
     def _write_label(self, **label: Any) -> None:
+        if self._address:
+            label["address"] = str(self._address)
         text = json.dumps({**label, "schema_version": SCHEMA_VERSION}, indent=1) + "\n"
         temporary = self.path / f".{LABEL}.{os.getpid()}"
         try:
@@ -408,8 +414,9 @@ def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_on
 
 def _address_of(path: Path, settings: Settings) -> Address | None:
     """Return the address of the store whose files on this machine are in a directory. None where the store is there."""
-    if settings.address and companion(settings.address) == path:
-        return read_address(settings.address)
+    for given in (settings.address, os.environ.get("ATLAS_STORE", "")):  # these may have a password, a label has none
+        if is_address(given) and companion(given) == path:
+            return read_address(given)
     with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
         return read_address(json.loads((path / LABEL).read_text(encoding="utf-8"))["address"])
     return None

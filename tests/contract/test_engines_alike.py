@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from atlas.core.errors import InvalidInput
+from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.records import Scope
 from atlas.storage.store import Store
 from tests.support.repository import REPOSITORY
@@ -25,14 +27,17 @@ ODD = (
     "one two three two one two three",
 )
 QUERIES = (
-    "user by id", "getUserById", "naive strasse cafe", "数据库", "库", "データ", "ёлка", "αθηνα", "été", "two three",
-    '"one two three"', "fin", "C++ a_b", "नि पाठ", "word", "1/2 VIII", "connection failed", "snake case nam", "नमस्ते 연결",
-)  # fmt: skip
+    *("user by id", "getUserById", "naive strasse cafe", "数据库", "库", "データ", "ёлка", "αθηνα", "été", "two three"),
+    *('"one two three"', "fin", "C++ a_b", "नि पाठ", "word", "1/2 VIII", "connection failed", "snake case nam"),
+    "नमस्ते 연결",
+)
 
 
 def texts() -> list[str]:
     """Texts of the sample data, and odd ones."""
-    lines = [json.loads(line) for line in (REPOSITORY / "sample_data" / "customer_support.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (REPOSITORY / "sample_data" / "customer_support.jsonl").read_text().splitlines()
+    ]
     return [*ODD, *(json.dumps(line, ensure_ascii=False)[:2_000] for line in lines[:120])]
 
 
@@ -111,3 +116,24 @@ def test_everything_that_is_kept_is_the_same(both):
 
 def test_the_tables_of_words_follow_the_records(both):
     assert [check.look() for store in both for check in store.ledger.checks()] == [""] * 10
+
+
+def test_a_store_is_copied_there_and_back_and_what_was_done_before_is_undone_there(tmp_path, postgres_address, both):
+    here, _ = both
+    [last, *_] = here.history()
+    there, back = Store.open(postgres_address), Store.open(tmp_path / "back")
+    assert copy_store(here, there) == copy_store(there, back) > 200
+    for store in (there, back):
+        assert Opened(store).contents() == Opened(here).contents()
+        assert store.history(1_000) == here.history(1_000)
+        assert store.ledger.moment().ledger_id != here.ledger.moment().ledger_id
+        undone = store.undo(last.id)
+        assert store.operation(last.id).undone_by == undone.id
+        assert [check.look() for check in store.ledger.checks()] == [""] * 5
+        store.undo(undone.id)
+        assert Opened(store).contents() == Opened(here).contents()
+        Opened(store).add("new after the copy")
+    with pytest.raises(InvalidInput, match="holds something already"):
+        copy_store(here, there)
+    for store in (there, back):
+        store.ledger.close()

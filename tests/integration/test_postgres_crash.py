@@ -26,16 +26,7 @@ def test_a_server_that_is_killed_loses_nothing_that_was_acknowledged(start, tmp_
         opened(address).close()
         writers = [start("write_on", address, f"w{i}") for i in range(N_WRITERS)]
         start_together(writers)
-
-        def listen(writer):
-            while line := hear(writer):
-                what, *rest = line.split()
-                if what == "stored":
-                    stored[rest[0]] = rest[1]
-                else:
-                    refused.append(rest[0])
-
-        threads = [threading.Thread(target=listen, args=(writer,), daemon=True) for writer in writers]
+        threads = [threading.Thread(target=listen, args=(writer, stored, refused), daemon=True) for writer in writers]
         for thread in threads:
             thread.start()
         for _ in range(n_kills):
@@ -50,15 +41,7 @@ def test_a_server_that_is_killed_loses_nothing_that_was_acknowledged(start, tmp_
             os.kill(writer.pid, signal.SIGKILL)
         for thread in threads:
             thread.join()
-        with opened(address) as memory:
-            held = {row["id"] for row in memory.experience.browse()}
-            assert set(stored) - held == set()
-            for record_id, name in stored.items():
-                hits = memory.experience.search_hits(f"task {name}", 3, count_retrieval=False)
-                assert record_id in [hit.item.id for hit in hits], name
-            assert [one.look() for one in memory.storage.ledger.checks()] == [""] * 5
-            n_added = sum(operation.counts["added"] for operation in memory.history(limit=100_000))
-            assert n_added == len(held)
+        check(address, stored)
     assert refused, "no writer was told that the server had gone"
 
 
@@ -67,3 +50,26 @@ def wait_until(condition, seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < end, "nothing came of it in time"
         time.sleep(0.01)
+
+
+def listen(writer, stored, refused) -> None:
+    """Take down what a writer says."""
+    while line := hear(writer):
+        what, *rest = line.split()
+        if what == "stored":
+            stored[rest[0]] = rest[1]
+        else:
+            refused.append(rest[0])
+
+
+def check(address, stored) -> None:
+    """All that was acknowledged is there once, and found."""
+    with opened(address) as memory:
+        held = {row["id"] for row in memory.experience.browse()}
+        assert set(stored) - held == set()
+        for record_id, name in stored.items():
+            hits = memory.experience.search_hits(f"task {name}", 3, count_retrieval=False)
+            assert record_id in [hit.item.id for hit in hits], name
+        assert [one.look() for one in memory.storage.ledger.checks()] == [""] * 5
+        n_added = sum(operation.counts["added"] for operation in memory.history(limit=100_000))
+        assert n_added == len(held)

@@ -171,10 +171,13 @@ class PostgresDatabase:
     @contextmanager
     def changing_schema(self) -> Iterator[PostgresConnection]:
         """Yield a connection in a transaction that no other server's change of the schema comes between."""
-        with self._translated("nothing was changed"), self._connections.lent() as connection:
-            with self._transaction(connection, "BEGIN"):
-                connection.execute("SELECT pg_advisory_xact_lock(hashtext(?))", (f"atlas {self.address.schema}",))
-                yield connection
+        with (
+            self._translated("nothing was changed"),
+            self._connections.lent() as connection,
+            self._transaction(connection, "BEGIN"),
+        ):
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext(?))", (f"atlas {self.address.schema}",))
+            yield connection
 
     def close(self) -> None:
         """Close every connection, those that a thread is using when it is done. A later use opens a new one."""
@@ -191,6 +194,16 @@ class PostgresDatabase:
     def empty_journal(self) -> bool:
         """Return True: the server's log of what was written is not the store's."""
         return True
+
+    def n_bytes_elsewhere(self) -> int:
+        """Return what its tables and indexes take on the server's disk."""
+        with self.session() as connection:
+            row = connection.execute(
+                "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
+                "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'",
+                (self.address.schema,),
+            ).fetchone()
+        return int(row[0])
 
     def check(self) -> str:
         """Return nothing: a server with checksums finds damage when it reads a page."""

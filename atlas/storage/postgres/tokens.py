@@ -41,7 +41,7 @@ _MARK = "\0"
 
 @lru_cache(maxsize=2**16)
 def _folded(character: str) -> str:
-    """Return what a character is within a word: a letter or digit without case and accents, a mark, or the word's end."""
+    """Return what a character is within a word: a letter without case and accents, a mark, or the word's end."""
     with _lock:
         _tokenizer.execute("DELETE FROM texts")
         _tokenizer.execute("INSERT INTO texts VALUES (?)", (f"a{character}b",))

@@ -16,7 +16,8 @@ _ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM rec
 _WITHOUT_VECTORS = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
 _TEXTS = (
     "SELECT CAST(id AS BLOB), CAST(metadata AS BLOB) FROM records",
-    "SELECT CAST(id AS BLOB), CAST(content AS BLOB) FROM records WHERE content <> '' AND substr(collection, 1, 6) = 'atlas_'",
+    "SELECT CAST(id AS BLOB), CAST(content AS BLOB) FROM records "
+    "WHERE content <> '' AND substr(collection, 1, 6) = 'atlas_'",
     f"SELECT CAST(record_id AS BLOB), CAST(before AS BLOB) FROM changes WHERE before <> '{GONE}'",
 )
 """The JSON of the rows, each with the id of the record that it is of: as bytes, as they may be no text any more.

@@ -116,6 +116,9 @@ class Database(Protocol):
     def empty_journal(self) -> bool:
         """Let go of what was written last, where it is kept twice. Return False while a reader needs it."""
 
+    def n_bytes_elsewhere(self) -> int:
+        """Return what it takes on a server's disk."""
+
     def check(self) -> str:
         """Return what the database itself finds wrong with its files, or nothing."""
 

@@ -83,6 +83,10 @@ class SqlLedger:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
         return self.database.read()
 
+    def n_bytes_elsewhere(self) -> int:
+        """Return what it takes on a server's disk. 0 where it is a file of the store's directory."""
+        return self.database.n_bytes_elsewhere()
+
     def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
         """Copy all of it into another ledger that holds nothing, in one transaction, and return how many rows.
 

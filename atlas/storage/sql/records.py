@@ -164,7 +164,8 @@ class LedgerWriter:
         self._tally[count] += 1
         earlier = 0 if is_new else current_state(self.connection, collection, record_id, aspect)
         self.connection.executemany(  # of one row: it may wait for others
-            "INSERT INTO changes (operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
+            "INSERT INTO changes "
+            "(operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [(self.operation.id, aspect, collection, record_id, earlier, state_after, image.before, image.vectors)],
         )
@@ -239,8 +240,8 @@ class LedgerWriter:
             return found.seq
         seq = self._next_seq()
         self.connection.executemany(  # of one row: it may wait for others
-            "INSERT INTO records (seq, collection, id, revision, n_windows, content_hash, text_hash, stored_at, metadata, "
-            "document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO records (seq, collection, id, revision, n_windows, content_hash, text_hash, stored_at, "
+            "metadata, document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(seq, collection, record.id, *columns)],
         )
         words.put_words(self.connection, collection, seq, record.document, record.search_text)

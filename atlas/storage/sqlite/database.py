@@ -234,6 +234,10 @@ class SqliteDatabase:
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("VACUUM")
 
+    def n_bytes_elsewhere(self) -> int:
+        """Return 0: all of it is in the store's directory."""
+        return 0
+
     def check(self) -> str:
         """Return what SQLite finds wrong with the file, or nothing."""
         with self.session() as connection:
