@@ -11,10 +11,22 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from atlas.storage.postgres.packing import (
+    Held,
+    by_term,
+    cut,
+    merged,
+    no_one,
+    occurrences,
+    pack,
+    row_of,
+    unpack,
+    weighed,
+    without,
+)
 from atlas.storage.postgres.tokens import tokens, tokens_of_record
 from atlas.storage.records import Scope, Seqs
 from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
@@ -22,20 +34,11 @@ from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import K1, B, Postings
 from atlas.storage.text.bm25 import Numbers as Lengths
 
-FIELD_WEIGHTS = 1.0, 0.5
-"""How often a word counts for each time that the document, and the search text, hold it."""
-
-SEARCH_TEXT = 2**30
-"""Added to the places of the words of a search text, so that no phrase reaches from the document into it."""
-
 MOST_PARTS = 64
 """Writes after which the rows of a word are brought together."""
 
 WHOLE = 512
 """Records of a row that is left as it is."""
-
-LARGEST = 4_096
-"""Records of a row at most."""
 
 _END = "\U0010ffff"
 
@@ -70,15 +73,6 @@ CREATE TABLE word_postings (
 );
 CREATE INDEX word_postings_by_term ON word_postings (key, term, first_seq);
 """
-
-
-@dataclass(slots=True)
-class Held:
-    """The places of one word, of the records that hold it."""
-
-    seqs: Seqs
-    often: Seqs
-    places: Seqs
 
 
 @dataclass(slots=True)
@@ -148,14 +142,14 @@ def drop_words(connection: Connection, seq: int) -> None:
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?)) AND first_seq <= ? AND last_seq >= ?",
         (key, Texts({*held[0], *held[1]}), seq, seq),
     ).fetchall()
-    kept = [(segment, _without(_held(*packed), seq)) for segment, *packed in rows]
+    kept = [(segment, without(unpack(*packed), seq)) for segment, *packed in rows]
     connection.execute(
         "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))",
         (Numbers(segment for segment, held in kept if not len(held.seqs)),),
     )
     connection.executemany(
         "UPDATE word_postings SET n = ?, seqs = ?, often = ?, places = ? WHERE segment = ?",
-        [(len(held.seqs), *_packed(held), segment) for segment, held in kept if len(held.seqs)],
+        [(len(held.seqs), *pack(held), segment) for segment, held in kept if len(held.seqs)],
     )
     n_tokens = sum(map(len, held))
     connection.execute("DELETE FROM word_lengths WHERE key = ? AND seq = ?", (key, seq))
@@ -170,7 +164,7 @@ def flush(connection: Connection) -> None:
     for key, records in waiting.items():
         lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]
         connection.executemany("INSERT INTO word_lengths VALUES (?, ?, ?)", lengths)
-        connection.executemany(_ADD, [_row(key, term, held) for term, held in _by_term(records)])
+        connection.executemany(_ADD, [row_of(key, term, held) for term, held in by_term(records)])
         rows.append((len(lengths), sum(n for *_, n in lengths), key))
     connection.executemany(
         "UPDATE word_tables SET n_records = n_records + ?, n_tokens = n_tokens + ?, n_parts = n_parts + 1 "
@@ -199,15 +193,15 @@ def merge_parts(connection: Connection, collection: str) -> None:
         "SELECT term, segment, seqs, often, places FROM word_postings WHERE key = ? AND n < ? ORDER BY term",
         (key, WHOLE),
     ).fetchall()
-    by_term: dict[str, list[tuple[int, Held]]] = defaultdict(list)
+    small: dict[str, list[tuple[int, Held]]] = defaultdict(list)
     for term, segment, *packed in rows:
-        by_term[term].append((segment, _held(*packed)))
-    scattered = {term: held for term, held in by_term.items() if len(held) > 1}
+        small[term].append((segment, unpack(*packed)))
+    scattered = {term: held for term, held in small.items() if len(held) > 1}
     gone = Numbers(segment for held in scattered.values() for segment, _ in held)
     connection.execute("DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (gone,))
     connection.executemany(
         _ADD,
-        [_row(key, term, part) for term, held in scattered.items() for part in _cut(_merged([one for _, one in held]))],
+        [row_of(key, term, part) for term, held in scattered.items() for part in cut(merged([one for _, one in held]))],
     )
     connection.execute("UPDATE word_tables SET n_parts = 0 WHERE key = ?", (key,))
 
@@ -222,18 +216,18 @@ def check_word_table(connection: Connection, collection: str) -> str:
     ).fetchall()
     records = [(seq, *map(tokens_of_record, texts)) for seq, *texts in rows]
     n_records, n_tokens = len(records), sum(len(document) + len(search_text) for _, document, search_text in records)
-    expected = Counter(_occurrences(_by_term(records)) if records else ())
+    expected = Counter(_listed(by_term(records)) if records else ())
     totals = connection.execute("SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)).fetchone()
     if totals != (n_records, n_tokens):
         return "its totals are wrong"
     held = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings WHERE key = ?", (_key(table),)
     ).fetchall()
-    found = Counter(_occurrences((term, _held(*packed)) for term, *packed in held))
+    found = Counter(_listed((term, unpack(*packed)) for term, *packed in held))
     return "" if found == expected else "it holds other words than the records"
 
 
-def _occurrences(postings: Iterable[tuple[str, Held]]) -> Iterator[tuple[str, int, int]]:
+def _listed(postings: Iterable[tuple[str, Held]]) -> Iterator[tuple[str, int, int]]:
     for term, held in postings:
         for seq, place in zip(np.repeat(held.seqs, held.often).tolist(), held.places.tolist(), strict=True):
             yield term, seq, place
@@ -255,7 +249,7 @@ def read_totals(connection: Connection, table: str) -> Totals:
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
     """Return who holds each of some words."""
     held = _read(connection, table, words)
-    return {word: _weighed(held[word]) for word in words}
+    return {word: weighed(held[word]) for word in words}
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
@@ -272,7 +266,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     """Return the records within a scope that hold any of some terms, each with its BM25, as FTS5 defines it."""
     totals = read_totals(connection, table)
     values: dict[int, float] = defaultdict(float)
-    found = [_weighed(_holders(connection, table, term)) for term in terms]
+    found = [weighed(_holders(connection, table, term)) for term in terms]
     every = np.unique(np.concatenate([np.zeros(0, np.int64), *(one.seqs for one in found)]))
     every = np.setdiff1d(every, scope.hidden) if scope.passing is None else np.intersect1d(every, scope.passing)
     lengths = dict(zip(every.tolist(), read_lengths(connection, table, every).tolist(), strict=True))
@@ -329,25 +323,19 @@ def _holders(connection: Connection, table: str, term: Term) -> Held:
     """Return who holds a term: a word, words side by side, or any that begins so."""
     words = tokens(term.text)
     if not words:
-        return _no_one()
+        return no_one()
     *before, last = words
     held = _read(connection, table, before)
-    ends = _merged(list(_beginning(connection, table, last))) if term.is_prefix else None
+    ends = merged(list(_beginning(connection, table, last))) if term.is_prefix else None
     if ends is None:
         ends = _read(connection, table, [last])[last]
     if not before:
         return ends
-    keys = _keys(ends) - len(before)
+    keys = occurrences(ends) - len(before)
     for number, word in enumerate(before):
-        keys = np.intersect1d(keys, _keys(held[word]) - number)
+        keys = np.intersect1d(keys, occurrences(held[word]) - number)
     seqs, starts = np.unique(keys >> 32, return_index=True)
     return Held(seqs, np.diff(np.append(starts, len(keys))), keys & (2**32 - 1))
-
-
-def _keys(held: Held) -> Seqs:
-    """Return record and place of each occurrence as one number."""
-    keys: Seqs = np.sort((np.repeat(held.seqs, held.often) << 32) | held.places)
-    return keys
 
 
 def _read(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Held]:
@@ -358,8 +346,8 @@ def _read(connection: Connection, table: str, words: Sequence[str]) -> dict[str,
     )
     parts: dict[str, list[Held]] = defaultdict(list)
     for term, *packed in rows.fetchall():
-        parts[term].append(_held(*packed))
-    return {word: _merged(parts[word]) for word in words}
+        parts[term].append(unpack(*packed))
+    return {word: merged(parts[word]) for word in words}
 
 
 def _beginning(connection: Connection, table: str, beginning: str) -> Iterator[Held]:
@@ -368,82 +356,7 @@ def _beginning(connection: Connection, table: str, beginning: str) -> Iterator[H
         (_key(table), beginning, beginning + _END),
     )
     for packed in rows.fetchall():
-        yield _held(*packed)
-
-
-def _by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tuple[str, Held]]:
-    """Yield each word of some records, with the places where they hold it."""
-    numbers: dict[str, int] = {}
-    words, seqs, places = [], [], []
-    for seq, document, search_text in sorted(records):
-        for beginning, held in ((0, document), (SEARCH_TEXT, search_text)):
-            words += [numbers.setdefault(word, len(numbers)) for word in held]
-            seqs.append(np.full(len(held), seq))
-            places.append(np.arange(beginning, beginning + len(held)))
-    which = np.array(words, np.int64)
-    order = np.argsort(which, kind="stable")  # those of a word stay in the order of records and places
-    owners, placed = np.concatenate(seqs)[order], np.concatenate(places)[order]
-    ends = np.cumsum(np.bincount(which, minlength=len(numbers)))
-    for word, number in numbers.items():
-        part = slice(ends[number - 1] if number else 0, ends[number])
-        holders, often = np.unique(owners[part], return_counts=True)
-        yield word, Held(holders, often, placed[part])
-
-
-def _merged(parts: Sequence[Held]) -> Held:
-    """Return several parts as one. A record that stands in several has the places of all of them."""
-    if not parts:
-        return _no_one()
-    if len(parts) == 1:
-        return parts[0]
-    owners = np.concatenate([np.repeat(part.seqs, part.often) for part in parts])
-    places = np.concatenate([part.places for part in parts])
-    order = np.lexsort((places, owners))
-    seqs, often = np.unique(owners[order], return_counts=True)
-    return Held(seqs, often, places[order])
-
-
-def _cut(held: Held) -> Iterator[Held]:
-    """Yield parts that a row has room for."""
-    ends = np.cumsum(held.often)
-    for start in range(0, len(held.seqs), LARGEST):
-        stop = min(start + LARGEST, len(held.seqs))
-        first = int(ends[start - 1]) if start else 0
-        yield Held(held.seqs[start:stop], held.often[start:stop], held.places[first : int(ends[stop - 1])])
-
-
-def _without(held: Held, seq: int) -> Held:
-    is_kept = held.seqs != seq
-    return Held(held.seqs[is_kept], held.often[is_kept], held.places[np.repeat(is_kept, held.often)])
-
-
-def _weighed(held: Held) -> Postings:
-    """Return who holds a word, how often by the weight of each field."""
-    if not len(held.seqs):
-        return Postings(held.seqs, np.zeros(0))
-    weights = np.where(held.places >= SEARCH_TEXT, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
-    starts = np.cumsum(held.often) - held.often
-    return Postings(held.seqs, np.add.reduceat(weights, starts))
-
-
-def _no_one() -> Held:
-    return Held(*(np.zeros(0, np.int64) for _ in range(3)))
-
-
-def _row(key: int, term: str, held: Held) -> tuple[Any, ...]:
-    return key, term, int(held.seqs[0]), int(held.seqs[-1]), len(held.seqs), *_packed(held)
-
-
-def _packed(held: Held) -> tuple[bytes, bytes, bytes]:
-    return held.seqs.astype("<i8").tobytes(), held.often.astype("<u4").tobytes(), held.places.astype("<i4").tobytes()
-
-
-def _held(seqs: bytes, often: bytes, places: bytes) -> Held:
-    return Held(
-        np.frombuffer(seqs, "<i8").astype(np.int64),
-        np.frombuffer(often, "<u4").astype(np.int64),
-        np.frombuffer(places, "<i4").astype(np.int64),
-    )
+        yield unpack(*packed)
 
 
 def _weight(n_holding: int, n_records: int) -> float:
