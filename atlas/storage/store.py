@@ -135,8 +135,13 @@ class Store:
     ) -> Store:
         """Open a store in PostgreSQL, whose directory has the files of this machine."""
         _make_directory(path)
-        from atlas.storage.postgres.ledger import open_postgres  # the driver is an extra
-
+        try:
+            from atlas.storage.postgres.ledger import open_postgres
+        except ModuleNotFoundError as error:
+            raise StoreUnavailable(
+                f"a store in PostgreSQL needs its driver ({error.name}), which is not installed; install it: "
+                "pip install 'atlas-memory[postgres]'"
+            ) from error
         ledger = open_postgres(
             address,
             path,
