@@ -23,7 +23,7 @@ class Address:
     """Where a store is. Its text names no password."""
 
     conninfo: str
-    """What psycopg connects to."""
+    """The same without the schema, for the driver."""
 
     schema: str
 

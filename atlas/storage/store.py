@@ -417,6 +417,11 @@ def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_on
     )
 
 
+def identity_file(path: Path) -> Path:
+    """Return the file that is the store of a directory, or that names its address."""
+    return path / LEDGER if (path / LEDGER).exists() else path / LABEL
+
+
 def _address_of(path: Path, settings: Settings) -> Address | None:
     """Return the address of the store whose files on this machine are in a directory. None where the store is there."""
     for given in (settings.address, os.environ.get("ATLAS_STORE", "")):  # these may have a password, a label has none

@@ -159,14 +159,15 @@ class PostgresDatabase:
         if self.read_only:
             raise ReadOnlyStore(f"the store at {self.address} was opened for reading only; open it without read_only")
         check_role(Role.WRITER, "change the store")
-        with self._translated("nothing was written"), self._connections.lent() as connection:
-            postings.forget(connection)
-            connection.forget_rows()
-            with self._transaction(connection, "BEGIN"):
-                self._lock(connection)
-                yield connection
-                postings.flush(connection)
-                connection.write_rows()
+        with (
+            self._translated("nothing was written"),
+            self._connections.lent() as connection,
+            self._transaction(connection, "BEGIN"),
+        ):
+            self._lock(connection)
+            yield connection
+            postings.flush(connection)
+            connection.write_rows()
 
     @contextmanager
     def changing_schema(self) -> Iterator[PostgresConnection]:
@@ -220,6 +221,8 @@ class PostgresDatabase:
             yield
             connection.execute("COMMIT")
         except BaseException:
+            postings.forget(connection)
+            connection.forget_rows()
             if not connection.raw.closed and connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise

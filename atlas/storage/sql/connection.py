@@ -1,4 +1,4 @@
-"""What the ledger's SQL asks of a database: connections, transactions, and the little that engines spell differently.
+"""The database that the ledger's SQL asks: connections, transactions, and the little that engines spell differently.
 
 Every statement is written once, in what SQLite and PostgreSQL both read: `?` for a parameter, a list as the parameter
 of `json_each(?)`, `ON CONFLICT` rather than `INSERT OR …`. What they do not both read is asked of a `Dialect`: how a
@@ -71,7 +71,7 @@ class Connection(Protocol):
 
     @property
     def dialect(self) -> Dialect:
-        """What its engine spells in its own way."""
+        """The spelling of its engine."""
 
     def execute(self, statement: str, parameters: Sequence[Any] = ..., /) -> Rows:
         """Run a statement."""
@@ -187,7 +187,7 @@ class Words(Protocol):
 
 
 class Dialect(Protocol):
-    """What an engine spells in its own way. `a` is the name of a row of `attributes` in a statement."""
+    """The spelling of an engine. `a` is the name of a row of `attributes` in a statement."""
 
     @property
     def has_files(self) -> bool:

@@ -203,16 +203,19 @@ def total_sql(column: str) -> str:
 def _compare(column: str, kind: type[str] | type[int], compare: Compare) -> Sql:
     """Return the condition that a column of texts, or of whole numbers, passes a comparison, within its kind."""
     if compare.operator == "$in":
-        asked = [value for value in compare.value if _is_of(kind, value)]
-        return Sql(f"{column} IN (SELECT value FROM json_each(?))", (Texts(asked) if kind is str else Numbers(asked),))
+        if kind is str:
+            listed: Texts | Numbers = Texts(value for value in compare.value if isinstance(value, str))
+        else:
+            listed = Numbers(int(value) for value in compare.value if _is_whole(value))
+        return Sql(f"{column} IN (SELECT value FROM json_each(?))", (listed,))
     if not isinstance(compare.value, str if kind is str else int | float):
         return _always(False)
     return Sql(f"{column} {OPERATORS[compare.operator]} ?", (bindable(compare.value),))
 
 
-def _is_of(kind: type[str] | type[int], value: Scalar) -> bool:
-    """Return whether a value may be in a column of a kind, where floats that are whole numbers are those."""
-    return isinstance(value, str) if kind is str else not isinstance(value, str) and value == int(value)
+def _is_whole(value: Scalar) -> bool:
+    """Return whether a value may be in a column of whole numbers, which have 64 bits."""
+    return not isinstance(value, str) and abs(value) < 2**63 and float(value).is_integer()
 
 
 def _always(is_true: bool) -> Sql:

@@ -39,14 +39,14 @@ class Lending(Generic[C]):
         forking.watch(self)
 
     @contextmanager
-    def lent(self, *, anew: Callable[[], bool] = lambda: False) -> Iterator[C]:
+    def lent(self, *, is_stale: Callable[[], bool] = lambda: False) -> Iterator[C]:
         """Yield this thread's connection, lent for the block. A block inside it is lent the same one, whoever closes.
 
         Args:
-            anew: Returns whether connections that are idle answer from memory what may not be there any more.
+            is_stale: Returns whether idle connections answer from memory what may not be there any more.
         """
         with self._lock:
-            if anew():
+            if is_stale():
                 self._let_go()
             connection: C | None = getattr(self._local, "connection", None)
             if connection is None or not self._is_held(connection):

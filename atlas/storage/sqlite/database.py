@@ -261,7 +261,7 @@ class SqliteDatabase:
 
         Connections answer from memory what a file that has shrunk may not hold any more.
         """
-        return self._connections.lent(anew=self._file.has_shrunk)
+        return self._connections.lent(is_stale=self._file.has_shrunk)
 
     def _connect(self) -> SqliteConnection:
         uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"

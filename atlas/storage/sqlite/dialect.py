@@ -1,4 +1,4 @@
-"""What SQLite spells in its own way: a column that holds texts and numbers alike, in one order."""
+"""SQLite's own spelling: a column that holds texts and numbers alike, in one order."""
 
 from __future__ import annotations
 

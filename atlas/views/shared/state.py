@@ -16,8 +16,8 @@ from atlas.infra.actor import store_choices as store_choices
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.storage.frozen import frozen_at
-from atlas.storage.store import LABEL, LEDGER
 from atlas.storage.store import EmbeddingModel as EmbeddingModel
+from atlas.storage.store import identity_file
 from atlas.views.shared.kinds import KINDS, Kind
 from atlas.views.shared.wording import moment
 
@@ -59,7 +59,7 @@ def all_uses_seen(memory: MemorySystem) -> int:
 
 def ledger_file(store: Path) -> Path:
     """Return the file that is the store, or that names its address. Another one at its place is another store."""
-    return store / LEDGER if (store / LEDGER).exists() else store / LABEL
+    return identity_file(store)
 
 
 def store_settings() -> Settings:

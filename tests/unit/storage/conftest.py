@@ -16,15 +16,11 @@ from atlas.core.settings import Settings
 from atlas.storage.store import Store
 from tests.support.storage.ledgers import THINGS, Opened
 
-ENGINES = ("sqlite", "postgres")
 
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run the tests of a module that says `HOLDS_FOR_EVERY_ENGINE` with a store of each."""
-    holds = getattr(metafunc.module, "HOLDS_FOR_EVERY_ENGINE", False)
-    is_of_files = metafunc.definition.get_closest_marker("of_files") is not None
-    if "engine" in metafunc.fixturenames:
-        metafunc.parametrize("engine", ENGINES if holds and not is_of_files else ENGINES[:1])
+@pytest.fixture
+def engine() -> str:
+    """The engine of the test's store. A module that says `engine = every_engine` has each in turn."""
+    return "sqlite"
 
 
 @pytest.fixture

@@ -20,8 +20,6 @@ from atlas.testing import HashEmbedder, HashTokenEmbedder
 from tests.support.records import attempt
 from tests.support.storage.old_schemas import make_version_4, schema_version
 
-HOLDS_FOR_EVERY_ENGINE = True
-
 FILLER = "the report was sent to the office and nobody has looked at it since then "
 LONG = f"{FILLER * 3} the invoice shows a wrong currency {FILLER * 3}"
 SHORT = "a door is locked"

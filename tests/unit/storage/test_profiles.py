@@ -19,8 +19,6 @@ from atlas.storage.profiles import BUILT_IN, DEFAULT, LONGEST_NAME
 from atlas.testing import HashEmbedder
 from atlas.views.experience.finding import profile_problems
 
-HOLDS_FOR_EVERY_ENGINE = True
-
 WORDY = RankingWeights(words=0.8, meaning=0.2)
 
 

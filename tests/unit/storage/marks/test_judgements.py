@@ -122,7 +122,6 @@ import os, signal, sys
 import atlas
 from atlas.testing import HashEmbedder
 
-HOLDS_FOR_EVERY_ENGINE = True
 path, name, *ids = sys.argv[1:]
 memory = atlas.open_memory(path, embedder=HashEmbedder(), settings=atlas.Settings())
 for n in range(5):

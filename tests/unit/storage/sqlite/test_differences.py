@@ -9,8 +9,9 @@ import pytest
 from atlas.core.errors import NotFound
 from atlas.core.operations import Marks
 from atlas.storage.sql.history.diff import SHOWN_CHARACTERS
+from tests.support.storage.engines import every_engine
 
-HOLDS_FOR_EVERY_ENGINE = True
+engine = every_engine
 
 
 def told(opened, operation_id, **page):

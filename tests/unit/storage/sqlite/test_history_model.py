@@ -20,8 +20,6 @@ from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.records import Merge, OperationDraft, Record
 from atlas.storage.store import EmbeddingModel, Store
 
-HOLDS_FOR_EVERY_ENGINE = True
-
 THINGS, MODEL = "things", "test"
 IDS = ["a", "b", "c", "d"]
 RECORD, MARKS = "record", "marks"

@@ -10,8 +10,6 @@ import pytest
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.store import EmbeddingModel, Store
 
-HOLDS_FOR_EVERY_ENGINE = True
-
 VALUES = (3, 1, None, [2, 5], 1, None, 4, [0, 9])
 """Of the records' key: one, several or none."""
 

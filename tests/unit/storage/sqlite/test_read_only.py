@@ -6,9 +6,10 @@ import pytest
 
 from atlas.core.errors import ReadOnlyStore, StoreUnavailable
 from atlas.core.operations import NO_MARKS, Marks
+from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, files_in, leave_pending, without_privileges
 
-HOLDS_FOR_EVERY_ENGINE = True
+engine = every_engine
 
 IDS = [f"r{i}" for i in range(12)]
 
@@ -33,7 +34,7 @@ def use(opened):
     assert [operation.kind for operation in opened.store.history()] == ["mark", "store"]
 
 
-@pytest.mark.of_files
+@of_files
 def test_reading_changes_no_file(open_store, tmp_path):
     make(open_store, tmp_path / "store", exact_max_rows=3, index_lag_rows=1)
     before = files_in(tmp_path / "store")
@@ -44,7 +45,7 @@ def test_reading_changes_no_file(open_store, tmp_path):
     assert files_in(tmp_path / "store") == before
 
 
-@pytest.mark.of_files
+@of_files
 def test_every_write_is_refused(open_store, tmp_path):
     make(open_store, tmp_path / "store")
     before = files_in(tmp_path / "store")
