@@ -16,7 +16,7 @@ from atlas.core.operations import Marks
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder, bundled_weights
 from atlas.infra.clock import SystemClock
 from atlas.storage.marks.tinydb import TinyMetadataStore
-from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.store import EmbeddingModel, Store
 from benchmarks.measuring import (
     DIMENSION,
@@ -122,7 +122,7 @@ def _closing() -> Figure:
 
 def _usage() -> Figure:
     with tempfile.TemporaryDirectory() as scratch:
-        ledger = SqliteLedger(Path(scratch) / "atlas.sqlite", clock=SystemClock())
+        ledger = open_sqlite(Path(scratch) / "atlas.sqlite", clock=SystemClock())
         marks = TinyMetadataStore(Path(scratch) / "experiences_meta.json")
         marks.replace({f"{i:032x}": Marks(tags=("seen",), note="n") for i in range(N_MARKED)})
         ours = [lambda i=i: ledger.usage.record("c", f"{i:032x}", True, task_id="t", actor="a") for i in range(20)]

@@ -7,6 +7,8 @@ import os
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read by huggingface_hub when it is imported
 os.environ["ATLAS_LLM_FORBIDDEN"] = "1"  # no test asks a model that costs money
 
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from hypothesis import settings
 settings.register_profile("atlas", deadline=None)  # a busy machine is no fault of the code
 settings.load_profile("atlas")
 pytest.register_assert_rewrite("tests.support")  # a helper's failed assertion says as much as a test's
+
+from tests.support.storage.postgres import Server, running  # noqa: E402, its assertions rewritten
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +31,22 @@ def real_data(pytestconfig: pytest.Config) -> Path:
     if os.environ.get("CI"):
         pytest.fail(message)
     pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server of this test process."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _schemas() -> Iterator[int]:
+    return count(1)
+
+
+@pytest.fixture
+def postgres_address(postgres_server: Server, _schemas: Iterator[int], tmp_path: Path, monkeypatch) -> str:
+    """The address of a store in a schema of its own, whose files of this machine are in the test's directory."""
+    monkeypatch.setenv("ATLAS_LOCAL", str(tmp_path / "local"))
+    return postgres_server.address(f"test_{next(_schemas)}")

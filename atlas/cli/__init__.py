@@ -13,7 +13,7 @@ from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "store": ("init", "status", "backup", "restore", "doctor", "reembed"),
+    "store": ("init", "status", "backup", "restore", "copy", "doctor", "reembed"),
     "exchange": ("import", "export"),
     "experiences": ("search", "show", "tag", "prune", "merge"),
     "refine": ("refine",),
@@ -76,7 +76,9 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     """Return what reads the words given: it knows their command, or every command where they name none."""
     everywhere = argparse.ArgumentParser(add_help=False)
     everywhere.add_argument(
-        "--store", help="the store's directory, or a server's address (default: ATLAS_STORE, or .atlas)"
+        "--store",
+        help="the store's directory, the address of one in PostgreSQL, or a server's address (default: ATLAS_STORE, "
+        "or .atlas)",
     )
     first = argparse.ArgumentParser(add_help=False, parents=[everywhere])
     first.add_argument("command", nargs="?")

@@ -71,7 +71,7 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
 
 def _count(options: argparse.Namespace, settings: Settings) -> int:
     """Print what an import would do. A store that is not there stays so."""
-    if any((settings.store.expanduser() / name).exists() for name in (LEDGER, LABEL)):
+    if any((settings.directory.expanduser() / name).exists() for name in (LEDGER, LABEL)):
         with opened(settings, read_only=True) as memory:
             report = _run(CountingSink(memory), options, settings)
     else:

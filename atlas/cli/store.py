@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from atlas.cli.common import add_command, calibrate, opened, progress_bar, safe
-from atlas.core.settings import Settings
+from atlas.core.settings import Settings, at
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.importers.sample import is_new, load_sample
 from atlas.memory.open import open_storage, reembed_store
 from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.maintenance.doctor import examine
 from atlas.views.overview.effect import effect_sentence
 from atlas.views.settings.doctor import n_left, verdict
@@ -30,6 +31,9 @@ def add_commands(commands: Any) -> None:
     command.add_argument("file", type=Path, help="file to write")
     command = add_command(commands, "restore", _restore, "bring the store back to the state of a backup")
     command.add_argument("file", type=Path, help="file that `atlas backup` wrote")
+    command = add_command(commands, "copy", _copy, "copy the whole store, with its history, into PostgreSQL or back")
+    command.add_argument("source", metavar="FROM", help="directory of a store, or address of one in PostgreSQL")
+    command.add_argument("target", metavar="TO", help="the same of a store that is not there yet, or is empty")
     command = add_command(commands, "doctor", _doctor, "check the store against its ledger")
     command.add_argument("--fix", action="store_true", help="repair what differs")
     command = add_command(commands, "reembed", _reembed, "embed all texts again, with another model or the same")
@@ -51,7 +55,7 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
             )
         model = memory.storage.model
         print(
-            f"{memory.storage.path}: {len(memory.experience)} experiences, "
+            f"{memory.storage.place}: {len(memory.experience)} experiences, "
             f"embedding model {model.name if model else 'not chosen'}"
         )
         if isinstance(embedder, SentenceTransformerEmbedder):
@@ -67,7 +71,7 @@ def _announce_step(step: str) -> None:
 def _status(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
         model = memory.storage.model
-        print(f"store            {memory.storage.path}")
+        print(f"store            {memory.storage.place}")
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
         if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
             print(f"run by           {safe(embedder.engine)}")
@@ -105,6 +109,14 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
     if report.revived:
         again = " ".join(report.revived)
         print(f"{counted(len(report.revived), 'record')} had been purged since; to purge again: atlas purge {again}")
+    return 0
+
+
+def _copy(options: argparse.Namespace, settings: Settings) -> int:
+    source = open_storage(settings=at(settings, options.source), create=False, read_only=True)
+    with source, open_storage(settings=at(settings, options.target)) as target, progress_bar(unit="row") as on_progress:
+        n_rows = copy_store(source, target, on_progress)
+    print(f"Copied {counted(n_rows, 'row')}. What arrived is what was copied, byte for byte.")
     return 0
 
 

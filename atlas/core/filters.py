@@ -1,6 +1,6 @@
 """Filters (`where`): one parser for every store, and their meaning in Python.
 
-The SQL form lies in `atlas.storage.sqlite.filters`, and a contract test holds that both agree.
+The SQL form lies in `atlas.storage.sql.filters`, and a contract test holds that both agree.
 """
 
 from __future__ import annotations

@@ -5,12 +5,14 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import platformdirs
 
+from atlas.core.address import companion, is_address
 from atlas.core.errors import InvalidInput
 
 
@@ -65,6 +67,9 @@ class Settings:
 
     server: str = ""
     """ATLAS_STORE, where it is the address of a server that has the store, such as `http://memory.example:8501`."""
+
+    address: str = field(default="", repr=False)
+    """ATLAS_STORE, where it is the address of a store in PostgreSQL: `postgresql://user@host/database?schema=team`."""
 
     key: str = field(default="", repr=False)
     """ATLAS_KEY: the key that the server is asked with."""
@@ -144,7 +149,7 @@ class Settings:
 
     @property
     def directory(self) -> Path:
-        """The store's directory.
+        """The store's directory. For a store in PostgreSQL that of its files on this machine.
 
         Raises:
             InvalidInput: A server has the store.
@@ -154,18 +159,22 @@ class Settings:
                 f"this needs the store's directory, but ATLAS_STORE is the address of a server, {self.server}; do it "
                 "on that server's machine or on its pages, or ask the server with atlas.connect()"
             )
-        return self.store
+        return companion(self.address) if self.address else self.store
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Return the settings that the ATLAS_* variables give.
 
         Raises:
-            InvalidInput: A variable's value is not of its option's type.
+            InvalidInput: A variable's value is not of its option's type, or there is no variable of a name.
         """
         environ = os.environ if environ is None else environ
-        if _is_address(environ.get("ATLAS_STORE", "")):
-            environ = {**environ, "ATLAS_STORE": "", "ATLAS_SERVER": environ["ATLAS_STORE"]}
+        _check_names(environ, {f"ATLAS_{option.name.upper()}" for option in fields(cls)})
+        store = environ.get("ATLAS_STORE", "")
+        if _is_of_server(store):
+            environ = {**environ, "ATLAS_STORE": "", "ATLAS_SERVER": store}
+        elif is_address(store):
+            environ = {**environ, "ATLAS_STORE": "", "ATLAS_ADDRESS": store}
         types = get_type_hints(cls)
         given = {
             option.name: _parse(
@@ -177,7 +186,26 @@ class Settings:
         return cls(**given)
 
 
-def _is_address(store: str) -> bool:
+def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
+    """Raise `InvalidInput` for a variable that nobody reads: a misspelt one would open another store without a word."""
+    known = options - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
+    for name in sorted(environ):
+        if name.startswith("ATLAS_") and name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f"did you mean {near[0]}?" if near else f"the variables are: {', '.join(sorted(known))}"
+            raise InvalidInput(f"there is no variable {name}; {meant} To go on without it: unset {name}")
+
+
+def at(settings: Settings, store: str) -> Settings:
+    """Return settings for another store, given as its directory or its address in PostgreSQL."""
+    if is_address(store):
+        return replace(settings, address=store, server="")
+    if settings.address and companion(settings.address) == Path(store):
+        return settings
+    return replace(settings, store=Path(store), address="", server="")
+
+
+def _is_of_server(store: str) -> bool:
     """Return whether ATLAS_STORE names a server instead of a directory."""
     return store.lower().startswith(("http://", "https://"))
 
@@ -185,6 +213,18 @@ def _is_address(store: str) -> bool:
 def user_cache() -> Path:
     """Return the directory that ATLAS_CACHE names, or the user's own for what can be made again."""
     return Path(os.environ.get("ATLAS_CACHE") or platformdirs.user_cache_path("atlas-memory"))
+
+
+_READ_ELSEWHERE = frozenset(
+    [
+        *("ATLAS_LOCAL", "ATLAS_DEBUG", "ATLAS_PORT", "ATLAS_ROLES", "ATLAS_PUBLIC_URL", "ATLAS_SESSION_HOURS"),
+        *("ATLAS_OIDC_ISSUER", "ATLAS_OIDC_CLIENT", "ATLAS_OIDC_SECRET", "ATLAS_OIDC_SECRET_FILE"),
+        *("ATLAS_OIDC_SCOPE", "ATLAS_OIDC_CLAIM"),
+        *("ATLAS_PROXY", "ATLAS_PROXY_USER", "ATLAS_PROXY_NAME", "ATLAS_PROXY_GROUPS"),
+        *("ATLAS_REAL_DATA", "ATLAS_RENEW_SNAPSHOTS", "ATLAS_BENCHMARK_SIZES", "ATLAS_BENCHMARK_PROGRAMS"),
+    ]
+)
+"""Variables that are no options of a store: those of a server, of this machine, and of tests and benchmarks."""
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:

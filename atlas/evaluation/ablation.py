@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atlas.core.bootstrap import Estimate, Values, estimates
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
+from atlas.core.statistics import Estimate, Values, estimates
 from atlas.core.types import Trajectory
 from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.metrics import expected_hit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from atlas.core.bootstrap import Estimate
+from atlas.core.statistics import Estimate
 from atlas.evaluation.ablation import Ablation, AblationRow
 from atlas.evaluation.report import Grid, aligned, cell, table
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atlas.core.bootstrap import Estimate, Values, estimates
+from atlas.core.statistics import Estimate, Values, estimates
 from atlas.embedding.foreign_queries import evaluation_queries
 from atlas.evaluation.bootstrap import SPLIT_SEED, Half, drawn, is_in
 from atlas.evaluation.measures import JudgedCorpus, Retriever

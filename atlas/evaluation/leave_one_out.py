@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from atlas.core.bootstrap import Estimate, Values, estimates
+from atlas.core.statistics import Estimate, Values, estimates
 from atlas.evaluation.bootstrap import Half, drawn, is_in
 from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
 from atlas.evaluation.metrics import SAME

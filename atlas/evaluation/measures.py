@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from atlas.core.bootstrap import Estimate, Values, estimates
 from atlas.core.errors import InvalidInput
+from atlas.core.statistics import Estimate, Values, estimates
 from atlas.core.types import Trajectory
 from atlas.evaluation.bootstrap import Half, is_in
 from atlas.evaluation.metrics import DEPTH, METRICS, JudgedRanking, is_relevant

@@ -12,9 +12,9 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from atlas.core.bootstrap import Estimate
 from atlas.core.errors import AtlasError, NotFound
 from atlas.core.settings import Settings
+from atlas.core.statistics import Estimate
 from atlas.evaluation.bootstrap import Half, drawn
 from atlas.evaluation.measures import Ranking, RetrievalTask, RowResult, TaskResult, evaluate
 from atlas.evaluation.report import aligned, table

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from atlas.core.bootstrap import Estimate
-from atlas.core.statistics import Interval
+from atlas.core.statistics import Estimate, Interval
 from atlas.evaluation.bootstrap import SPLIT_SEED, Half
 from atlas.evaluation.foreign import ForeignResult
 from atlas.evaluation.leave_one_out import OutcomeAgreement, OutcomeDifference, OutcomeRow

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from atlas.core.settings import Settings
+from atlas.core.settings import Settings, at
 from atlas.jobs.job import encode_job
 from atlas.jobs.worker import JobStatus, Worker
 from atlas.maps.map import OnProgress
@@ -28,7 +28,7 @@ class Reembed:
     def run(self, on_progress: OnProgress) -> None:
         """Do it."""
         on_progress(0, 0, "loading the model")
-        settings = replace(Settings.from_environment(), store=Path(self.store))
+        settings = at(Settings.from_environment(), self.store)
         reembed_store(
             settings, self.model, lambda done, total: on_progress(done, total, f"{done:,} of {total:,} texts")
         )

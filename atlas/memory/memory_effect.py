@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atlas.core.bootstrap import Estimate, estimates
-from atlas.core.statistics import sign_test
+from atlas.core.statistics import Estimate, estimates, sign_test
 from atlas.memory.base.memory import Memory
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.query import AnyMemory

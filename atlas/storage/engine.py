@@ -33,6 +33,9 @@ from atlas.storage.records import (
     Tip,
 )
 
+Progress = Callable[[int, int], None]
+"""Told how much is done, of how much."""
+
 
 class KeywordSearch(Protocol):
     """Keyword search over the records of every collection."""
@@ -257,6 +260,10 @@ class LedgerEngine(Protocol):
         """True where it was opened for reading only, or where whoever this runs for is a viewer."""
 
     @property
+    def is_file(self) -> bool:
+        """True where it is a file of the store's directory, which others beside it follow: marks, and an index."""
+
+    @property
     def words(self) -> KeywordSearch:
         """Keyword search."""
 
@@ -301,6 +308,20 @@ class LedgerEngine(Protocol):
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
+
+    def n_bytes_elsewhere(self) -> int:
+        """Return what it takes on a server's disk. 0 where it is a file of the store's directory."""
+
+    def copy_into(self, target: Any, on_progress: Progress | None = None) -> int:
+        """Copy all of it into another ledger that holds nothing, in one transaction, and return how many rows.
+
+        Args:
+            target: A ledger of whatever engine.
+
+        Raises:
+            InvalidInput: The other one holds something.
+            StoreError: What arrived differs from what was copied; nothing of it was kept.
+        """
 
     def checks(self) -> tuple[Check, ...]:
         """Return the checks of the ledger's own tables, in the order in which they are to be made."""

@@ -8,12 +8,13 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from atlas.core.address import Address, companion, is_address, read_address
 from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.core.settings import Settings
@@ -35,7 +36,7 @@ from atlas.storage.marks.judgements import JudgementBook
 from atlas.storage.profiles import ProfileBook
 from atlas.storage.records import mismatch
 from atlas.storage.retrievals import RetrievalLog
-from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors.chroma import ChromaIndex
@@ -61,8 +62,12 @@ class Store:
     schema_version = SCHEMA_VERSION
     """The schema of its ledger."""
 
-    def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings) -> None:
+    def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings, address: Address | None = None) -> None:
         self.path = path
+        self.place = str(address or path)
+        """Where it is: its directory, or its address without a password."""
+
+        self._address = address
         self.ledger = ledger
         self.settings = settings
         self.marks = MarksBook(path, ledger)
@@ -99,8 +104,13 @@ class Store:
             StoreUnavailable: The directory cannot be written or read, or there is no store and `create` is False.
             SchemaTooNew: A newer version of ATLAS wrote it.
         """
-        path = Path(path).expanduser().absolute()  # it stays the same wherever the process goes
         settings = settings or Settings()
+        if is_address(str(path)):
+            settings = replace(settings, address=str(path))
+            path = settings.directory
+        path = Path(path).expanduser().absolute()  # it stays the same wherever the process goes
+        if address := _address_of(path, settings):
+            return cls._open_address(address, path, settings, clock, read_only=read_only, create=create)
         if not create:
             _check_there(path)
         if read_only or frozen_at(path) is not None:
@@ -117,6 +127,32 @@ class Store:
         store.marks.settle()
         if problem := store.finish_purges():
             logger.warning("%s: %s", path, problem)
+        return store
+
+    @classmethod
+    def _open_address(
+        cls, address: Address, path: Path, settings: Settings, clock: Clock | None, *, read_only: bool, create: bool
+    ) -> Store:
+        """Open a store in PostgreSQL, whose directory has the files of this machine."""
+        _make_directory(path)
+        try:
+            from atlas.storage.postgres.ledger import open_postgres
+        except ModuleNotFoundError as error:
+            raise StoreUnavailable(
+                f"a store in PostgreSQL needs its driver ({error.name}), which is not installed; install it: "
+                "pip install 'atlas-memory[postgres]'"
+            ) from error
+        ledger = open_postgres(
+            address,
+            path,
+            clock=clock or SystemClock(),
+            read_only=read_only,
+            create=create,
+            busy_timeout_seconds=settings.busy_timeout_seconds,
+        )
+        store = cls(path, ledger, settings, address)
+        if not (path / LABEL).exists():
+            store._write_label()
         return store
 
     @property
@@ -141,7 +177,7 @@ class Store:
         bound = self.model
         if bound is not None and bound != model:
             raise mismatch((bound.name, bound.dimension), (model.name, model.dimension))
-        if not self.read_only and not (self.path / LABEL).exists():
+        if not self.read_only and self.ledger.is_file and not (self.path / LABEL).exists():
             self.relabel(model, checksum)
 
     def vector_store(self, name: str) -> LedgerVectorStore:
@@ -248,12 +284,12 @@ class Store:
             check_role(Role.CURATOR, "undo what others did")
 
     def n_bytes(self) -> int:
-        """Return what the store's files take on disk."""
+        """Return what the store takes on disk, here and on its server."""
         total = 0
         for path in self.path.rglob("*"):
             with suppress(OSError):  # gone between being listed and being looked at
                 total += path.stat().st_size if path.is_file() else 0
-        return total
+        return total + self.ledger.n_bytes_elsewhere()
 
     def catch_up(self) -> int:
         """Bring every index that queries use up to the ledger, and return how many records were taken in."""
@@ -305,13 +341,16 @@ class Store:
             logger.warning("the store at %s could not be closed properly: %s", self.path, closing)
 
     def _drop_index(self, name: str) -> None:
+        if not self.ledger.is_file:
+            return
         held = self._collections.get(name)
         index = held.nearest.index if held is not None else None
         if not (index or ChromaIndex(self.path / INDEX, name)).clear():
             raise StoreUnavailable(f"{self.path / INDEX / name} cannot be removed by a forked process")
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
-        index = None if self._is_opened_read_only else ChromaIndex(self.path / INDEX, name)
+        has_index = self.ledger.is_file and not self._is_opened_read_only
+        index = ChromaIndex(self.path / INDEX, name) if has_index else None
         nearest = Nearest(
             self.ledger,
             name,
@@ -354,6 +393,8 @@ class Store:
                 self._write_label(**label)
 
     def _write_label(self, **label: Any) -> None:
+        if self._address:
+            label["address"] = str(self._address)
         text = json.dumps({**label, "schema_version": SCHEMA_VERSION}, indent=1) + "\n"
         temporary = self.path / f".{LABEL}.{os.getpid()}"
         try:
@@ -368,12 +409,27 @@ class Store:
 
 
 def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_only: bool) -> LedgerEngine:
-    return SqliteLedger(
+    return open_sqlite(
         path / LEDGER,
         clock=clock or SystemClock(),
         read_only=read_only,
         busy_timeout_seconds=settings.busy_timeout_seconds,
     )
+
+
+def identity_file(path: Path) -> Path:
+    """Return the file that is the store of a directory, or that names its address."""
+    return path / LEDGER if (path / LEDGER).exists() else path / LABEL
+
+
+def _address_of(path: Path, settings: Settings) -> Address | None:
+    """Return the address of the store whose files on this machine are in a directory. None where the store is there."""
+    for given in (settings.address, os.environ.get("ATLAS_STORE", "")):  # these may have a password, a label has none
+        if is_address(given) and companion(given) == path:
+            return read_address(given)
+    with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
+        return read_address(json.loads((path / LABEL).read_text(encoding="utf-8"))["address"])
+    return None
 
 
 def _make_directory(path: Path) -> None:

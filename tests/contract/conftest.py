@@ -12,5 +12,6 @@ from tests.support.storage.vector_stores import STORES, StoreUnderTest, make_sto
 
 @pytest.fixture(params=STORES)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreUnderTest]:
-    with make_store(request.param, tmp_path) as under_test:
+    address = request.getfixturevalue("postgres_address") if request.param.endswith("PostgreSQL") else ""
+    with make_store(request.param, tmp_path, address) as under_test:
         yield under_test

@@ -33,10 +33,15 @@ def nested(depth):
 @pytest.fixture(scope="module", params=STORES)
 def filled(request, tmp_path_factory):
     """Every store with the records above; nothing here changes them."""
-    with make_store(request.param, tmp_path_factory.mktemp("filters")) as store:
-        store.put(**RECORDS)
-        store.follow()
-        yield store
+    directory = tmp_path_factory.mktemp("filters")
+    is_server = request.param.endswith("PostgreSQL")
+    address = request.getfixturevalue("postgres_server").address("filters") if is_server else ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATLAS_LOCAL", str(directory))
+        with make_store(request.param, directory, address) as store:
+            store.put(**RECORDS)
+            store.follow()
+            yield store
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.support.processes.conversation import Worker
 from tests.support.repository import REPOSITORY
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """Directory or address of the test's store, one of each engine."""
+    return tmp_path / "store" if request.param == "sqlite" else request.getfixturevalue("postgres_address")
 
 
 @pytest.fixture

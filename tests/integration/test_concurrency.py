@@ -15,11 +15,11 @@ from tests.support.storage.old_schemas import make_version_1, schema_version
 N_WRITERS = 4
 
 
-@pytest.mark.parametrize(("n_writes", "is_indexed"), [(500, ""), (100, "indexed")])
+@pytest.mark.parametrize(("n_writes", "is_indexed"), [(200, ""), (100, "indexed")])
 def test_every_record_that_a_process_has_acknowledged_is_found_by_another_ones_next_query(
-    start, tmp_path, n_writes, is_indexed
+    start, place, n_writes, is_indexed
 ):
-    path = tmp_path / "store"
+    path = place
     opened(path).close()
     writers = [start("write", path, f"w{i}", n_writes, is_indexed) for i in range(N_WRITERS)]
     reader = start("ask", path, is_indexed)
@@ -68,8 +68,8 @@ def test_processes_that_follow_with_the_index_at_once_leave_a_right_one(start, t
         assert n_first >= 0.99 * len(written[::4])
 
 
-def test_marks_that_processes_set_at_once_are_all_kept(start, tmp_path):
-    path = tmp_path / "store"
+def test_marks_that_processes_set_at_once_are_all_kept(start, place):
+    path = place
     with opened(path) as memory:
         shared, *own = memory.experience.store_many([attempt(f"t{i}") for i in range(81)])
     shares = [own[i::N_WRITERS] for i in range(N_WRITERS)]

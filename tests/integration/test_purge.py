@@ -18,7 +18,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.records import as_vector
-from atlas.storage.sqlite.marks import await_files, write_marks
+from atlas.storage.sql.marks import await_files, write_marks
 from tests.support.processes.conversation import hear, tell
 from tests.support.processes.purging import FORMS, KEY, SECRET, attempt, fill, holding, opened, purge, rows
 

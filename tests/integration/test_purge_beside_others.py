@@ -17,7 +17,7 @@ from atlas.core.settings import Settings
 from atlas.storage.erasing import in_use
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
-from atlas.storage.sqlite.marks import await_files
+from atlas.storage.sql.marks import await_files
 from atlas.testing import HashEmbedder
 from atlas.views.shared.purging import purge_view
 from tests.support.processes.purging import FORMS, SECRET, attempt, fill, holding, opened, purge, rows

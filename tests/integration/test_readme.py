@@ -213,7 +213,7 @@ def test_the_command_line_page_has_an_example_of_every_command_and_names_every_o
         assert missing == [], f"docs/cli.md does not name these options of: atlas {' '.join(command)}"
 
 
-UNNAMED = ("ranking", "server")
+UNNAMED = ("ranking", "server", "address")
 """Fields that no variable of their own gives: the weights, and the server that `ATLAS_STORE` may name."""
 
 

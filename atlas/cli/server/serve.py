@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import atlas
 from atlas.cli.common import add_command
 from atlas.core.errors import StoreUnavailable
-from atlas.core.settings import Settings
+from atlas.core.settings import Settings, at
 from atlas.memory.open import open_storage
 
 PROGRAM = Path(atlas.__file__).parents[1] / "serve.py"
@@ -43,9 +42,9 @@ def _serve(options: argparse.Namespace, settings: Settings) -> int:
     open_storage(settings=settings).close()  # what is wrong with it is said here, and not by the first request
     for one in options.also:  # and a mistyped path is no new store
         directory = Path(one.rpartition("=")[2]).expanduser()
-        open_storage(settings=replace(settings, store=directory), create=False).close()
+        open_storage(settings=at(settings, str(directory)), create=False).close()
     arguments = ["--host", options.host, "--port", str(options.port), *(["--ask"] if options.ask else [])]
     for option, values in (("--allow-host", options.allow_host), ("--also", options.also)):
         arguments += [f"{option}={value}" for value in values]
-    os.environ["ATLAS_STORE"] = str(settings.directory)
+    os.environ["ATLAS_STORE"] = settings.address or str(settings.directory)
     os.execv(sys.executable, [sys.executable, str(PROGRAM), *arguments])

@@ -104,7 +104,7 @@ class MarksBook:
         Args:
             thoroughly: Also look into files that seem to be as they were left.
         """
-        if self._ledger.read_only:
+        if self._ledger.read_only or not self._ledger.is_file:
             return
         try:
             if self._unsettled(thoroughly):
@@ -194,6 +194,8 @@ class MarksBook:
 
     def _collections(self) -> list[str]:
         """Return the collections that have, or may have, a file."""
+        if not self._ledger.is_file:
+            return []
         return [name for name in self._ledger.marks.collections() if may_have_marks_file(name)]
 
     def _settled(self, collection: str) -> str | None:

@@ -14,10 +14,10 @@ from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.history import Left, Reword
 from atlas.storage.marks.tinydb import marks_file
 from atlas.storage.records import CopyContents, OperationDraft
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.history.purging import SqlitePurges, note_unfinished
-from atlas.storage.sqlite.marks import await_files, check_table
-from atlas.storage.sqlite.meta import (
+from atlas.storage.sql.connection import Connection, Database
+from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
+from atlas.storage.sql.marks import await_files, check_table
+from atlas.storage.sql.meta import (
     IS_PURGED,
     PURGED,
     purged_by,
@@ -28,6 +28,7 @@ from atlas.storage.sqlite.meta import (
     read_texts,
     renew_ledger_id,
 )
+from atlas.storage.sqlite.database import SqliteConnection, SqliteDatabase
 from atlas.storage.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 
 BUSY_SECONDS = 60.0
@@ -36,9 +37,9 @@ BUSY_SECONDS = 60.0
 class SqliteCopies:
     """The copies that are made of a ledger, and of which it is made."""
 
-    def __init__(self, database: Database, purges: SqlitePurges, clock: Clock) -> None:
+    def __init__(self, database: SqliteDatabase, clock: Clock) -> None:
         self._database = database
-        self._purges = purges
+        self._purges = SqlPurges(database, clock)
         self._clock = clock
 
     def write(self, target: Path) -> int:
@@ -48,7 +49,7 @@ class SqliteCopies:
             StoreDamaged: The copy could not be restored.
         """
         self._database.copy_to(target)
-        with closing(sqlite3.connect(target)) as connection:
+        with closing(_connect(target)) as connection:
             try:
                 found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
                 count = int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
@@ -65,8 +66,8 @@ class SqliteCopies:
             copy: A ledger's file that nobody else has opened.
             operation: Purge that the copy's history names, unless there is nothing to take out.
         """
-        database = Database(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
-        purges = SqlitePurges(database, self._clock)
+        database = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
+        purges = SqlPurges(database, self._clock)
         try:
             with database.read() as connection:
                 hidden, moment = _hidden(connection), read_moment(connection)
@@ -76,7 +77,7 @@ class SqliteCopies:
                 purges.rewrite(sorted({collection for collection, _ in hidden}))
         finally:
             database.close()
-        with closing(sqlite3.connect(copy)) as connection:
+        with closing(_connect(copy)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")  # readers of the copy need write no file beside it
         return len(hidden)
 
@@ -94,7 +95,7 @@ class SqliteCopies:
             version = _check_whole(source, copy)
             if version < SCHEMA_VERSION:
                 _migrate(copy, version, marks)
-            with closing(sqlite3.connect(copy)) as connection:
+            with closing(_connect(copy)) as connection:
                 _check_names(source, connection)
         except (sqlite3.DatabaseError, StoreError) as error:
             raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
@@ -105,7 +106,7 @@ class SqliteCopies:
         Raises:
             InvalidInput: It says no model that can be read.
         """
-        with closing(sqlite3.connect(copy)) as connection:
+        with closing(_connect(copy)) as connection:
             counted = "SELECT collection, count(*) FROM records WHERE deleted = 0 GROUP BY collection"
             counts = {str(name): int(n) for name, n in connection.execute(counted)}
             try:
@@ -116,18 +117,7 @@ class SqliteCopies:
 
     def revived(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still holds, live or in its history."""
-        with self._database.read() as connection:
-            purged = [name.partition(":") for name in read_texts(connection, PURGED)]
-        with closing(sqlite3.connect(copy)) as connection:
-            held = (
-                record_id
-                for collection, _, record_id in purged
-                if purged_by(connection, collection, record_id) is None
-                and connection.execute(
-                    "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
-                ).fetchone()
-            )
-            return tuple(dict.fromkeys(held))
+        return revived(self._database, copy)
 
     def restore(self, copy: Path, in_files: Mapping[str, Iterable[str]]) -> None:
         """Make the ledger what a copy is, in one transaction that every other process sees as a whole.
@@ -138,7 +128,7 @@ class SqliteCopies:
         Args:
             in_files: The ids that each marks file names, by collection: settling takes those off that it does not know.
         """
-        with closing(sqlite3.connect(copy)) as connection, connection:
+        with closing(_connect(copy)) as connection, connection:
             renew_ledger_id(connection)
             revision = read_revision(connection)
             marked = connection.execute("SELECT DISTINCT collection, record_id FROM marks").fetchall()
@@ -150,9 +140,29 @@ class SqliteCopies:
         self._database.replace_with(copy)
 
 
+def _connect(path: Path) -> SqliteConnection:
+    return sqlite3.connect(path, factory=SqliteConnection)
+
+
+def revived(database: Database, copy: Path) -> tuple[str, ...]:
+    """Return the ids of records that were purged from a ledger, and that a copy still holds."""
+    with database.read() as connection:
+        purged = [name.partition(":") for name in read_texts(connection, PURGED)]
+    with closing(_connect(copy)) as held_by:
+        held = (
+            record_id
+            for collection, _, record_id in purged
+            if purged_by(held_by, collection, record_id) is None
+            and held_by.execute(
+                "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
+            ).fetchone()
+        )
+        return tuple(dict.fromkeys(held))
+
+
 def ledger_id_at(path: Path) -> str:
     """Return the id of the ledger that is at a path now."""
-    database = Database(path, read_only=True, busy_timeout_seconds=BUSY_SECONDS)
+    database = SqliteDatabase(path, read_only=True, busy_timeout_seconds=BUSY_SECONDS)
     try:
         with database.read() as connection:
             return read_ledger_id(connection)
@@ -160,7 +170,7 @@ def ledger_id_at(path: Path) -> str:
         database.close()
 
 
-def _hidden(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+def _hidden(connection: Connection) -> list[tuple[str, str]]:
     """Return collection and id of each record that is deleted or waits for review."""
     return connection.execute(
         f"SELECT r.collection, r.id FROM records r WHERE NOT {IS_PURGED} AND (r.deleted <> 0 OR EXISTS "
@@ -171,7 +181,7 @@ def _hidden(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 
 def _check_whole(source: Path, ledger: Path) -> int:
     """Return the ledger's schema version, where it is a whole ledger of this version or an older one."""
-    with closing(sqlite3.connect(ledger)) as connection:
+    with closing(_connect(ledger)) as connection:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         is_whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
@@ -186,7 +196,7 @@ def _check_whole(source: Path, ledger: Path) -> int:
 
 
 def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
-    database = Database(ledger, read_only=False, busy_timeout_seconds=0)
+    database = SqliteDatabase(ledger, read_only=False, busy_timeout_seconds=0)
     try:
         with database.write() as connection:
             migrate(connection, version, lambda collection: None if marks is None else marks.get(collection, {}))
@@ -194,7 +204,7 @@ def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]
         database.close()
 
 
-def _check_names(source: Path, connection: sqlite3.Connection) -> None:
+def _check_names(source: Path, connection: Connection) -> None:
     """Refuse what would be written to a file of another name, or could not be read back."""
     try:
         for table in ("records", "changes", "marks", "pending_marks", "marks_files"):

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import threading
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
-from atlas.infra import fork_safety as forking
 from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import gone
 from atlas.storage.damage import Unreadable, damaged
+from atlas.storage.sql.connection import Dialect
+from atlas.storage.sql.lending import Lending
+from atlas.storage.sqlite.dialect import SqliteDialect
 from atlas.storage.text.analyzer import searchable
 
 _DAMAGED = (
@@ -122,7 +122,17 @@ class LedgerFile:
         return gone(self.path.parent, self.path)
 
 
-class Database:
+class SqliteConnection(sqlite3.Connection):
+    """A connection that knows how SQLite spells what the ledger asks."""
+
+    dialect: Dialect = SqliteDialect()
+
+    def stream(self, statement: str) -> sqlite3.Cursor:
+        """Run a statement whose rows are read some at a time."""
+        return self.execute(statement)
+
+
+class SqliteDatabase:
     """A SQLite file in WAL mode. Safe for many threads and many processes. After a fork it reconnects by itself."""
 
     def __init__(self, path: Path, *, read_only: bool, busy_timeout_seconds: float) -> None:
@@ -130,14 +140,17 @@ class Database:
         self.read_only = read_only
         self._busy_timeout_seconds = busy_timeout_seconds
         self._file = LedgerFile(path)
-        self._local = threading.local()
-        self._open: dict[sqlite3.Connection, threading.Thread] = {}
-        self._in_use: Counter[sqlite3.Connection] = Counter()
-        self._lock = threading.Lock()
-        forking.watch(self)
+        self._connections = Lending(self._connect)
+
+    is_file = True
+
+    @property
+    def directory(self) -> Path:
+        """The store's directory."""
+        return self.path.parent
 
     @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self) -> Iterator[SqliteConnection]:
         """Yield a connection whose statements inside the block all see one state of the store."""
         with self._translated(), self._connection() as connection:
             if connection.in_transaction:
@@ -151,13 +164,13 @@ class Database:
                 connection.rollback()
 
     @contextmanager
-    def session(self) -> Iterator[sqlite3.Connection]:
+    def session(self) -> Iterator[SqliteConnection]:
         """Yield this thread's connection, each statement its own transaction, for its temporary tables."""
         with self._translated(), self._connection() as connection:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self) -> Iterator[SqliteConnection]:
         """Yield a connection in a write transaction: committed at the block's end, rolled back on any error.
 
         Raises:
@@ -187,23 +200,7 @@ class Database:
 
     def close(self) -> None:
         """Close every connection, those that a thread is using when it is done. A later use opens a new one."""
-        with self._lock:
-            self._let_go()
-            self._file.closed()
-
-    def before_fork(self) -> None:
-        """Close the connections that no thread is using, and lend none until the fork is over."""
-        self._lock.acquire()
-        self._let_go()
-
-    def after_fork(self, *, in_child: bool) -> None:
-        """Lend connections again."""
-        if not in_child:
-            self._lock.release()
-            return
-        forking.abandon(self._in_use)
-        self._open, self._in_use, self._lock = {}, Counter(), threading.Lock()
-        self._local = threading.local()
+        self._connections.close(self._file.closed)
 
     def copy_to(self, target: Path) -> None:
         """Copy the file as it is at one instant, while other processes write (SQLite's online backup)."""
@@ -237,6 +234,21 @@ class Database:
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("VACUUM")
 
+    def n_bytes_elsewhere(self) -> int:
+        """Return 0: all of it is in the store's directory."""
+        return 0
+
+    def check(self) -> str:
+        """Return what SQLite finds wrong with the file, or nothing."""
+        with self.session() as connection:
+            rows = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
+        return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}"
+
+    def finish(self) -> None:
+        """Bring a file that nobody else has opened into one piece, beside which readers need no other."""
+        with self.session() as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+
     def empty_journal(self) -> bool:
         """Move what was written last into the file, and cut the -wal file off. Return False while a reader needs it."""
         with self._translated(), closing(self._connect()) as connection:
@@ -244,51 +256,14 @@ class Database:
             is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy
 
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Yield this thread's connection, lent for the block.
+    def _connection(self) -> AbstractContextManager[SqliteConnection]:
+        """Return a block in which this thread's connection is lent.
 
-        A block inside it is lent the same one, whoever closes.
+        Connections answer from memory what a file that has shrunk may not hold any more.
         """
-        with self._lock:
-            if self._file.has_shrunk():
-                self._let_go()  # they answer from memory what the file may not hold any more
-            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-            if connection is None or (connection not in self._open and connection not in self._in_use):
-                self._close_orphans()
-                connection = self._local.connection = self._connect()
-                self._open[connection] = threading.current_thread()
-            self._in_use[connection] += 1
-        try:
-            yield connection
-        finally:
-            with self._lock:
-                self._take_back(connection)
+        return self._connections.lent(is_stale=self._file.has_shrunk)
 
-    def _take_back(self, connection: sqlite3.Connection) -> None:
-        """End one loan. A forked child has no part in the loans of its parent."""
-        if connection not in self._in_use:
-            return
-        self._in_use[connection] -= 1
-        if not self._in_use[connection]:
-            del self._in_use[connection]
-            if connection not in self._open:
-                connection.close()
-
-    def _let_go(self) -> None:
-        """Close the idle connections now, and leave those that are lent to be closed when they come back."""
-        for connection in self._open:
-            if connection not in self._in_use:
-                connection.close()
-        self._open = {}
-
-    def _close_orphans(self) -> None:
-        """Close the connections of threads that have ended: a dashboard runs each of its scripts in a new one."""
-        for connection in [connection for connection, owner in self._open.items() if not owner.is_alive()]:
-            del self._open[connection]
-            connection.close()
-
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> SqliteConnection:
         uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"
         try:
             return self._prepare(uri)
@@ -298,9 +273,14 @@ class Database:
                 raise
             return self._prepare(f"{uri}&immutable=1")
 
-    def _prepare(self, uri: str) -> sqlite3.Connection:
+    def _prepare(self, uri: str) -> SqliteConnection:
         connection = sqlite3.connect(
-            uri, uri=True, timeout=self._busy_timeout_seconds, isolation_level=None, check_same_thread=False
+            uri,
+            uri=True,
+            timeout=self._busy_timeout_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=SqliteConnection,
         )
         try:
             if not self.read_only:
@@ -351,11 +331,6 @@ class Database:
                 "permissions of the file and its directory, or open the store with ATLAS_READ_ONLY=1"
             )
         return error
-
-
-def bounded(n_rows: int) -> int:
-    """Return a number of rows as SQLite can hold it: there are never as many as it can hold."""
-    return min(n_rows, 2**63 - 1)
 
 
 def _has_content(path: Path, suffix: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from atlas.core.codec import check_json
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.storage.marks.codec import decode_marks, is_marks
 from atlas.storage.marks.tinydb import UNREADABLE, TinyMetadataStore, marks_file, may_have_marks_file
-from atlas.storage.sqlite.marks import await_files, forget_lost, write_marks
-from atlas.storage.sqlite.records import MARKS
+from atlas.storage.sql.connection import Connection
+from atlas.storage.sql.marks import await_files, forget_lost, write_marks
+from atlas.storage.sql.records import MARKS
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def files_beside(ledger: Path) -> OldFiles:
     return read
 
 
-def keep_marks(connection: sqlite3.Connection, pending: Iterable[OldRow], read_file: OldFiles) -> None:
+def keep_marks(connection: Connection, pending: Iterable[OldRow], read_file: OldFiles) -> None:
     """Fill the empty tables of marks."""
     names = connection.execute(
         "SELECT collection FROM word_tables UNION SELECT collection FROM changes WHERE aspect = ?", (MARKS,)
@@ -57,7 +57,7 @@ def keep_marks(connection: sqlite3.Connection, pending: Iterable[OldRow], read_f
         forget_lost(connection, collection, [record_id])
 
 
-def _keep_collection(connection: sqlite3.Connection, collection: str, held: Mapping[str, Marks] | None) -> None:
+def _keep_collection(connection: Connection, collection: str, held: Mapping[str, Marks] | None) -> None:
     if held is None:
         held, lost = _remembered(connection, collection)
         connection.executemany("INSERT INTO lost_marks VALUES (?, ?)", [(collection, record_id) for record_id in lost])
@@ -66,7 +66,7 @@ def _keep_collection(connection: sqlite3.Connection, collection: str, held: Mapp
         connection.execute("INSERT INTO marks_files VALUES (?, '')", (collection,))
 
 
-def _remembered(connection: sqlite3.Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:
+def _remembered(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:
     """Return the marks that before-images give, and the records whose last mark none gives: those get the one before.
 
     An undo brings an earlier state back, which the change that ended it first holds.

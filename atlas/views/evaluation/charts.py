@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from atlas.core.bootstrap import Estimate
+from atlas.core.statistics import Estimate
 from atlas.views.charts.palette import GREY, PALETTE, Chart
 from atlas.views.evaluation.own import Measured, estimate_text
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from atlas.core.bootstrap import MIN_GROUPS, Estimate
+from atlas.core.statistics import MIN_GROUPS, Estimate
 from atlas.evaluation.foreign import SHIPPED, ForeignResult
 from atlas.evaluation.job import LiveEvaluation as LiveEvaluation
 from atlas.evaluation.job import usable_profiles

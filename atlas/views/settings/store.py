@@ -10,14 +10,13 @@ from atlas.memory.journal.conversations import COLLECTION as TURNS
 from atlas.memory.system import MemorySystem
 from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
-from atlas.views.shared.state import store_path
+from atlas.views.shared.state import place_fact
 from atlas.views.shared.wording import plural
 
 
 def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
     """Return the facts about a store, by our own words for each. `n_bytes` is what it takes on disk."""
-    path = store_path(memory)
-    return ({"Path": path} if path else {}) | {
+    return place_fact(memory) | {
         "Size on disk": size_text(n_bytes),
         "Open for": "reading only" if memory.storage.read_only else "reading and writing",
     }

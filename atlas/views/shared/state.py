@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from atlas.core.settings import Settings
+from atlas.core.address import is_address
+from atlas.core.settings import Settings, at
 from atlas.infra.actor import Role as Role
 from atlas.infra.actor import actor_name, is_under_review, present_actor
 from atlas.infra.actor import check_role as check_role
@@ -16,8 +16,8 @@ from atlas.infra.actor import store_choices as store_choices
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.storage.frozen import frozen_at
-from atlas.storage.store import LEDGER
 from atlas.storage.store import EmbeddingModel as EmbeddingModel
+from atlas.storage.store import identity_file
 from atlas.views.shared.kinds import KINDS, Kind
 from atlas.views.shared.wording import moment
 
@@ -58,14 +58,14 @@ def all_uses_seen(memory: MemorySystem) -> int:
 
 
 def ledger_file(store: Path) -> Path:
-    """Return the file that is the store. Another one at its place is another store."""
-    return store / LEDGER
+    """Return the file that is the store, or that names its address. Another one at its place is another store."""
+    return identity_file(store)
 
 
 def store_settings() -> Settings:
     """Return the options of the environment, for the store that whoever looks at the page was let into."""
     settings, actor = Settings.from_environment(), present_actor()
-    return replace(settings, store=actor.store) if actor and actor.store else settings
+    return at(settings, str(actor.store)) if actor and actor.store else settings
 
 
 def is_frozen(store: Path) -> bool:
@@ -89,9 +89,11 @@ def may_name_paths() -> bool:
     return not asks_who_enters()
 
 
-def store_path(memory: MemorySystem) -> str:
+def place_fact(memory: MemorySystem) -> dict[str, str]:
     """Return where a store lies, or nothing for somebody whom a server has let in, to whom its disk is nothing."""
-    return str(memory.storage.path) if may_name_paths() else ""
+    if not may_name_paths():
+        return {}
+    return {"Address" if is_address(memory.storage.place) else "Path": memory.storage.place}
 
 
 def visitor_name() -> str:

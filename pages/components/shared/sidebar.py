@@ -9,7 +9,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.shared.kinds import EXPERIENCE, kind_on
 from atlas.views.shared.language_model import LanguageModel
-from atlas.views.shared.state import frozen_note, store_choices, store_path, visitor_name
+from atlas.views.shared.state import frozen_note, place_fact, store_choices, visitor_name
 from pages.components.shared.live import draw_live
 from pages.components.shared.memory import STORE, Opened
 from pages.components.shared.scope import draw_scope, n_experiences
@@ -74,8 +74,8 @@ def _draw_model(model: LanguageModel) -> None:
 
 def _draw_store(opened: Opened) -> None:
     store = opened.memory.storage
-    if path := store_path(opened.memory):
-        _draw_fact("Path", path)
+    for name, place in place_fact(opened.memory).items():
+        _draw_fact(name, place)
     if store.model is not None:
         _draw_fact("Embedding model", f"{store.model.name}\n{store.model.dimension} dimensions")
     for notice in opened.notices:

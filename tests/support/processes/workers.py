@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import atlas
+from atlas.core.errors import StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Step, Task, Trajectory
@@ -57,6 +58,19 @@ def write(path: str, worker: str, n_writes: str, is_indexed: str = "") -> None:
         for i in range(int(n_writes)):
             name = f"{worker}-{i}"
             say(memory.experience.store(attempt(name)), name)
+
+
+def write_on(path: str, worker: str) -> None:
+    """Store attempts without end, also where the server that has the store goes away and comes back."""
+    memory = opened(path)
+    wait_for_word()
+    for i in range(10**9):
+        name = f"{worker}-{i}"
+        try:
+            say("stored", memory.experience.store(attempt(name)), name)
+        except StoreUnavailable:
+            say("refused", name)
+            time.sleep(0.05)
 
 
 def write_and_mark(path: str, worker: str, seed: str) -> None:
@@ -195,7 +209,7 @@ def purge_and_die(path: str, record_id: str, n_steps: str) -> None:
 STEPS = ("open", "os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "sqlite3.connect")
 JOBS = {
     job.__name__: job
-    for job in (write, write_and_mark, mark, tag, ask, note, forget, create, read_on, search, purge_and_die)
+    for job in (write, write_on, write_and_mark, mark, tag, ask, note, forget, create, read_on, search, purge_and_die)
 }
 
 if __name__ == "__main__":

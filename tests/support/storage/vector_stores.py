@@ -45,17 +45,17 @@ class StoreUnderTest:
         return [row["id"] for row in self.scan(where)]
 
 
-STORES = ["memory", "ledger", "ledger with index"]
+STORES = ["memory", "ledger", "ledger with index", "ledger in PostgreSQL"]
 
 
 @contextmanager
-def make_store(kind: str, directory: Path) -> Iterator[StoreUnderTest]:
-    """One of the `STORES`; the last one asks its index from the fourth record on."""
+def make_store(kind: str, directory: Path, address: str = "") -> Iterator[StoreUnderTest]:
+    """One of the `STORES`; that with an index asks it from the fourth record on."""
     if kind == "memory":
         yield StoreUnderTest(MemoryVectorStore())
         return
     settings = Settings(exact_max_rows=3, index_lag_rows=1_000) if kind == "ledger with index" else Settings()
-    opened = Store.open(directory / "store", settings=settings)
+    opened = Store.open(address or directory / "store", settings=settings)
     opened.bind(EmbeddingModel("test", DIMENSION))
     yield StoreUnderTest(opened.vector_store(COLLECTION), opened)
     opened.collection(COLLECTION).parts.nearest.close()

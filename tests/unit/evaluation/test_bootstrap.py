@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.core.bootstrap import MIN_GROUPS, estimates
+from atlas.core.statistics import MIN_GROUPS, estimates
 from atlas.evaluation.bootstrap import is_in, is_test
 
 GROUPS = [f"task-{number}" for number in range(40)]

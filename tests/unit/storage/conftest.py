@@ -18,11 +18,23 @@ from tests.support.storage.ledgers import THINGS, Opened
 
 
 @pytest.fixture
-def open_store(tmp_path: Path) -> Iterator[Callable[..., Opened]]:
+def engine() -> str:
+    """The engine of the test's store. A module that says `engine = every_engine` has each in turn."""
+    return "sqlite"
+
+
+@pytest.fixture
+def store_place(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> Path | str:
+    """Directory or address of the test's store."""
+    return tmp_path / "store" if engine == "sqlite" else request.getfixturevalue("postgres_address")
+
+
+@pytest.fixture
+def open_store(store_place: Path | str) -> Iterator[Callable[..., Opened]]:
     """Opens the test's store, as often as one likes; all of them let go of their files at the end."""
     opened: list[Store] = []
 
-    def open_one(path: Path = tmp_path / "store", *, read_only: bool = False, **options: Any) -> Opened:
+    def open_one(path: Path | str = store_place, *, read_only: bool = False, **options: Any) -> Opened:
         store = Store.open(path, read_only=read_only, settings=Settings(actor="tester", **options))
         opened.append(store)
         return Opened(store)

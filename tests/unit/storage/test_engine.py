@@ -1,4 +1,4 @@
-"""All SQL stands in the SQLite engine, and nothing but the store knows which engine it is."""
+"""All SQL stands in the engines, and nothing but the store knows which engine it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.repository import REPOSITORY
 
-ENGINE = "atlas/storage/sqlite/"
+ENGINES = ("atlas/storage/sql/", "atlas/storage/sqlite/", "atlas/storage/postgres/")
 OTHERS_FILES = "atlas/importers/"
 """It reads SQLite files that other programs wrote."""
 
@@ -28,7 +28,7 @@ def sources() -> Iterator[tuple[str, ast.Module]]:
     files = [REPOSITORY / "app.py", *(REPOSITORY / "pages").rglob("*.py"), *(REPOSITORY / "atlas").rglob("*.py")]
     for file in files:
         name = file.relative_to(REPOSITORY).as_posix()
-        if not name.startswith((ENGINE, OTHERS_FILES)):
+        if not name.startswith((*ENGINES, OTHERS_FILES)):
             yield name, ast.parse(file.read_text(encoding="utf-8"))
 
 
@@ -49,7 +49,7 @@ def test_nothing_outside_the_engine_holds_sql_or_imports_sqlite():
 
 
 def test_nothing_but_the_store_imports_the_engine():
-    packages = ("atlas.storage.sqlite", "atlas.storage.sqlite.")
+    packages = ("atlas.storage.sql.", "atlas.storage.sqlite.", "atlas.storage.postgres.")
     found = {name for name, tree in sources() if any(module.startswith(packages) for module in imported_by(tree))}
     assert found == KNOWS_THE_ENGINE
 

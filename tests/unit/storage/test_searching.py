@@ -13,10 +13,13 @@ import pytest
 from atlas.core.operations import Marks
 from atlas.storage import hybrid_search as searching
 from atlas.storage.records import Context, Scope
-from atlas.storage.sqlite.columns import NEAREST
+from atlas.storage.sql.columns import NEAREST
 from atlas.storage.sqlite.words.fts_tables import MOST_PARTS, is_scattered
 from atlas.storage.vectors.vector_search import Nearest
+from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, vector_of
+
+engine = every_engine
 
 RED = {"colour": "red"}
 
@@ -64,6 +67,7 @@ def test_what_a_filter_let_pass_is_shown_as_it_was_then(open_store, search):
     assert search(collection).ids == ["b"]
 
 
+@of_files
 def test_many_small_writes_are_brought_together_and_find_what_they_did(open_store):
     opened = open_store()
     for number in range(3 * MOST_PARTS):

@@ -14,16 +14,17 @@ Source:
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from atlas.storage.records import Seqs
-from atlas.storage.text.bm25 import Numbers, Postings
+from atlas.storage.records import Scope, Seqs
+from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
+from atlas.storage.text.analyzer import Term
+from atlas.storage.text.bm25 import Numbers as Lengths
+from atlas.storage.text.bm25 import Postings
 
 MOST_PARTS = 4
 """Of a table's index, before they are merged: a lookup asks each of them, and most of what it takes is that."""
@@ -80,19 +81,19 @@ _TABLE = (
 )
 
 
-def word_table(connection: sqlite3.Connection, collection: str) -> str | None:
+def word_table(connection: Connection, collection: str) -> str | None:
     """Return the name of a collection's table. None before anything was written into the collection."""
     row = connection.execute("SELECT key FROM word_tables WHERE collection = ?", (collection,)).fetchone()
     return f"words_{row[0]}" if row else None
 
 
-def make_word_table(connection: sqlite3.Connection, collection: str) -> None:
+def make_word_table(connection: Connection, collection: str) -> None:
     """Give a collection its table, with the words of the records that it has, unless it has one."""
     if not word_table(connection, collection):
         make_word_table_anew(connection, collection)
 
 
-def make_word_table_anew(connection: sqlite3.Connection, collection: str) -> None:
+def make_word_table_anew(connection: Connection, collection: str) -> None:
     """Build a collection's table from its records, whatever is left of the one that it has.
 
     It gets a name of its own: other processes may hold what they have read of the one before.
@@ -108,7 +109,7 @@ def make_word_table_anew(connection: sqlite3.Connection, collection: str) -> Non
     connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 
 
-def is_scattered(connection: sqlite3.Connection, collection: str) -> bool:
+def is_scattered(connection: Connection, collection: str) -> bool:
     """Return whether a collection's table is in so many parts that looking words up takes far too long."""
     table = word_table(connection, collection)
     if table is None:
@@ -116,13 +117,13 @@ def is_scattered(connection: sqlite3.Connection, collection: str) -> bool:
     return bool(connection.execute(f"SELECT count(DISTINCT segid) > ? FROM {table}_idx", (MOST_PARTS,)).fetchone()[0])
 
 
-def merge_parts(connection: sqlite3.Connection, collection: str) -> None:
+def merge_parts(connection: Connection, collection: str) -> None:
     """Make one of the parts that writes have left, which changes nothing but how soon words are found."""
     table = word_table(connection, collection)
     connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-PAGES_MERGED,))
 
 
-def check_word_table(connection: sqlite3.Connection, collection: str) -> str:
+def check_word_table(connection: Connection, collection: str) -> str:
     """Return how a collection's table differs from its records.
 
     Empty where it does not. The check is written like a write.
@@ -140,28 +141,19 @@ def check_word_table(connection: sqlite3.Connection, collection: str) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """The size of a table of words."""
-
-    n_records: int
-    mean_length: float
-    """Tokens of a record, of both fields, without weights. 0 where there are no records."""
-
-
 def is_token(word: str) -> bool:
     """Return whether SQLite's tokenizer takes it for one word, and leaves it as it is."""
     return _TOKEN.fullmatch(word) is not None
 
 
-def read_totals(connection: sqlite3.Connection, table: str) -> Totals:
+def read_totals(connection: Connection, table: str) -> Totals:
     """Return how many records a table of words knows, and how long they are."""
     row = connection.execute(f"SELECT block FROM {table}_data WHERE id = ?", (_AVERAGES,)).fetchone()
     n_records, *lengths = _varints(row[0]).tolist() if row and row[0] else [0]
     return Totals(n_records, sum(lengths) / n_records if n_records else 0.0)
 
 
-def read_postings(connection: sqlite3.Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
+def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
     """Return who holds each of some words, for which `is_token` must be true. Those that occur too often are left out.
 
     A word that a few records repeat without end would take as long as one that all of them hold.
@@ -173,7 +165,7 @@ def read_postings(connection: sqlite3.Connection, table: str, words: Sequence[st
         "SELECT asked.value, (SELECT group_concat(place) FROM "
         f"(SELECT 2 * doc + (col = 'search_text') AS place FROM {occurrences} WHERE term = asked.value LIMIT ?)) "
         "FROM json_each(?) asked",
-        (MAX_OCCURRENCES + 1, json.dumps(list(words))),
+        (MAX_OCCURRENCES + 1, Texts(words)),
     ).fetchall()
     places = {word: np.fromstring(text or "", np.int64, sep=",") for word, text in rows}
     return {word: _postings(found) for word, found in places.items() if len(found) <= MAX_OCCURRENCES}
@@ -188,21 +180,72 @@ def _postings(places: Seqs) -> Postings:
     return Postings(seqs[starts], np.add.reduceat(np.array(FIELD_WEIGHTS)[places & 1], starts))
 
 
-def read_lengths(connection: sqlite3.Connection, table: str, seqs: Seqs) -> Numbers:
+def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
     """Return how many tokens each of these records has, of both fields."""
     row = connection.execute(
         f"SELECT group_concat(hex(sz), '') FROM json_each(?) wanted "
         f"CROSS JOIN {table}_docsize held ON held.id = wanted.value",
-        (json.dumps(seqs.tolist()),),
+        (Numbers(seqs.tolist()),),
     ).fetchone()
     of_fields = _varints(bytes.fromhex(row[0] or ""))
     if len(of_fields) != len(FIELD_WEIGHTS) * len(seqs):
         raise _damaged(f"{table} lacks the lengths of some texts")
-    lengths: Numbers = of_fields.reshape(-1, len(FIELD_WEIGHTS)).sum(axis=1).astype(np.float64)
+    lengths: Lengths = of_fields.reshape(-1, len(FIELD_WEIGHTS)).sum(axis=1).astype(np.float64)
     return lengths
 
 
-def _drop(connection: sqlite3.Connection, table: str) -> None:
+def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
+    """Do nothing: a trigger takes the words of a record in."""
+
+
+def drop_words(connection: Connection, seq: int) -> None:
+    """Do nothing: a trigger takes the words of a record out."""
+
+
+def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
+    """Return the records within a scope that hold any of some terms, each with its BM25."""
+    # `+` keeps SQLite from one full-text query for each number.
+    within, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
+    rows = connection.execute(
+        f"SELECT rowid, -bm25({table}, {', '.join(map(str, FIELD_WEIGHTS))}) FROM {table} "
+        f"WHERE {table} MATCH ? AND +rowid {within} (SELECT value FROM json_each(?))",
+        (_any_of(terms), Numbers(seqs.tolist())),
+    )
+    return rows.fetchall()
+
+
+def count_holding(connection: Connection, table: str, terms: Sequence[Term], most: int) -> list[int]:
+    """Return how many records hold each term. At most so many are counted."""
+    rows = connection.execute(
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH asked.value LIMIT ?)) "
+        "FROM json_each(?) asked",
+        (most, Texts(_any_of([term]) for term in terms)),
+    )
+    return [int(held) for (held,) in rows.fetchall()]
+
+
+def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
+    """Return the records that hold every one of some phrases."""
+    asked = " AND ".join(_any_of([phrase]) for phrase in phrases)
+    rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (asked,))
+    return np.array([seq for (seq,) in rows], np.int64)
+
+
+def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
+    """Return the words that any of these records holds."""
+    rows = connection.execute(
+        "SELECT asked.value FROM json_each(?) asked WHERE EXISTS (SELECT 1 FROM json_each(?) changed "
+        f"CROSS JOIN {table} t WHERE t.rowid = changed.value AND {table} MATCH '\"' || asked.value || '\"')",
+        (Texts(words), Numbers(seqs.tolist())),
+    )
+    return {word for (word,) in rows}
+
+
+def _any_of(terms: Sequence[Term]) -> str:
+    return " OR ".join(f'"{term.text}"' + "*" * term.is_prefix for term in terms)
+
+
+def _drop(connection: Connection, table: str) -> None:
     for part in _parts(table):
         connection.execute(f"DROP {' IF EXISTS '.join(part.split())}")
 

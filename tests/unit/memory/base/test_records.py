@@ -9,7 +9,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import Marks
-from atlas.storage.sqlite import columns
+from atlas.storage.sql import columns
 from tests.support.memories import attempt, memory_over, taken_back, task
 
 WHERE = [None, {"success": True}, {"source": {"$in": ["a", "b"]}}, {"source": "nowhere"}]

@@ -121,6 +121,7 @@ PROGRAM = """
 import os, signal, sys
 import atlas
 from atlas.testing import HashEmbedder
+
 path, name, *ids = sys.argv[1:]
 memory = atlas.open_memory(path, embedder=HashEmbedder(), settings=atlas.Settings())
 for n in range(5):

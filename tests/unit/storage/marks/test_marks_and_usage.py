@@ -16,11 +16,14 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.settings import Settings
 from atlas.infra.bridge import in_thread
 from atlas.storage.retrievals import FLUSH_RECORDS
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.usage import restore_usage
+from atlas.storage.sql.usage import restore_usage
+from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
+from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, Opened, leave_pending, vector_of
+
+engine = every_engine
 
 IDS = ["a", "b", "c", "d"]
 
@@ -67,8 +70,9 @@ def test_the_ledger_of_a_store_filters_by_marks_itself(marked):
     assert marked.store.ledger.count_by(THINGS, "n", {"marks.pinned": False}) == {2: 2, 1: 1}
 
 
+@of_files
 def test_a_ledger_alone_filters_by_marks_too(marked):
-    ledger = SqliteLedger(marked.store.path / "atlas.sqlite", clock=marked.store.ledger.clock)
+    ledger = open_sqlite(marked.store.path / "atlas.sqlite", clock=marked.store.ledger.clock)
     assert ledger.count(THINGS, {"marks.tags": "blue"}) == 2
     ledger.close()
 
@@ -97,6 +101,7 @@ def test_marks_of_deleted_records_are_not_found(marked):
         ({"usage.n_successes": {"$gte": 2}}, "a"),
         ({"usage.n_retrieved": 3}, "c"),
         ({"usage.n_retrieved": {"$in": [0, 3]}}, "abcd"),
+        ({"usage.n_retrieved": {"$in": [3.0, 0.5, "3", 10**30]}}, "c"),
         ({"usage.last_used_at": {"$gt": "2026-01-01"}}, "ab"),
         ({"usage.last_used_at": {"$gt": "2026-02-01"}}, ""),
         ({"usage.last_retrieved_at": {"$lt": "2027"}}, "c"),
@@ -187,6 +192,7 @@ def locked(path):
         writer.close()
 
 
+@of_files
 def test_retrievals_that_cannot_be_written_yet_fail_no_search_and_are_kept(open_store, caplog):
     opened = open_store(busy_timeout_seconds=0.05)
     ids = [f"r{i}" for i in range(FLUSH_RECORDS)]
@@ -204,6 +210,7 @@ def test_retrievals_that_cannot_be_written_yet_fail_no_search_and_are_kept(open_
     assert things.usage(["r7"])["r7"].n_retrieved == 1
 
 
+@of_files
 def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):
     opened = open_store(busy_timeout_seconds=1.0)
     ids = [f"r{i}" for i in range(FLUSH_RECORDS)]
@@ -222,6 +229,7 @@ def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):
         assert asyncio.run(count_ticks()) > 20
 
 
+@of_files
 def test_marks_of_a_crashed_process_are_seen_by_others_and_settled_by_the_next_opening(marked, open_store):
     leave_pending(marked.store, THINGS, a=Marks(note="after the crash"), b=NO_MARKS, d=Marks(tags=("blue",)))
     assert marked.marks("a") == Marks(note="after the crash")

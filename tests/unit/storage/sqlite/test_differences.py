@@ -8,7 +8,10 @@ import pytest
 
 from atlas.core.errors import NotFound
 from atlas.core.operations import Marks
-from atlas.storage.sqlite.history.diff import SHOWN_CHARACTERS
+from atlas.storage.sql.history.diff import SHOWN_CHARACTERS
+from tests.support.storage.engines import every_engine
+
+engine = every_engine
 
 
 def told(opened, operation_id, **page):

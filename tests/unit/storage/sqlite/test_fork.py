@@ -6,14 +6,18 @@ import os
 import sqlite3
 import threading
 
+import psycopg
 import pytest
 
 from atlas.core.errors import StoreError
 from atlas.core.operations import Marks
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.vectors.chroma import IndexUnusable
+from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.forks import fork, went_through
 from tests.support.storage.ledgers import THINGS, vector_of
+
+engine = every_engine
 
 
 def test_a_forked_child_reads_and_writes_with_the_parents_store(open_store):
@@ -33,6 +37,7 @@ def test_a_forked_child_reads_and_writes_with_the_parents_store(open_store):
     assert open_store().ids() == ["before", "child", "after"]
 
 
+@of_files
 def test_what_a_child_writes_while_its_parent_closes_the_store_is_kept(open_store):
     opened = open_store()
     opened.add("before")
@@ -71,6 +76,7 @@ def test_a_child_of_a_parent_that_uses_the_index_does_without_its_client(open_st
     assert opened.nearest("r4") == ["r4"]
 
 
+@of_files
 def test_a_child_that_cannot_use_the_index_does_not_clear_or_change_it(open_store):
     opened = open_store(exact_max_rows=5, index_lag_rows=5)
     opened.add(*[f"r{i}" for i in range(30)])
@@ -101,7 +107,7 @@ def test_a_connection_that_is_in_use_when_the_store_is_closed_is_closed_after_it
         closer.join()
         assert ledger.count(THINGS) == 1
         assert connection.execute("SELECT id FROM records").fetchall() == [("a",)]
-    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+    with pytest.raises((sqlite3.ProgrammingError, psycopg.OperationalError), match="closed"):
         connection.execute("SELECT 1")
     assert opened.ids() == ["a"]
 

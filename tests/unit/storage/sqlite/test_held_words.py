@@ -7,9 +7,12 @@ import shutil
 
 import pytest
 
-from atlas.storage.sqlite.words import held_words
+from atlas.storage.sql.words import held_words
 from atlas.storage.sqlite.words.fts_tables import make_word_table_anew
+from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
+
+engine = every_engine
 
 VOCABULARY = "cancel flight refund certificate passenger parse index query retry timeout".split()  # noqa: SIM905
 
@@ -50,6 +53,7 @@ def test_words_that_are_held_find_what_was_written_by_others_since(open_store, m
         assert found(reader, query) == found(open_store(), query)
 
 
+@of_files
 def test_words_of_a_ledger_that_was_put_back_are_read_again(open_store, tmp_path):
     opened = open_store()
     opened.add(*(f"r{i}" for i in range(12)))
@@ -69,6 +73,7 @@ def test_words_of_a_ledger_that_was_put_back_are_read_again(open_store, tmp_path
     assert found(opened, "refund").ids == ["r3"]
 
 
+@of_files
 def test_words_of_a_table_that_was_built_again_are_read_again(open_store):
     opened = open_store()
     opened.add(*(f"r{i}" for i in range(12)))

@@ -19,8 +19,8 @@ from atlas.infra.clock import SystemClock
 from atlas.storage.maintenance.backup import restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.sqlite import schema
-from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.database import SqliteDatabase
+from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
@@ -228,17 +228,17 @@ def test_a_backup_of_version_1_that_cannot_be_used_is_refused(old, tmp_path, sql
 
 @pytest.mark.parametrize("comes", ["before the copy", "after it"])
 def test_the_copy_of_who_comes_first_is_kept_by_who_comes_second(old, monkeypatch, comes):
-    copy_to = Database.copy_to
+    copy_to = SqliteDatabase.copy_to
 
     def interrupted(database, target):
-        monkeypatch.setattr(Database, "copy_to", copy_to)
+        monkeypatch.setattr(SqliteDatabase, "copy_to", copy_to)
         if comes == "after it":
             copy_to(database, target)
-        SqliteLedger(old / "atlas.sqlite", clock=SystemClock()).close()
+        open_sqlite(old / "atlas.sqlite", clock=SystemClock()).close()
         if comes == "before the copy":
             copy_to(database, target)
 
-    monkeypatch.setattr(Database, "copy_to", interrupted)
+    monkeypatch.setattr(SqliteDatabase, "copy_to", interrupted)
     with Store.open(old) as store:
         assert found(store, "user") == ["a"]
     assert schema_version(old / "atlas.schema-1.sqlite") == 1
@@ -330,7 +330,7 @@ def test_of_a_marks_file_that_was_lost_the_history_gives_what_it_has_and_doctor_
 def test_a_process_that_dies_right_after_the_migration_leaves_the_marks_in_the_ledger(tmp_path):
     old = written_by_version_3(tmp_path / "store")
     expected = json.loads((old / "things_meta.json").read_text())
-    SqliteLedger(old / "atlas.sqlite", clock=SystemClock()).close()
+    open_sqlite(old / "atlas.sqlite", clock=SystemClock()).close()
     (old / "things_meta.json").unlink()
     with Store.open(old) as store:
         assert json.loads((old / "things_meta.json").read_text()) == expected

@@ -6,7 +6,10 @@ import pytest
 
 from atlas.core.errors import ReadOnlyStore, StoreUnavailable
 from atlas.core.operations import NO_MARKS, Marks
+from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, files_in, leave_pending, without_privileges
+
+engine = every_engine
 
 IDS = [f"r{i}" for i in range(12)]
 
@@ -31,6 +34,7 @@ def use(opened):
     assert [operation.kind for operation in opened.store.history()] == ["mark", "store"]
 
 
+@of_files
 def test_reading_changes_no_file(open_store, tmp_path):
     make(open_store, tmp_path / "store", exact_max_rows=3, index_lag_rows=1)
     before = files_in(tmp_path / "store")
@@ -41,6 +45,7 @@ def test_reading_changes_no_file(open_store, tmp_path):
     assert files_in(tmp_path / "store") == before
 
 
+@of_files
 def test_every_write_is_refused(open_store, tmp_path):
     make(open_store, tmp_path / "store")
     before = files_in(tmp_path / "store")
@@ -64,7 +69,7 @@ def test_every_write_is_refused(open_store, tmp_path):
 def test_a_store_that_is_not_there_is_not_created(open_store, tmp_path):
     with pytest.raises(ReadOnlyStore, match=r"there is no store at .*cannot be created"):
         open_store(read_only=True)
-    assert list(tmp_path.iterdir()) == []
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_a_reader_sees_what_a_writer_adds_meanwhile(open_store):

@@ -7,7 +7,10 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
+from tests.support.storage.engines import every_engine
 from tests.support.storage.ledgers import THINGS, vector_of
+
+engine = every_engine
 
 
 def test_every_operation_is_in_the_history_newest_first(open_store):

@@ -17,9 +17,12 @@ from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates
 from atlas.core.operations import Marks
 from atlas.storage.maintenance.doctor import examine
-from atlas.storage.sqlite.words import keyword_search as words
+from atlas.storage.sql.words import keyword_search as words
 from atlas.storage.text.analyzer import query_terms, searchable
+from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
+
+engine = every_engine
 
 VOCABULARY = "cancel flight refund certificate passenger parse index query retry timeout cache login chart".split()  # noqa: SIM905
 
@@ -126,6 +129,7 @@ def test_each_collection_has_its_own_words(opened):
     assert opened.store.collection("empty").candidates(None, "refund", 5).word_information == 0
 
 
+@of_files
 def test_the_store_keeps_no_second_copy_of_a_text(opened):
     text = "unmistakable " * 2_000
     add(opened, {"it": text})

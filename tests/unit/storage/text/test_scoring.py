@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import StoreDamaged
+from atlas.storage.sql.words import keyword_search as words
+from atlas.storage.sql.words.held_words import WordTable
 from atlas.storage.sqlite.words import fts_tables
-from atlas.storage.sqlite.words import keyword_search as words
 from atlas.storage.sqlite.words.fts_tables import read_lengths, read_postings, read_totals, word_table
-from atlas.storage.sqlite.words.held_words import WordTable
 from atlas.storage.text import bm25 as scoring
 from atlas.storage.text.analyzer import query_terms
 from atlas.storage.text.bm25 import Postings, Scores
@@ -48,7 +48,8 @@ def by_fts(ledger, query: str) -> dict[int, float]:
         counts = ledger.words._counted(at, query_terms(query))
         terms = words._searched(connection, table, counts, read_totals(connection, table).n_records)
         rows = connection.execute(
-            f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?", (words._any_of(list(terms)),)
+            f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?",
+            (fts_tables._any_of(list(terms)),),
         )
         return dict(rows.fetchall())
 

@@ -1,0 +1,73 @@
+"""The address of a store in PostgreSQL: a server, a database, and the schema that the store is."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import platformdirs
+
+from atlas.core.errors import InvalidInput
+
+SCHEMES = ("postgresql", "postgres")
+DEFAULT_SCHEMA = "atlas"
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a store is. Its text names no password."""
+
+    conninfo: str
+    """The same without the schema, for the driver."""
+
+    schema: str
+
+    def __str__(self) -> str:
+        """Return the address without a password."""
+        parts = urlsplit(self.conninfo)
+        user, _, host = parts.netloc.rpartition("@")
+        shown = f"{user.partition(':')[0]}@{host}" if user else host
+        given = [(name, value) for name, value in parse_qsl(parts.query) if "password" not in name]
+        query = urlencode([*given, ("schema", self.schema)], safe="/")
+        return f"postgresql://{shown}{parts.path}?{query}"
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is the address of a store in PostgreSQL."""
+    return text.partition("://")[0] in SCHEMES and "://" in text
+
+
+def read_address(text: str) -> Address:
+    """Return the address that a text such as `postgresql://user@host/database?schema=team` is.
+
+    Raises:
+        InvalidInput: It is none, or the schema's name is not plain.
+    """
+    if not is_address(text):
+        raise InvalidInput(f"a store in PostgreSQL is given as postgresql://user@host/database, not {text!r}")
+    parts = urlsplit(text)
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    schema = given.pop("schema", DEFAULT_SCHEMA)
+    if not _NAME.fullmatch(schema):
+        raise InvalidInput(
+            f"the schema of a store is lower-case letters, digits and _, at most 63, but is {schema!r}: write "
+            "?schema=NAME after the database's name"
+        )
+    return Address(f"postgresql://{parts.netloc}{parts.path}?{urlencode(given)}", schema)
+
+
+def companion(text: str) -> Path:
+    """Return the directory of this machine that has the files of a store in PostgreSQL which are no part of it.
+
+    These are what was worked out of the records, and what a server needs while it runs. `ATLAS_LOCAL` names the
+    directory that all of them are in; by default it is the user's own for such files.
+    """
+    address = read_address(text)
+    above = Path(os.environ.get("ATLAS_LOCAL") or platformdirs.user_state_path("atlas-memory"))
+    digest = hashlib.blake2b(str(address).encode(), digest_size=6).hexdigest()
+    return above.expanduser().absolute() / f"{address.schema}-{digest}"

@@ -1,0 +1,73 @@
+"""Copies of a ledger in PostgreSQL: each is a SQLite ledger, as a store in a directory has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from atlas.core.operations import Marks
+from atlas.protocols.infra import Clock
+from atlas.storage.history import Reword
+from atlas.storage.postgres.database import PostgresDatabase
+from atlas.storage.records import CopyContents, OperationDraft
+from atlas.storage.sql.copying import copy_ledger, empty
+from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
+from atlas.storage.sql.meta import renew_ledger_id
+from atlas.storage.sqlite.copies import SqliteCopies, revived
+from atlas.storage.sqlite.database import SqliteDatabase
+from atlas.storage.sqlite.schema import prepare_schema
+
+BUSY_SECONDS = 60.0
+
+
+class PostgresCopies:
+    """The copies that are made of a ledger, and of which it is made."""
+
+    def __init__(self, database: PostgresDatabase, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def write(self, target: Path) -> int:
+        """Write a copy of the ledger as it is at one instant, and return how many records it holds."""
+        copy = SqliteDatabase(target, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
+        try:
+            prepare_schema(copy)
+            with self._database.read() as source, copy.write() as written:
+                copy_ledger(source, written)
+                count = source.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0]
+            copy.finish()
+        finally:
+            copy.close()
+        return int(count)
+
+    def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
+        """Take what is deleted or waits for review out of a copy, and return how many records that was."""
+        return self._of_file(copy).leave_out_hidden(copy, operation, reword)
+
+    def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
+        """Refuse a copy that cannot be used, and bring one of an older schema up to this one."""
+        self._of_file(copy).check(copy, source, marks)
+
+    def contents(self, copy: Path) -> CopyContents:
+        """Return how much a copy holds, and of which model."""
+        return self._of_file(copy).contents(copy)
+
+    def revived(self, copy: Path) -> tuple[str, ...]:
+        """Return the ids of purged records that a copy still holds, live or in its history."""
+        return revived(self._database, copy)
+
+    def restore(self, copy: Path, in_files: Mapping[str, Iterable[str]]) -> None:
+        """Make the ledger what a copy is, in one transaction that every other process sees as a whole."""
+        unfinished = SqlPurges(self._database, self._clock).unfinished()
+        source = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
+        try:
+            with source.read() as read, self._database.write() as written:
+                empty(written)
+                copy_ledger(read, written)
+                renew_ledger_id(written)
+                note_unfinished(written, unfinished)
+        finally:
+            source.close()
+
+    def _of_file(self, copy: Path) -> SqliteCopies:
+        return SqliteCopies(SqliteDatabase(copy, read_only=True, busy_timeout_seconds=BUSY_SECONDS), self._clock)

@@ -1,0 +1,107 @@
+"""PostgreSQL's own spelling: a value is a text, in two parts where it is long, or a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from atlas.core.filters import Compare, Scalar
+from atlas.storage.postgres import postings
+from atlas.storage.postgres.types import numeric
+from atlas.storage.sql.connection import Connection, Sql, Texts, Words
+from atlas.storage.sql.filters import OPERATORS, bindable
+
+INDEXED = 500
+"""Characters of a text that its index holds. A page of an index has no room for many long ones. The rest is beside."""
+
+
+_NUMBERED = ("operations", "changes", "events")
+
+
+class PostgresDialect:
+    """PostgreSQL's spelling."""
+
+    has_files = False
+    words: Words = postings
+
+    def renumber(self, connection: Connection) -> None:
+        """Let the numbers of new rows follow those that were copied."""
+        for table, column in (("records", "seq"), ("attribute_keys", "key"), *((t, "seq") for t in _NUMBERED)):
+            connection.execute(
+                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"
+            )
+
+    def value(self, a: str) -> str:
+        """Return the expression of a value: JSON, which says of what kind it is."""
+        return f"coalesce(to_jsonb({self.text(a)}), to_jsonb({a}.number))"
+
+    def text(self, a: str) -> str:
+        """Return the expression of a value that is a text."""
+        return f"({a}.value || {a}.rest)"
+
+    def grouped(self, a: str) -> str:
+        """Return what to group by."""
+        return f"{a}.value, {a}.rest, {a}.number"
+
+    def order(self, a: str, direction: str) -> str:
+        """Return what to order by. Where there is no number there is a text, which comes after every number."""
+        nulls = "LAST" if direction == "ASC" else "FIRST"
+        return f"{a}.number {direction} NULLS {nulls}, {a}.value {direction}, {a}.rest {direction}"
+
+    def less(self, a: str, b: str) -> str:
+        """Return the condition that one value comes before another."""
+        return (
+            f"({a}.number < {b}.number OR ({a}.number IS NOT NULL AND {b}.number IS NULL) "
+            f"OR ({a}.value, {a}.rest) < ({b}.value, {b}.rest))"
+        )
+
+    def same(self, a: str, b: str) -> str:
+        """Return the condition that two values are equal."""
+        return f"({a}.number = {b}.number OR ({a}.value = {b}.value AND {a}.rest = {b}.rest))"
+
+    def test(self, compare: Compare) -> Sql:
+        """Return the condition that a value passes a comparison."""
+        if compare.operator == "$in":
+            return _any_of([bindable(value) for value in compare.value])
+        value = bindable(compare.value)
+        operator = OPERATORS[compare.operator]
+        if not isinstance(value, str):
+            return Sql(f"number {operator} ?", (numeric(value),))
+        first, rest = _parts(value)
+        if operator == "=":
+            return Sql("value = ? AND rest = ?", (first, rest))
+        # The first condition is what an index answers.
+        return Sql(f"value {operator[0]}= ? AND (value, rest) {operator} (?, ?)", (first, first, rest))
+
+    def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
+        """Add attributes: key, value and number of the record. A number that is none is no value, as in SQLite."""
+        connection.executemany(
+            "INSERT INTO attributes (key, value, rest, number, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            [(key, *_columns(value), seq) for key, value, seq in rows if value == value],
+        )
+
+    def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
+        """Return numbers of records and values."""
+        rows = connection.execute(
+            f"SELECT a.seq, {self.value('a')} FROM attributes a WHERE {condition.text}", condition.parameters
+        )
+        return rows.fetchall()
+
+
+def _columns(value: Scalar) -> tuple[Any, ...]:
+    return (*_parts(value), None) if isinstance(value, str) else (None, "", numeric(value))
+
+
+def _parts(text: str) -> tuple[str, str]:
+    return text[:INDEXED], text[INDEXED:]
+
+
+def _any_of(values: list[Scalar]) -> Sql:
+    texts = [value for value in values if isinstance(value, str)]
+    numbers = [numeric(value) for value in values if not isinstance(value, str)]
+    firsts = Texts(dict.fromkeys(text[:INDEXED] for text in texts))
+    return Sql(
+        "((value IN (SELECT value FROM json_each(?)) AND value || rest IN (SELECT value FROM json_each(?))) "
+        "OR number = ANY(?::numeric[]))",
+        (firsts, Texts(texts), numbers),
+    )

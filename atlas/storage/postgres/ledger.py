@@ -1,0 +1,36 @@
+"""The ledger in one schema of a PostgreSQL database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from atlas.core.address import Address
+from atlas.protocols.infra import Clock
+from atlas.storage.postgres.copies import PostgresCopies
+from atlas.storage.postgres.database import PostgresDatabase
+from atlas.storage.postgres.schema import prepare_schema
+from atlas.storage.sql.ledger import SqlLedger
+
+
+def open_postgres(
+    address: Address,
+    directory: Path,
+    *,
+    clock: Clock,
+    read_only: bool = False,
+    create: bool = True,
+    busy_timeout_seconds: float = 60.0,
+) -> SqlLedger:
+    """Open the ledger at an address.
+
+    Args:
+        directory: The store's files of this machine.
+        create: Whether it may be made where there is none.
+    """
+    database = PostgresDatabase(address, directory, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
+    try:
+        prepare_schema(database, create=create)
+    except BaseException:
+        database.close()
+        raise
+    return SqlLedger(database, PostgresCopies(database, clock), clock=clock)

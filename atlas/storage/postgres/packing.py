@@ -1,0 +1,116 @@
+"""Who holds a word, and where: packed into a row of a table, and taken out again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from atlas.storage.records import Seqs
+from atlas.storage.text.bm25 import Postings
+
+FIELD_WEIGHTS = 1.0, 0.5
+"""How often a word counts for each time that the document, and the search text, hold it."""
+
+SEARCH_TEXT = 2**30
+"""Added to the places of the words of a search text, so that no phrase reaches from the document into it."""
+
+LARGEST = 4_096
+"""Records of a row at most."""
+
+
+@dataclass(slots=True)
+class Held:
+    """The places of one word, of the records that hold it."""
+
+    seqs: Seqs
+    often: Seqs
+    places: Seqs
+
+
+def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tuple[str, Held]]:
+    """Yield each word of some records, with the places where they hold it."""
+    numbers: dict[str, int] = {}
+    words, seqs, places = [], [], []
+    for seq, document, search_text in sorted(records):
+        for beginning, held in ((0, document), (SEARCH_TEXT, search_text)):
+            words += [numbers.setdefault(word, len(numbers)) for word in held]
+            seqs.append(np.full(len(held), seq))
+            places.append(np.arange(beginning, beginning + len(held)))
+    which = np.array(words, np.int64)
+    order = np.argsort(which, kind="stable")  # those of a word stay in the order of records and places
+    owners, placed = np.concatenate(seqs)[order], np.concatenate(places)[order]
+    ends = np.cumsum(np.bincount(which, minlength=len(numbers)))
+    for word, number in numbers.items():
+        part = slice(ends[number - 1] if number else 0, ends[number])
+        holders, often = np.unique(owners[part], return_counts=True)
+        yield word, Held(holders, often, placed[part])
+
+
+def merged(parts: Sequence[Held]) -> Held:
+    """Return several parts as one. A record that stands in several has the places of all of them."""
+    if not parts:
+        return no_one()
+    if len(parts) == 1:
+        return parts[0]
+    owners = np.concatenate([np.repeat(part.seqs, part.often) for part in parts])
+    places = np.concatenate([part.places for part in parts])
+    order = np.lexsort((places, owners))
+    seqs, often = np.unique(owners[order], return_counts=True)
+    return Held(seqs, often, places[order])
+
+
+def cut(held: Held) -> Iterator[Held]:
+    """Yield parts that a row has room for."""
+    ends = np.cumsum(held.often)
+    for start in range(0, len(held.seqs), LARGEST):
+        stop = min(start + LARGEST, len(held.seqs))
+        first = int(ends[start - 1]) if start else 0
+        yield Held(held.seqs[start:stop], held.often[start:stop], held.places[first : int(ends[stop - 1])])
+
+
+def without(held: Held, seq: int) -> Held:
+    """Return who holds a word without one record."""
+    is_kept = held.seqs != seq
+    return Held(held.seqs[is_kept], held.often[is_kept], held.places[np.repeat(is_kept, held.often)])
+
+
+def weighed(held: Held) -> Postings:
+    """Return who holds a word, how often by the weight of each field."""
+    if not len(held.seqs):
+        return Postings(held.seqs, np.zeros(0))
+    weights = np.where(held.places >= SEARCH_TEXT, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
+    starts = np.cumsum(held.often) - held.often
+    return Postings(held.seqs, np.add.reduceat(weights, starts))
+
+
+def no_one() -> Held:
+    """Return that nobody holds a word."""
+    return Held(*(np.zeros(0, np.int64) for _ in range(3)))
+
+
+def row_of(key: int, term: str, held: Held) -> tuple[Any, ...]:
+    """Return the row of a word, for the table of postings."""
+    return key, term, int(held.seqs[0]), int(held.seqs[-1]), len(held.seqs), *pack(held)
+
+
+def pack(held: Held) -> tuple[bytes, bytes, bytes]:
+    """Return numbers, counts and places as bytes."""
+    return held.seqs.astype("<i8").tobytes(), held.often.astype("<u4").tobytes(), held.places.astype("<i4").tobytes()
+
+
+def unpack(seqs: bytes, often: bytes, places: bytes) -> Held:
+    """Return who holds a word from the bytes of a row."""
+    return Held(
+        np.frombuffer(seqs, "<i8").astype(np.int64),
+        np.frombuffer(often, "<u4").astype(np.int64),
+        np.frombuffer(places, "<i4").astype(np.int64),
+    )
+
+
+def occurrences(held: Held) -> Seqs:
+    """Return record and place of each occurrence as one number."""
+    keys: Seqs = np.sort((np.repeat(held.seqs, held.often) << 32) | held.places)
+    return keys

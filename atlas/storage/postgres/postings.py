@@ -1,0 +1,374 @@
+"""The tables of keyword search in PostgreSQL: who holds which word, in packed segments.
+
+A write adds one row for each word that its records hold, with all of these records: a bulk of five hundred texts makes
+some eight thousand rows, and a single one sixty. What many small writes have scattered is brought together now and
+then. PostgreSQL's own full-text search ranks by another measure, and keeps no count of who holds a word.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from atlas.storage.postgres.packing import (
+    Held,
+    by_term,
+    cut,
+    merged,
+    no_one,
+    occurrences,
+    pack,
+    row_of,
+    unpack,
+    weighed,
+    without,
+)
+from atlas.storage.postgres.tokens import tokens, tokens_of_record
+from atlas.storage.records import Scope, Seqs
+from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
+from atlas.storage.text.analyzer import Term
+from atlas.storage.text.bm25 import K1, B, Postings
+from atlas.storage.text.bm25 import Numbers as Lengths
+
+MOST_PARTS = 64
+"""Writes after which the rows of a word are brought together."""
+
+WHOLE = 512
+"""Records of a row that is left as it is."""
+
+_END = "\U0010ffff"
+
+_ADD = (
+    "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+TABLES = """
+CREATE TABLE word_tables (
+    key        INTEGER PRIMARY KEY,
+    collection TEXT    NOT NULL UNIQUE,
+    n_records  INTEGER NOT NULL DEFAULT 0,
+    n_tokens   INTEGER NOT NULL DEFAULT 0,
+    n_parts    INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE word_lengths (
+    key      INTEGER NOT NULL,
+    seq      INTEGER NOT NULL,
+    n_tokens INTEGER NOT NULL,
+    PRIMARY KEY (key, seq)
+);
+CREATE TABLE word_postings (
+    segment   INTEGER PRIMARY KEY,
+    key       INTEGER NOT NULL,
+    term      TEXT    NOT NULL,
+    first_seq INTEGER NOT NULL,
+    last_seq  INTEGER NOT NULL,
+    n         INTEGER NOT NULL,
+    seqs      BLOB    NOT NULL,                  -- int64, in order
+    often     BLOB    NOT NULL,                  -- uint32: how many of the places are each record's
+    places    BLOB    NOT NULL                   -- int32
+);
+CREATE INDEX word_postings_by_term ON word_postings (key, term, first_seq);
+"""
+
+
+@dataclass(slots=True)
+class Waiting:
+    """The words of records that a transaction has written, until it ends."""
+
+    records: dict[int, list[tuple[int, list[str], list[str]]]] = field(default_factory=lambda: defaultdict(list))
+    """Number, words of the document and words of the search text of each record, by the number of its table."""
+
+    keys: dict[str, int] = field(default_factory=dict)
+    """The numbers of the tables, by collection."""
+
+
+def word_table(connection: Connection, collection: str) -> str | None:
+    """Return the name of a collection's table. None before anything was written into the collection."""
+    row = connection.execute("SELECT key FROM word_tables WHERE collection = ?", (collection,)).fetchone()
+    return f"words_{row[0]}" if row else None
+
+
+def make_word_table(connection: Connection, collection: str) -> None:
+    """Give a collection its table, with the words of the records that it has, unless it has one."""
+    keys = _waiting(connection).keys
+    if collection in keys:
+        return
+    if held := word_table(connection, collection):
+        keys[collection] = _key(held)
+    else:
+        make_word_table_anew(connection, collection)
+
+
+def make_word_table_anew(connection: Connection, collection: str) -> None:
+    """Build a collection's table from its records, under another number."""
+    flush(connection)
+    if held := word_table(connection, collection):
+        for table in ("word_tables", "word_lengths", "word_postings"):
+            connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(held),))
+    made = connection.execute("INSERT INTO word_tables (collection) VALUES (?) RETURNING key", (collection,)).fetchone()
+    _waiting(connection).keys[collection] = made[0]
+    rows = connection.execute(
+        "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 ORDER BY seq",
+        (collection,),
+    )
+    for seq, document, search_text in rows.fetchall():
+        put_words(connection, collection, seq, document, search_text)
+
+
+def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
+    """Take in the words of a record when the transaction ends. It has none in the table."""
+    key = _waiting(connection).keys[collection]
+    _waiting(connection).records[key].append((seq, tokens_of_record(document), tokens_of_record(search_text)))
+
+
+def drop_words(connection: Connection, seq: int) -> None:
+    """Take out the words of a record, whose row still says what they are."""
+    flush(connection)
+    row = connection.execute(
+        "SELECT t.key, r.document, r.search_text FROM records r JOIN word_tables t ON t.collection = r.collection "
+        "WHERE r.seq = ? AND r.deleted = 0",
+        (seq,),
+    ).fetchone()
+    if row is None:
+        return
+    key, *texts = row
+    held = [tokens_of_record(text) for text in texts]
+    rows = connection.execute(
+        "SELECT segment, seqs, often, places FROM word_postings "
+        "WHERE key = ? AND term IN (SELECT value FROM json_each(?)) AND first_seq <= ? AND last_seq >= ?",
+        (key, Texts({*held[0], *held[1]}), seq, seq),
+    ).fetchall()
+    kept = [(segment, without(unpack(*packed), seq)) for segment, *packed in rows]
+    connection.execute(
+        "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))",
+        (Numbers(segment for segment, held in kept if not len(held.seqs)),),
+    )
+    connection.executemany(
+        "UPDATE word_postings SET n = ?, seqs = ?, often = ?, places = ? WHERE segment = ?",
+        [(len(held.seqs), *pack(held), segment) for segment, held in kept if len(held.seqs)],
+    )
+    n_tokens = sum(map(len, held))
+    connection.execute("DELETE FROM word_lengths WHERE key = ? AND seq = ?", (key, seq))
+    connection.execute(
+        "UPDATE word_tables SET n_records = n_records - 1, n_tokens = n_tokens - ? WHERE key = ?", (n_tokens, key)
+    )
+
+
+def flush(connection: Connection) -> None:
+    """Write the words that a transaction has taken in."""
+    waiting, rows = _waiting(connection).records, []
+    for key, records in waiting.items():
+        lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]
+        connection.executemany("INSERT INTO word_lengths VALUES (?, ?, ?)", lengths)
+        connection.executemany(_ADD, [row_of(key, term, held) for term, held in by_term(records)])
+        rows.append((len(lengths), sum(n for *_, n in lengths), key))
+    connection.executemany(
+        "UPDATE word_tables SET n_records = n_records + ?, n_tokens = n_tokens + ?, n_parts = n_parts + 1 "
+        "WHERE key = ?",
+        rows,
+    )
+    waiting.clear()
+
+
+def forget(connection: Connection) -> None:
+    """Let go of the words that a transaction has taken in, as it was rolled back or has written them."""
+    connection.waiting_words = Waiting()  # type: ignore[attr-defined]
+
+
+def is_scattered(connection: Connection, collection: str) -> bool:
+    """Return whether a collection's words are in so many rows that looking them up takes far too long."""
+    row = connection.execute("SELECT n_parts > ? FROM word_tables WHERE collection = ?", (MOST_PARTS, collection))
+    found = row.fetchone()
+    return bool(found and found[0])
+
+
+def merge_parts(connection: Connection, collection: str) -> None:
+    """Bring the small rows of each word together."""
+    key = _key(word_table(connection, collection) or "words_0")
+    rows = connection.execute(
+        "SELECT term, segment, seqs, often, places FROM word_postings WHERE key = ? AND n < ? ORDER BY term",
+        (key, WHOLE),
+    ).fetchall()
+    small: dict[str, list[tuple[int, Held]]] = defaultdict(list)
+    for term, segment, *packed in rows:
+        small[term].append((segment, unpack(*packed)))
+    scattered = {term: held for term, held in small.items() if len(held) > 1}
+    gone = Numbers(segment for held in scattered.values() for segment, _ in held)
+    connection.execute("DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (gone,))
+    connection.executemany(
+        _ADD,
+        [row_of(key, term, part) for term, held in scattered.items() for part in cut(merged([one for _, one in held]))],
+    )
+    connection.execute("UPDATE word_tables SET n_parts = 0 WHERE key = ?", (key,))
+
+
+def check_word_table(connection: Connection, collection: str) -> str:
+    """Return how a collection's table differs from its records, or nothing."""
+    table = word_table(connection, collection)
+    if table is None:
+        return "it has no table of words"
+    rows = connection.execute(
+        "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0", (collection,)
+    ).fetchall()
+    records = [(seq, *map(tokens_of_record, texts)) for seq, *texts in rows]
+    n_records, n_tokens = len(records), sum(len(document) + len(search_text) for _, document, search_text in records)
+    expected = Counter(_listed(by_term(records)) if records else ())
+    totals = connection.execute("SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)).fetchone()
+    if totals != (n_records, n_tokens):
+        return "its totals are wrong"
+    held = connection.execute(
+        "SELECT term, seqs, often, places FROM word_postings WHERE key = ?", (_key(table),)
+    ).fetchall()
+    found = Counter(_listed((term, unpack(*packed)) for term, *packed in held))
+    return "" if found == expected else "it holds other words than the records"
+
+
+def _listed(postings: Iterable[tuple[str, Held]]) -> Iterator[tuple[str, int, int]]:
+    for term, held in postings:
+        for seq, place in zip(np.repeat(held.seqs, held.often).tolist(), held.places.tolist(), strict=True):
+            yield term, seq, place
+
+
+def is_token(word: str) -> bool:
+    """Return whether a word is one token as it is."""
+    return tokens(word) == [word]
+
+
+def read_totals(connection: Connection, table: str) -> Totals:
+    """Return how many records a table of words knows, and how long they are."""
+    n_records, n_tokens = connection.execute(
+        "SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)
+    ).fetchone() or (0, 0)
+    return Totals(n_records, n_tokens / n_records if n_records else 0.0)
+
+
+def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
+    """Return who holds each of some words."""
+    held = _read(connection, table, words)
+    return {word: weighed(held[word]) for word in words}
+
+
+def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
+    """Return how many tokens each of these records has, of both fields."""
+    rows = connection.execute(
+        "SELECT seq, n_tokens FROM word_lengths WHERE key = ? AND seq IN (SELECT value FROM json_each(?))",
+        (_key(table), Numbers(seqs.tolist())),
+    )
+    lengths = dict(rows.fetchall())
+    return np.array([lengths[seq] for seq in seqs.tolist()], np.float64)
+
+
+def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
+    """Return the records within a scope that hold any of some terms, each with its BM25, as FTS5 defines it."""
+    totals = read_totals(connection, table)
+    values: dict[int, float] = defaultdict(float)
+    found = [weighed(_holders(connection, table, term)) for term in terms]
+    every = np.unique(np.concatenate([np.zeros(0, np.int64), *(one.seqs for one in found)]))
+    every = np.setdiff1d(every, scope.hidden) if scope.passing is None else np.intersect1d(every, scope.passing)
+    lengths = dict(zip(every.tolist(), read_lengths(connection, table, every).tolist(), strict=True))
+    for one in found:
+        weight = _weight(len(one.seqs), totals.n_records)
+        for seq, often in zip(one.seqs.tolist(), one.often.tolist(), strict=True):
+            if seq in lengths:
+                length = lengths[seq] / totals.mean_length
+                values[seq] += weight * often * (K1 + 1) / (often + K1 * (1 - B + B * length))
+    return list(values.items())
+
+
+def count_holding(connection: Connection, table: str, terms: Sequence[Term], most: int) -> list[int]:
+    """Return how many records hold each term. At most so many are counted."""
+    plain = [term.text for term in terms if not term.is_prefix and is_token(term.text)]
+    rows = connection.execute(
+        "SELECT term, sum(n) FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "
+        "GROUP BY term",
+        (_key(table), Texts(plain)),
+    )
+    counted = dict(rows.fetchall())
+    known = {*plain}
+    return [
+        min(
+            most,
+            int(counted.get(term.text, 0))
+            if term.text in known and not term.is_prefix
+            else len(_holders(connection, table, term).seqs),
+        )
+        for term in terms
+    ]
+
+
+def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
+    """Return the records that hold every one of some phrases."""
+    holding: Seqs | None = None
+    for phrase in phrases:
+        seqs = _holders(connection, table, phrase).seqs
+        holding = seqs if holding is None else np.intersect1d(holding, seqs)
+    return holding if holding is not None else np.zeros(0, np.int64)
+
+
+def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
+    """Return the words that any of these records holds."""
+    rows = connection.execute(
+        "SELECT term, seqs FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "
+        "AND first_seq <= ? AND last_seq >= ?",
+        (_key(table), Texts(words), int(seqs.max(initial=0)), int(seqs.min(initial=0))),
+    )
+    return {term for term, packed in rows.fetchall() if np.isin(np.frombuffer(packed, "<i8"), seqs).any()}
+
+
+def _holders(connection: Connection, table: str, term: Term) -> Held:
+    """Return who holds a term: a word, words side by side, or any that begins so."""
+    words = tokens(term.text)
+    if not words:
+        return no_one()
+    *before, last = words
+    held = _read(connection, table, before)
+    ends = merged(list(_beginning(connection, table, last))) if term.is_prefix else None
+    if ends is None:
+        ends = _read(connection, table, [last])[last]
+    if not before:
+        return ends
+    keys = occurrences(ends) - len(before)
+    for number, word in enumerate(before):
+        keys = np.intersect1d(keys, occurrences(held[word]) - number)
+    seqs, starts = np.unique(keys >> 32, return_index=True)
+    return Held(seqs, np.diff(np.append(starts, len(keys))), keys & (2**32 - 1))
+
+
+def _read(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Held]:
+    rows = connection.execute(
+        "SELECT term, seqs, often, places FROM word_postings "
+        "WHERE key = ? AND term IN (SELECT value FROM json_each(?))",
+        (_key(table), Texts(dict.fromkeys(words))),
+    )
+    parts: dict[str, list[Held]] = defaultdict(list)
+    for term, *packed in rows.fetchall():
+        parts[term].append(unpack(*packed))
+    return {word: merged(parts[word]) for word in words}
+
+
+def _beginning(connection: Connection, table: str, beginning: str) -> Iterator[Held]:
+    rows = connection.execute(
+        "SELECT seqs, often, places FROM word_postings WHERE key = ? AND term >= ? AND term < ?",
+        (_key(table), beginning, beginning + _END),
+    )
+    for packed in rows.fetchall():
+        yield unpack(*packed)
+
+
+def _weight(n_holding: int, n_records: int) -> float:
+    """Return the inverse document frequency, as FTS5 computes it."""
+    weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
+    return weight if weight > 0 else 1e-6
+
+
+def _waiting(connection: Connection) -> Waiting:
+    waiting: Waiting = connection.waiting_words  # type: ignore[attr-defined]
+    return waiting
+
+
+def _key(table: str) -> int:
+    return int(table.removeprefix("words_"))

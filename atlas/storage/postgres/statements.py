@@ -1,0 +1,63 @@
+"""The ledger's statements as PostgreSQL reads them, where it spells something in its own way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+_LITERAL = re.compile(r"('(?:[^']|'')*')")
+_PARAMETER = re.compile(r"\?(\d*)")
+_SPELLED = (
+    (re.compile(r"\bjson_each\("), "items("),
+    # A hint to SQLite about the order of a join. PostgreSQL finds it by what it knows of the tables.
+    (re.compile(r"\bCROSS (JOIN \w+ \w+ ON\b)"), r"\1"),
+    (re.compile(r"\bINDEXED BY \w+"), ""),
+    (re.compile(r"\bgroup_concat\(([\w.]+)\)"), r"string_agg((\1)::text, ',')"),
+    (re.compile(r"\bjson_group_array\(([\w.]+)\)"), r"coalesce(json_agg(\1), '[]')::text"),
+    (re.compile(r"\bCAST\((\w+) AS BLOB\)"), r"convert_to(\1, 'UTF8')"),
+    (re.compile(r"\bwindow\b"), '"window"'),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement for psycopg."""
+
+    text: str
+
+    order: tuple[int, ...] | None
+    """The parameter of each place. None where they are in order."""
+
+    def arranged(self, parameters: Sequence[Any]) -> Sequence[Any]:
+        """Return the parameters, one for each place."""
+        return parameters if self.order is None else [parameters[place] for place in self.order]
+
+
+@lru_cache(maxsize=4_096)
+def translated(statement: str) -> Statement:
+    """Return a statement of the ledger as psycopg and PostgreSQL read it."""
+    order: list[int] = []
+    parts = [
+        part if number % 2 else _spelled(part, order) for number, part in enumerate(_LITERAL.split(_escaped(statement)))
+    ]
+    return Statement("".join(parts), tuple(order) if order else None)
+
+
+def _escaped(statement: str) -> str:
+    """Return a statement whose percent signs psycopg leaves alone."""
+    return statement.replace("%", "%%")
+
+
+def _spelled(part: str, order: list[int]) -> str:
+    for pattern, replacement in _SPELLED:
+        part = pattern.sub(replacement, part)
+
+    def place(found: re.Match[str]) -> str:
+        if found[1]:
+            order.append(int(found[1]) - 1)
+        return "%s"
+
+    return _PARAMETER.sub(place, part)

@@ -1,0 +1,51 @@
+"""The tokens of a text, as SQLite's tokenizer `unicode61` with `remove_diacritics 2` parts it.
+
+So both engines find the same by the same words, which a contract test holds. What a character is, SQLite is asked: its
+tables are of Unicode 6.1, and stay so, whatever this Python knows of later versions.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+from functools import lru_cache
+
+from atlas.storage.text.analyzer import searchable
+
+_PLAIN = re.compile("[a-z0-9]+")
+_SEPARATOR, _DROPPED = " ", ""
+
+_lock = threading.Lock()
+_tokenizer = sqlite3.connect(":memory:", check_same_thread=False)
+_tokenizer.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')")
+_tokenizer.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, instance)")
+
+
+def tokens_of_record(text: str) -> list[str]:
+    """Return the tokens of a record's text, with those that are added so that it is found."""
+    return tokens(searchable(text))
+
+
+def tokens(text: str) -> list[str]:
+    """Return the tokens of a text in their order, without case and accents."""
+    if text.isascii():
+        return _PLAIN.findall(text.lower())
+    found = "".join(_folded(character) for character in text)
+    return [token for part in found.split(_SEPARATOR) if (token := part.lstrip(_MARK).replace(_MARK, _DROPPED))]
+
+
+_MARK = "\0"
+"""In the place of a mark above or below the letter before it. At the beginning of a word it is none."""
+
+
+@lru_cache(maxsize=2**16)
+def _folded(character: str) -> str:
+    """Return what a character is within a word: a letter without case and accents, a mark, or the word's end."""
+    with _lock:
+        _tokenizer.execute("DELETE FROM texts")
+        _tokenizer.execute("INSERT INTO texts VALUES (?)", (f"a{character}b",))
+        found = [term for (term,) in _tokenizer.execute("SELECT term FROM terms ORDER BY offset")]
+    if len(found) != 1:
+        return _SEPARATOR
+    return found[0][1:-1] or _MARK

@@ -1,0 +1,101 @@
+"""How values go to PostgreSQL and come back, so that they are what SQLite would give.
+
+PostgreSQL's texts hold no NUL. It goes as another control character, escaped, which nobody sees.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+from psycopg import Connection
+from psycopg.adapt import Dumper, Loader
+from psycopg.types.json import set_json_loads
+
+from atlas.storage.sql.connection import Numbers, Texts
+
+_LEAD, _NUL, _SELF = "\x01", "\x010", "\x011"
+
+
+def escaped(text: str) -> str:
+    """Return a text that PostgreSQL can hold."""
+    if "\0" not in text and _LEAD not in text:
+        return text
+    return text.replace(_LEAD, _SELF).replace("\0", _NUL)
+
+
+def unescaped(text: str) -> str:
+    """Return the text that `escaped` was given."""
+    return text.replace(_NUL, "\0").replace(_SELF, _LEAD) if _LEAD in text else text
+
+
+class _TextDumper(Dumper):
+    oid = 25  # text
+
+    def dump(self, obj: str) -> bytes:
+        return escaped(obj).encode()
+
+
+class _TruthDumper(Dumper):
+    oid = 21  # smallint: the ledger's truths are 0 and 1
+
+    def dump(self, obj: bool) -> bytes:
+        return b"1" if obj else b"0"
+
+
+class _TextsDumper(Dumper):
+    oid = 1009  # text[]
+
+    def dump(self, obj: Texts) -> bytes:
+        return f"{{{','.join(map(_quoted, obj))}}}".encode()
+
+
+class _NumbersDumper(Dumper):
+    oid = 1016  # bigint[]
+
+    def dump(self, obj: Numbers) -> bytes:
+        return f"{{{','.join(map(str, obj))}}}".encode()
+
+
+class _TextLoader(Loader):
+    def load(self, data: Any) -> str:
+        return unescaped(bytes(data).decode())
+
+
+class _NumericLoader(Loader):
+    """Whole numbers and floats, which a `numeric` keeps apart by its digits behind the point."""
+
+    def load(self, data: Any) -> int | float:
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def numeric(value: int | float) -> Decimal:
+    """Return a number as a `numeric` that says whether it is whole."""
+    if isinstance(value, int):
+        return Decimal(value)
+    exact = Decimal(repr(value))
+    return Decimal(f"{exact:f}" if "." in f"{exact:f}" else f"{exact:f}.0") if exact.is_finite() else exact
+
+
+def register(connection: Connection[Any]) -> None:
+    """Let a connection take and give values so."""
+    adapters = connection.adapters
+    adapters.register_dumper(str, _TextDumper)
+    adapters.register_dumper(bool, _TruthDumper)
+    adapters.register_dumper(Texts, _TextsDumper)
+    adapters.register_dumper(Numbers, _NumbersDumper)
+    for name in ("text", "varchar", "name", "bpchar"):
+        adapters.register_loader(name, _TextLoader)
+    adapters.register_loader("numeric", _NumericLoader)
+    set_json_loads(_read_json, context=connection)
+
+
+def _read_json(data: str | bytes) -> Any:
+    held = json.loads(data)
+    return unescaped(held) if isinstance(held, str) else held
+
+
+def _quoted(text: str) -> str:
+    return '"' + escaped(text).replace("\\", "\\\\").replace('"', '\\"') + '"'

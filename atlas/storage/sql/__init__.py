@@ -1,0 +1,1 @@
+"""The ledger in SQL, as SQLite and PostgreSQL both read it."""

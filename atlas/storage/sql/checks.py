@@ -1,0 +1,128 @@
+"""Checks of a ledger's tables, and mending from the records what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from atlas.storage.damage import Unreadable, parsed
+from atlas.storage.records import Check
+from atlas.storage.sql.connection import Connection, Database
+from atlas.storage.sql.filters import KEY
+from atlas.storage.sql.meta import GONE, read_model
+from atlas.storage.sql.records import attribute_values, read_collections
+
+_ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
+_WITHOUT_VECTORS = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
+_TEXTS = (
+    "SELECT CAST(id AS BLOB), CAST(metadata AS BLOB) FROM records",
+    "SELECT CAST(id AS BLOB), CAST(content AS BLOB) FROM records "
+    "WHERE content <> '' AND substr(collection, 1, 6) = 'atlas_'",
+    f"SELECT CAST(record_id AS BLOB), CAST(before AS BLOB) FROM changes WHERE before <> '{GONE}'",
+)
+"""The JSON of the rows, each with the id of the record that it is of: as bytes, as they may be no text any more.
+Of the records' contents those of the memories, as others may write what they like."""
+
+_DAMAGED = (
+    "Nothing else was looked at, and nothing mended. Restore a backup into a new directory (atlas --store NEW restore "
+    "FILE), or see: sqlite3 … .recover"
+)
+_WRONG_DIMENSION = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
+
+
+def checks_of(database: Database) -> tuple[Check, ...]:
+    """Return the checks, in the order in which they are to be made."""
+    return (
+        Check("ledger file", partial(_look_at_file, database), is_last=True),
+        Check("rows", partial(_look_at_rows, database), is_last=True),
+        Check("vectors", partial(_look_at_vectors, database), partial(_mend_vectors, database)),
+        Check("keyword search", partial(_look_at_words, database), partial(_mend_words, database)),
+        Check("filters", partial(_look_at_filters, database), partial(_mend_filters, database)),
+    )
+
+
+def _look_at_file(database: Database) -> str:
+    found = database.check()
+    return f"{found}. {_DAMAGED}" if found else ""
+
+
+def _look_at_rows(database: Database) -> str:
+    with database.read() as connection:
+        problems = [problem for query in _TEXTS for problem in _unreadable(connection, query)]
+    return f"{len(problems)} texts cannot be read, such as {problems[0]}. {_DAMAGED}" if problems else ""
+
+
+def _unreadable(connection: Connection, query: str) -> Iterator[str]:
+    for owner, text in connection.execute(query):
+        try:
+            parsed((text or b"").decode())
+        except (Unreadable, UnicodeDecodeError) as error:
+            yield f"that of {(owner or b'').decode(errors='replace')!r} ({error})"
+
+
+def _look_at_vectors(database: Database) -> str:
+    with database.read() as connection:
+        n_orphans = len(connection.execute(_ORPHAN_VECTORS).fetchall())
+        bare = [row[0] for row in connection.execute(_WITHOUT_VECTORS).fetchall()]
+        model = read_model(connection)
+        n_wrong = connection.execute(_WRONG_DIMENSION, (model[1],)).fetchone()[0] if model else 0
+    problems = [
+        f"{n_orphans} vectors without a record" if n_orphans else "",
+        f"{len(bare)} records without a vector, such as {bare[0]}; run: atlas reembed" if bare else "",
+        f"{n_wrong} vectors of another dimension; run: atlas reembed" if n_wrong else "",
+    ]
+    return "; ".join(filter(None, problems))
+
+
+def _mend_vectors(database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(f"DELETE FROM vectors WHERE seq IN ({_ORPHAN_VECTORS})")
+
+
+def _look_at_words(database: Database) -> str:
+    if database.read_only:
+        return ""  # the check is a statement that writes
+    with database.session() as connection:
+        problems = {
+            name: connection.dialect.words.check_word_table(connection, name) for name in read_collections(connection)
+        }
+    wrong = [f"of {name} ({problem})" for name, problem in problems.items() if problem]
+    return f"keyword search {', '.join(wrong)} does not follow the records" if wrong else ""
+
+
+def _mend_words(database: Database) -> None:
+    with database.write() as connection:
+        for name in read_collections(connection):
+            connection.dialect.words.make_word_table_anew(connection, name)
+
+
+def _look_at_filters(database: Database) -> str:
+    with database.read() as connection:
+        n_wrong = sum(1 for _ in _wrong_attributes(connection))
+    return f"the filters of {n_wrong} records do not follow their metadata" if n_wrong else ""
+
+
+def _mend_filters(database: Database) -> None:
+    with database.write() as connection:
+        for seq, collection, expected in list(_wrong_attributes(connection)):
+            connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
+            for name, value in expected:
+                connection.execute(
+                    "INSERT INTO attribute_keys (collection, name) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                    (collection, name),
+                )
+                row = connection.execute(f"SELECT {KEY}", (collection, name)).fetchone()
+                connection.dialect.put_attributes(connection, [(row[0], value, seq)])
+
+
+def _wrong_attributes(connection: Connection) -> Iterator[tuple[int, str, set[tuple[str, object]]]]:
+    """Yield records whose attributes differ from their metadata, with what they should be."""
+    for seq, collection, metadata in connection.execute("SELECT seq, collection, metadata FROM records"):
+        held = connection.execute(
+            f"SELECT k.name, {connection.dialect.value('a')} FROM attributes a "
+            "JOIN attribute_keys k ON k.key = a.key WHERE a.seq = ?",
+            (seq,),
+        ).fetchall()
+        expected = set(attribute_values(parsed(metadata)))
+        if set(held) != expected:
+            yield seq, collection, expected

@@ -1,0 +1,232 @@
+"""One value of many records at once: light reading for maps, tables and counts, without any record being read whole."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.protocols.infra import Where
+from atlas.storage.damage import Unreadable
+from atlas.storage.records import Seqs
+from atlas.storage.sql.connection import Connection, Database, Dialect, Numbers, Sql, Texts
+from atlas.storage.sql.filters import (
+    KEY,
+    USAGE_COLUMNS,
+    counted_usage,
+    matching_sql,
+    read_matching,
+    total_sql,
+    where_sql,
+)
+
+FEW = 5_000
+"""Up to so many records are looked up one by one. For more, one pass over an index is quicker."""
+
+NEAREST = 64
+"""Records before one, in time, among which those with the same value of a key are looked for."""
+
+_BEFORE = """
+    SELECT seq FROM attributes WHERE key = at.key AND (value, seq) < (at.value, at.seq)
+    ORDER BY value DESC, seq DESC LIMIT ?
+"""
+
+
+class SqlColumns:
+    """Values of many records at once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def ids(self, collection: str, where: Where | None = None) -> list[str]:
+        """Return the ids of the live records that pass a filter, as they were added."""
+        with self._database.read() as connection:  # one state of the store for both
+            seqs = np.sort(read_matching(connection, collection, where)).tolist()
+            names = _names(connection, collection, seqs)
+            return [names[seq] for seq in seqs]
+
+    def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
+        """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id.
+
+        A tuple where a record has several. Records without the key are left out. Truths come as 1 and 0, as SQLite
+        holds them.
+        """
+        if key.startswith("usage."):
+            return _read_usage(self._database, collection, key, where)
+        if key == "stored_at":
+            return _read_stored_at(self._database, collection, where)
+        with self._database.read() as connection:
+            rows = _values(connection, collection, key, where)
+            names = _names(connection, collection, [seq for seq, _ in rows])
+            column = {names[seq]: value for seq, value in rows}
+            return column if len(column) == len(rows) else _gathered((names[seq], value) for seq, value in rows)
+
+    def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
+        """Return the n records just before each of some, nearest first, among those with the same value of a key.
+
+        They are in the order of `created_at`, of one instant as they were added, and looked for among the `NEAREST`
+        before each: in thirty conversations at once, the last turn of one is hardly farther away.
+        """
+        with self._database.read() as connection:
+            is_same = connection.dialect.same("their", "own")
+            rows = connection.execute(
+                f"SELECT own.seq, (SELECT group_concat(seq) FROM (SELECT near.seq FROM ({_BEFORE}) near "
+                "CROSS JOIN attributes their "
+                f"ON their.seq = near.seq AND their.key = own.key AND {is_same} LIMIT ?) found) "
+                "FROM json_each(?) asked "
+                f"CROSS JOIN attributes own ON own.seq = asked.value AND own.key = {KEY} "
+                f"CROSS JOIN attributes at ON at.seq = own.seq AND at.key = {KEY}",
+                (NEAREST, n, Numbers(seqs), collection, within, collection, "created_at"),
+            ).fetchall()
+        return {seq: [int(one) for one in (found or "").split(",") if one] for seq, found in rows}
+
+    def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
+        """Return the titles of the records that are live, by id."""
+        if len(ids) > FEW:
+            titles = self.column(collection, "title")
+        else:
+            with self._database.read() as connection:
+                rows = connection.execute(
+                    f"SELECT r.id, {connection.dialect.text('a')} FROM records r "
+                    f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} "
+                    "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
+                    (collection, "title", collection, Texts(ids)),
+                ).fetchall()
+            titles = dict(rows)
+        return {record_id: str(titles[record_id] or "") for record_id in ids if record_id in titles}
+
+    def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
+        """Return how many records each day (UTC, `2026-05-01`) of `created_at` has, by outcome.
+
+        Days without any are left out.
+        """
+        with self._database.read() as connection:
+            by_day = _grouped(connection, collection, "created_at", where, of="substr(a.value, 1, 10)")
+            by_outcome = _grouped(connection, collection, "outcome", where)
+        names = ["unknown", *by_outcome]
+        newest = max((int(seqs.max()) for seqs in (*by_day.values(), *by_outcome.values())), default=0)
+        codes = np.zeros(newest + 1, np.int64)
+        for code, seqs in enumerate(by_outcome.values(), 1):
+            codes[seqs] = code
+        return {day: _tally(names, codes[by_day[day]]) for day in sorted(by_day)}
+
+    def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
+        """Return id, title and the beginning of the document of the records that are live, by their numbers."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT r.id, coalesce({connection.dialect.text('a')}, ''), substr(r.document, 1, ?) FROM records r "
+                f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} "
+                "WHERE r.deleted = 0 AND r.seq IN (SELECT value FROM json_each(?)) ORDER BY r.seq",
+                (n_characters, collection, "title", Numbers(seqs.tolist())),
+            ).fetchall()
+        return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
+
+
+def check_alone(connection: Connection, collection: str, key: str, ids: Sequence[str]) -> None:
+    """Raise `PlanOutdated` if another live record has the value that one of these has of a metadata key."""
+    dialect = connection.dialect
+    row = connection.execute(
+        f"SELECT other.id, {dialect.text('theirs')} FROM records own JOIN attributes mine ON mine.seq = own.seq "
+        f"JOIN attributes theirs ON theirs.key = mine.key AND {dialect.same('theirs', 'mine')} "
+        "AND theirs.seq <> mine.seq "
+        "JOIN records other ON other.seq = theirs.seq AND other.deleted = 0 "
+        f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND mine.key = {KEY} LIMIT 1",
+        (collection, Texts(ids), collection, key),
+    ).fetchone()
+    if row:
+        raise PlanOutdated(f"{row[0]!r} has the {key} {row[1]!r} by now; nothing was done. Read it and choose again")
+
+
+def _tally(names: Sequence[str], codes: Seqs) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
+        counted[name] += count
+    return {name: counted[name] for name in sorted(counted) if counted[name]}
+
+
+def _values(
+    connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None
+) -> list[tuple[int, Any]]:
+    """Return numbers of records and their values."""
+    condition, parameters = _filter(connection.dialect, collection, where)
+    held = Sql(f"a.key = {KEY} {condition}", (collection, key, *parameters))
+    return connection.dialect.read_values(connection, held)
+
+
+def _grouped(
+    connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None, of: str = "a.value"
+) -> dict[str, Seqs]:
+    """Return numbers of records by what is `of` their value."""
+    condition, parameters = _filter(connection.dialect, collection, where)
+    rows = connection.execute(
+        f"SELECT {of}, group_concat(a.seq) FROM attributes a WHERE a.key = {KEY} {condition} GROUP BY 1",
+        (collection, key, *parameters),
+    )
+    return {str(value): np.fromstring(seqs, np.int64, sep=",") for value, seqs in rows.fetchall()}
+
+
+def _filter(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> tuple[str, tuple[Any, ...]]:
+    """Return the condition that narrows attributes down to the records that pass a filter.
+
+    Only live records have attributes.
+    """
+    if not where:
+        return "", ()
+    query = matching_sql(dialect, collection, where)
+    return f"AND a.seq IN ({query.text})", query.parameters
+
+
+def _read_usage(database: Database, collection: str, key: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
+    name = key.removeprefix("usage.")
+    if name not in USAGE_COLUMNS:
+        raise InvalidInput(f"unknown column {key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}")
+    counted = counted_usage(collection)
+    with database.read() as connection:
+        condition = where_sql(connection.dialect, collection, where)
+        rows = connection.execute(
+            f"SELECT r.id, {total_sql(name)} FROM ({counted.text}) u "
+            "JOIN records r ON r.collection = u.collection AND r.id = u.counts_for "
+            f"WHERE {condition.text} GROUP BY r.id HAVING {total_sql(name)} IS NOT NULL",
+            (*counted.parameters, *condition.parameters),
+        ).fetchall()
+    return dict(rows)
+
+
+def _read_stored_at(database: Database, collection: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
+    with database.read() as connection:
+        condition = where_sql(connection.dialect, collection, where)
+        rows = connection.execute(
+            f"SELECT r.id, r.stored_at FROM records r WHERE {condition.text} ORDER BY r.seq", condition.parameters
+        )
+        return dict(rows.fetchall())
+
+
+class _Names(dict[int, str]):
+    """The ids of records by number."""
+
+    def __missing__(self, seq: int) -> str:
+        raise Unreadable(f"an index names the record of number {seq}, which is not there")
+
+
+def _names(connection: Connection, collection: str, seqs: Sequence[int]) -> _Names:
+    """Return the ids of records by number. Of more records than were asked for, where that is quicker."""
+    if len(seqs) <= FEW:
+        rows = connection.execute(
+            "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (Numbers(seqs),)
+        )
+        return _Names(rows.fetchall())
+    numbers, ids = connection.execute(
+        "SELECT json_group_array(seq), json_group_array(id) FROM records WHERE collection = ?", (collection,)
+    ).fetchone()
+    return _Names(zip(json.loads(numbers), json.loads(ids), strict=True))
+
+
+def _gathered(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, list[Any]] = {}
+    for record_id, value in rows:
+        values.setdefault(record_id, []).append(value)
+    return {record_id: held[0] if len(held) == 1 else tuple(held) for record_id, held in values.items()}

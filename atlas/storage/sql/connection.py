@@ -1,0 +1,233 @@
+"""The database that the ledger's SQL asks: connections, transactions, and the little that engines spell differently.
+
+Every statement is written once, in what SQLite and PostgreSQL both read: `?` for a parameter, a list as the parameter
+of `json_each(?)`, `ON CONFLICT` rather than `INSERT OR …`. What they do not both read is asked of a `Dialect`: how a
+value that may be a text or a number is held and compared, and how words are indexed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from atlas.core.filters import Compare
+from atlas.storage.records import Scope, Seqs
+from atlas.storage.text.analyzer import Term
+from atlas.storage.text.bm25 import Numbers as Lengths
+from atlas.storage.text.bm25 import Postings
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """A part of a statement, and its parameters."""
+
+    text: str
+    parameters: tuple[Any, ...]
+
+
+class Texts(list[str]):
+    """A list of texts as one parameter. SQLite gets it as JSON, PostgreSQL as an array."""
+
+    def __conform__(self, protocol: object) -> str | None:
+        """Return JSON where SQLite asks for what it can bind (PEP 246, as the `sqlite3` module has it)."""
+        return json.dumps(self) if protocol is sqlite3.PrepareProtocol else None
+
+
+class Numbers(list[int]):
+    """A list of whole numbers as one parameter. SQLite gets it as JSON, PostgreSQL as an array."""
+
+    def __conform__(self, protocol: object) -> str | None:
+        """Return JSON where SQLite asks for what it can bind."""
+        return json.dumps(self) if protocol is sqlite3.PrepareProtocol else None
+
+
+class Rows(Protocol):
+    """The rows of an answer."""
+
+    def fetchone(self) -> Any:
+        """Return the next row, or None."""
+
+    def fetchall(self) -> list[Any]:
+        """Return the rows that are left."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the rows that are left."""
+
+
+class Stream(Protocol):
+    """The rows of an answer that may be too large for memory."""
+
+    def fetchmany(self, size: int, /) -> list[Any]:
+        """Return the next rows, so many at most."""
+
+
+class Connection(Protocol):
+    """A connection to the ledger's database."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """The spelling of its engine."""
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ..., /) -> Rows:
+        """Run a statement."""
+
+    def stream(self, statement: str, /) -> Stream:
+        """Run a statement whose rows are read some at a time."""
+
+    def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], /) -> object:
+        """Run a statement once for each set of parameters."""
+
+
+class Database(Protocol):
+    """A ledger's database. Safe for many threads and many processes."""
+
+    @property
+    def read_only(self) -> bool:
+        """True where it was opened for reading only."""
+
+    @property
+    def is_file(self) -> bool:
+        """True where it is a file of the store's directory, which others beside it follow."""
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the store that it belongs to."""
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """Return a block whose statements all see one state of the store."""
+
+    def session(self) -> AbstractContextManager[Connection]:
+        """Return a block in which each statement is a transaction of its own."""
+
+    def write(self) -> AbstractContextManager[Connection]:
+        """Return a write transaction: committed at the block's end, rolled back on any error."""
+
+    def close(self) -> None:
+        """Close every connection. A later use opens a new one."""
+
+    def rewrite(self) -> None:
+        """Let go of every page that keeps something of what was deleted."""
+
+    def empty_journal(self) -> bool:
+        """Let go of what was written last, where it is kept twice. Return False while a reader needs it."""
+
+    def n_bytes_elsewhere(self) -> int:
+        """Return what it takes on a server's disk."""
+
+    def check(self) -> str:
+        """Return what the database itself finds wrong with its files, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The size of a table of words."""
+
+    n_records: int
+    mean_length: float
+    """Tokens of a record, of both fields, without weights. 0 where there are no records."""
+
+
+class Words(Protocol):
+    """The tables of words: one for each collection, so that a word is as rare as it is among its like."""
+
+    def word_table(self, connection: Connection, collection: str, /) -> str | None:
+        """Return the name of a collection's table. None before anything was written into the collection."""
+
+    def make_word_table(self, connection: Connection, collection: str, /) -> None:
+        """Give a collection its table, with the words of the records that it has, unless it has one."""
+
+    def make_word_table_anew(self, connection: Connection, collection: str, /) -> None:
+        """Build a collection's table from its records, under another name."""
+
+    def put_words(self, connection: Connection, collection: str, seq: int, document: str, search_text: str, /) -> None:
+        """Take in the words of a record. It has none in the table."""
+
+    def drop_words(self, connection: Connection, seq: int, /) -> None:
+        """Take out the words of a record, whose row still says what they are."""
+
+    def is_scattered(self, connection: Connection, collection: str, /) -> bool:
+        """Return whether a table is in so many parts that looking words up takes far too long."""
+
+    def merge_parts(self, connection: Connection, collection: str, /) -> None:
+        """Make one of the parts that writes have left."""
+
+    def check_word_table(self, connection: Connection, collection: str, /) -> str:
+        """Return how a collection's table differs from its records, or nothing."""
+
+    def is_token(self, word: str, /) -> bool:
+        """Return whether the table holds the word as it is, and as one."""
+
+    def read_totals(self, connection: Connection, table: str, /) -> Totals:
+        """Return how many records a table knows, and how long they are."""
+
+    def read_postings(self, connection: Connection, table: str, words: Sequence[str], /) -> dict[str, Postings]:
+        """Return who holds each of some words. Those that occur too often are left out."""
+
+    def read_lengths(self, connection: Connection, table: str, seqs: Seqs, /) -> Lengths:
+        """Return how many tokens each of these records has, of both fields."""
+
+    def read_bm25(
+        self, connection: Connection, table: str, terms: Sequence[Term], scope: Scope, /
+    ) -> list[tuple[int, float]]:
+        """Return the records within a scope that hold any of some terms, each with its BM25."""
+
+    def count_holding(self, connection: Connection, table: str, terms: Sequence[Term], most: int, /) -> list[int]:
+        """Return how many records hold each term. At most so many are counted."""
+
+    def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
+        """Return the records that hold every one of some phrases."""
+
+    def held_by(self, connection: Connection, table: str, words: Sequence[str], seqs: Seqs, /) -> set[str]:
+        """Return the words that any of these records holds."""
+
+
+class Dialect(Protocol):
+    """The spelling of an engine. `a` is the name of a row of `attributes` in a statement."""
+
+    @property
+    def has_files(self) -> bool:
+        """True where JSON files beside the ledger follow its marks."""
+
+    @property
+    def words(self) -> Words:
+        """Its tables of words."""
+
+    def renumber(self, connection: Connection) -> None:
+        """Let the numbers of new rows follow those that were copied."""
+
+    def value(self, a: str) -> str:
+        """Return the expression of a value, which is read as a text, a whole number or a float."""
+
+    def text(self, a: str) -> str:
+        """Return the expression of a value that is a text."""
+
+    def grouped(self, a: str) -> str:
+        """Return what to group by, so that equal values are together."""
+
+    def order(self, a: str, direction: str) -> str:
+        """Return what to order by, so that values come in order, numbers before texts. `ASC` or `DESC`."""
+
+    def less(self, a: str, b: str) -> str:
+        """Return the condition that one value comes before another."""
+
+    def same(self, a: str, b: str) -> str:
+        """Return the condition that two values are equal."""
+
+    def test(self, compare: Compare) -> Sql:
+        """Return the condition that a value of `attributes` passes a comparison. It is of the same kind then."""
+
+    def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
+        """Add attributes: key, value and number of the record. Those that are there stay."""
+
+    def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
+        """Return numbers of records and values, of the `attributes AS a` that a condition holds for."""
+
+
+def bounded(n_rows: int | None) -> int:
+    """Return a number of rows as a database can hold it: there are never as many as that. None for all."""
+    return 2**63 - 1 if n_rows is None or n_rows < 0 else min(n_rows, 2**63 - 1)

@@ -1,0 +1,232 @@
+"""Filters as SQL over the ledger's attributes, marks and usage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from atlas.core.errors import InvalidInput
+from atlas.core.filters import Combine, Compare, Filter, Scalar, matches, parse_where
+from atlas.storage.records import Seqs
+from atlas.storage.sql.connection import Connection, Dialect, Numbers, Sql, Texts
+
+USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
+
+FIRST_TO_NAME = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
+"""Condition that `m`, one id of a `merged_from`, is of the first live record that names it, for which alone it counts.
+
+Two may name it where one that was merged into another was brought back beside it.
+"""
+
+_ABSORBED = (
+    "JOIN records gone ON gone.collection = k.collection AND gone.id = m.value AND gone.deleted = 1 "
+    f"WHERE n.collection = ? AND n.name = 'merged_from' AND {FIRST_TO_NAME}"
+)
+
+_REPEATED = (
+    "SELECT collection, kept, seq, success FROM (SELECT m.collection, m.kept, e.seq, e.success, "
+    "row_number() OVER (PARTITION BY m.kept, e.kind ORDER BY e.seq) AS nth FROM "
+    "(SELECT collection, kept, gone AS member FROM absorbed UNION SELECT collection, kept, kept FROM absorbed) m "
+    "CROSS JOIN events e ON e.collection = m.collection AND e.record_id = m.member "
+    "WHERE e.undone = 0 AND e.kind <> 'use') "
+    "WHERE nth > 1"
+)
+"""Uses by an attempt of which an earlier use counts for the same record: it used several that are one by now."""
+
+KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
+"""The number of a metadata key of a collection."""
+
+TRUTHS = ("marks.pinned", "marks.buried")
+
+OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+
+
+def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
+    """Return the tables `absorbed` and `repeated`, to begin a query with, of all records of a collection or of some.
+
+    `absorbed` has each deleted record, `gone`, with the one that it was merged into, `kept`: what is known of its use
+    counts for that. `repeated` has the uses that then count twice. Nothing is moved by a merge, so undoing one, or
+    restoring a record, brings every figure back.
+    """
+    columns = "SELECT k.collection, k.id AS kept, gone.id AS gone FROM attribute_keys n"
+    if ids is None:
+        absorbed = f"{columns} JOIN attributes m ON m.key = n.key JOIN records k ON k.seq = m.seq {_ABSORBED}"
+    else:
+        absorbed = (
+            f"{columns} CROSS JOIN json_each(?) j CROSS JOIN records k ON k.collection = n.collection "
+            f"AND k.id = j.value CROSS JOIN attributes m ON m.seq = k.seq AND m.key = n.key CROSS {_ABSORBED}"
+        )
+    parameters = (collection,) if ids is None else (Texts(ids), collection)
+    return Sql(f"WITH absorbed AS ({absorbed}), repeated AS ({_REPEATED})", parameters)
+
+
+def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
+    """Return the query for usage to be summed, with the record that it counts for, `counts_for`.
+
+    What is counted twice is taken off by rows below zero.
+    """
+    absorbed = absorbed_sql(collection, ids)
+    among = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
+    own = (collection,) if ids is None else (collection, Texts(ids))
+    return Sql(
+        f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {among}"
+        "UNION ALL SELECT u.*, a.kept FROM absorbed a "
+        "CROSS JOIN usage u ON u.collection = a.collection AND u.record_id = a.gone "
+        "UNION ALL SELECT collection, kept, -count(*), -sum(success), NULL, 0, NULL, kept FROM repeated "
+        "GROUP BY collection, kept",
+        (*absorbed.parameters, *own),
+    )
+
+
+def where_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
+    """Return the condition that holds for the live records of a collection that pass a filter.
+
+    Raises:
+        InvalidInput: The filter is malformed.
+    """
+    condition = _condition(dialect, collection, parse_where(where))
+    return Sql(f"r.collection = ? AND r.deleted = 0 AND {condition.text}", (collection, *condition.parameters))
+
+
+def matching_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
+    """Return the query for the numbers, `seq`, of the live records of a collection that pass a filter."""
+    from_attributes = _from_attributes(dialect, collection, parse_where(where))
+    if from_attributes is not None:
+        return from_attributes
+    condition = where_sql(dialect, collection, where)
+    return Sql(f"SELECT r.seq FROM records r WHERE {condition.text}", condition.parameters)
+
+
+def read_matching(connection: Connection, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
+    """Return the live records that pass a filter, by number."""
+    query = matching_sql(connection.dialect, collection, where)
+    # One text instead of a row for each: thousands of rows take longer to fetch than to find.
+    row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text}) found", query.parameters).fetchone()
+    return np.fromstring(row[0] or "", np.int64, sep=",")
+
+
+def _from_attributes(dialect: Dialect, collection: str, tree: Filter) -> Sql | None:
+    """Return the query without a look at the records, which halves its time: only live ones have attributes.
+
+    None where the filter asks for anything else than attributes.
+    """
+    if isinstance(tree, Compare):
+        is_attribute = tree.key != "id" and not tree.key.startswith(("marks.", "usage."))
+        return _attribute(dialect, collection, tree) if is_attribute else None
+    parts = [part for part in (_from_attributes(dialect, collection, part) for part in tree.parts) if part is not None]
+    if not parts or len(parts) < len(tree.parts):
+        return None
+    joint = " INTERSECT " if tree.operator == "$and" else " UNION "
+    return Sql(
+        joint.join(f"SELECT seq FROM ({part.text})" for part in parts),
+        tuple(parameter for part in parts for parameter in part.parameters),
+    )
+
+
+def _condition(dialect: Dialect, collection: str, tree: Filter) -> Sql:
+    if isinstance(tree, Compare):
+        return _comparison(dialect, collection, tree)
+    return _combination(dialect, collection, tree)
+
+
+def _combination(dialect: Dialect, collection: str, tree: Combine) -> Sql:
+    parts = [_condition(dialect, collection, part) for part in tree.parts]
+    if not parts:
+        return _always(tree.operator == "$and")
+    joint = " AND " if tree.operator == "$and" else " OR "
+    return Sql(f"({joint.join(part.text for part in parts)})", tuple(p for part in parts for p in part.parameters))
+
+
+def _comparison(dialect: Dialect, collection: str, compare: Compare) -> Sql:
+    if compare.key == "id":
+        return _compare("r.id", str, compare)
+    if compare.key in TRUTHS:
+        return _truth(collection, compare)
+    if compare.key.startswith("usage."):
+        return _usage(collection, compare)
+    if compare.key.startswith("marks."):
+        marked = _marked(collection, compare.key, _compare("m.value", str, compare))
+        return Sql(f"r.seq IN ({marked.text})", marked.parameters)
+    attribute = _attribute(dialect, collection, compare)
+    return Sql(f"r.seq IN ({attribute.text})", attribute.parameters)
+
+
+def _attribute(dialect: Dialect, collection: str, compare: Compare) -> Sql:
+    test = dialect.test(compare)
+    return Sql(
+        f"SELECT seq FROM attributes WHERE key = {KEY} AND {test.text}",
+        (collection, compare.key, *test.parameters),
+    )
+
+
+def _truth(collection: str, compare: Compare) -> Sql:
+    """Return every record is pinned, or buried, or not, also one that nobody has marked."""
+    passes = {held: matches(compare, {compare.key: held}) for held in (True, False)}
+    if passes[True] == passes[False]:
+        return _always(passes[True])
+    marked = _marked(collection, compare.key, Sql("TRUE", ()))
+    return Sql(f"r.seq {'' if passes[True] else 'NOT '}IN ({marked.text})", marked.parameters)
+
+
+def _marked(collection: str, key: str, test: Sql) -> Sql:
+    return Sql(
+        "SELECT k.seq FROM marks m CROSS JOIN records k ON k.collection = m.collection AND k.id = m.record_id "
+        f"WHERE m.collection = ? AND m.name = ? AND {test.text}",
+        (collection, key.removeprefix("marks."), *test.parameters),
+    )
+
+
+def _usage(collection: str, compare: Compare) -> Sql:
+    column = compare.key.removeprefix("usage.")
+    if column not in USAGE_COLUMNS:
+        raise InvalidInput(
+            f"unknown filter key {compare.key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}"
+        )
+    test = _compare("total", int if column.startswith("n_") else str, compare)
+    counted = counted_usage(collection)
+    totals = f"SELECT u.counts_for, {total_sql(column)} AS total FROM ({counted.text}) u GROUP BY 1"
+    # A record that nobody used has no row: where it passes, all do but those whose total does not.
+    passes_unused = column.startswith("n_") and matches(compare, {compare.key: 0})
+    listed = f"SELECT counts_for FROM ({totals}) t WHERE {'NOT ' if passes_unused else ''}({test.text})"
+    text = f"r.id {'NOT ' if passes_unused else ''}IN ({listed})"
+    return Sql(text, (*counted.parameters, *test.parameters))
+
+
+def total_sql(column: str) -> str:
+    """Return what a column of `usage AS u` amounts to over several records: a sum, or the last time."""
+    return f"coalesce(sum(u.{column}), 0)" if column.startswith("n_") else f"max(u.{column})"
+
+
+def _compare(column: str, kind: type[str] | type[int], compare: Compare) -> Sql:
+    """Return the condition that a column of texts, or of whole numbers, passes a comparison, within its kind."""
+    if compare.operator == "$in":
+        if kind is str:
+            listed: Texts | Numbers = Texts(value for value in compare.value if isinstance(value, str))
+        else:
+            listed = Numbers(int(value) for value in compare.value if _is_whole(value))
+        return Sql(f"{column} IN (SELECT value FROM json_each(?))", (listed,))
+    if not isinstance(compare.value, str if kind is str else int | float):
+        return _always(False)
+    return Sql(f"{column} {OPERATORS[compare.operator]} ?", (bindable(compare.value),))
+
+
+def _is_whole(value: Scalar) -> bool:
+    """Return whether a value may be in a column of whole numbers, which have 64 bits."""
+    return not isinstance(value, str) and abs(value) < 2**63 and float(value).is_integer()
+
+
+def _always(is_true: bool) -> Sql:
+    return Sql("TRUE" if is_true else "FALSE", ())
+
+
+def bindable(value: Scalar) -> Scalar:
+    """Return a value as SQLite can hold and compare it: whole numbers of more than 64 bits become the nearest float."""
+    if not isinstance(value, int) or -(2**63) <= value < 2**63:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

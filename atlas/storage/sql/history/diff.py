@@ -1,0 +1,159 @@
+"""The changes of an operation, field by field: each touched record as it was before and after it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from typing import Any
+
+from atlas.core.operations import NO_MARKS, RecordChange
+from atlas.storage.damage import Unreadable, parsed
+from atlas.storage.marks.codec import MARK_NAMES, encode_marks
+from atlas.storage.sql.connection import Connection, Database, bounded
+from atlas.storage.sql.history.operations import read_operation
+from atlas.storage.sql.marks import read_marks
+from atlas.storage.sql.meta import purged_by
+from atlas.storage.sql.records import MARKS, RECORD
+
+SHOWN_CHARACTERS = 4_000
+"""Longer texts are cut. The whole one is in the record."""
+
+DERIVED = ("trajectory_summary", "embedding_text")
+"""Fields that follow from others, whose change says it all."""
+
+
+def read_changes(database: Database, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
+    """Return what an operation did to each record, in its order.
+
+    Raises:
+        NotFound: No operation, or several, begin with this id.
+    """
+    with database.read() as connection:
+        operation = read_operation(connection, operation_id)
+        rows = connection.execute(
+            "SELECT seq, aspect, collection, record_id, before FROM changes WHERE operation = ? ORDER BY seq "
+            "LIMIT ? OFFSET ?",
+            (operation.id, bounded(limit), bounded(offset)),
+        ).fetchall()
+        return [_change(connection, *row) for row in rows]
+
+
+def _change(
+    connection: Connection,
+    seq: int,
+    aspect: str,
+    collection: str,
+    record_id: str,
+    before_text: str | None,
+) -> RecordChange:
+    if purged_by(connection, collection, record_id):
+        return RecordChange(collection=collection, record_id=record_id, title="", aspect=aspect, kind="purged")
+    before = _decoded(before_text, aspect)
+    after = _after(connection, seq, aspect, collection, record_id)
+    image = (after or before) if aspect == RECORD else _record_at(connection, seq, collection, record_id)
+    return RecordChange(
+        collection=collection,
+        record_id=record_id,
+        title=_title(image),
+        aspect=aspect,
+        kind=_kind(aspect, before, after),
+        fields=tuple(_differences(_fields(aspect, before), _fields(aspect, after)))
+        if before is not None and after is not None
+        else (),
+    )
+
+
+def _kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> str:
+    if aspect == MARKS:
+        return "marked"
+    if before is None:
+        return "added"
+    return "changed" if after is not None else "removed"
+
+
+def _after(connection: Connection, seq: int, aspect: str, collection: str, record_id: str) -> Mapping[str, Any] | None:
+    """Return a record, or its marks, right after a change: what the next change found, or else what is there now."""
+    row = connection.execute(
+        "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
+        "ORDER BY seq LIMIT 1",
+        (collection, record_id, aspect, seq),
+    ).fetchone()
+    if row:
+        return _decoded(row[0], aspect)
+    if aspect == MARKS:
+        return encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))
+    return _live(connection, collection, record_id)
+
+
+def _record_at(connection: Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
+    """Return the record that was marked: as the next change of it found it, or as it is now."""
+    row = connection.execute(
+        "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
+        "AND before IS NOT NULL ORDER BY seq LIMIT 1",
+        (collection, record_id, RECORD, seq),
+    ).fetchone()
+    return _decoded(row[0], RECORD) if row else _live(connection, collection, record_id)
+
+
+def _live(connection: Connection, collection: str, record_id: str) -> Mapping[str, Any] | None:
+    row = connection.execute(
+        "SELECT metadata, document, search_text, content FROM records WHERE collection = ? AND id = ? AND deleted = 0",
+        (collection, record_id),
+    ).fetchone()
+    return dict(zip(("metadata", "document", "search_text", "content"), row, strict=True)) if row else None
+
+
+def _decoded(text: str | None, aspect: str) -> Mapping[str, Any] | None:
+    return None if text is None else parsed(text, *(("metadata", "content") if aspect == RECORD else ()))
+
+
+def _title(image: Mapping[str, Any] | None) -> str:
+    return str(parsed(image["metadata"]).get("title", "")) if image else ""
+
+
+def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the leaves of what a record says, or of its marks, as texts by dotted name."""
+    if image is None:
+        return {}
+    if aspect == MARKS:
+        return dict(_flat({name: image[name] for name in MARK_NAMES if name in image}))
+    return dict(_flat(_said(image)))
+
+
+def _said(image: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record's component says of it, where that is a JSON object. Else its metadata and texts."""
+    with suppress(Unreadable):
+        whole = parsed(image["content"])
+        return {name: value for name, value in whole.items() if name not in DERIVED}
+    return {**parsed(image["metadata"]), "document": image.get("document"), "content": image.get("content")}
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", _text(value)
+
+
+def _text(value: Any) -> str:
+    if value is None or value == {} or value == []:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    for name in dict.fromkeys(chain(before, after)):
+        earlier, later = before.get(name, ""), after.get(name, "")
+        if earlier != later:
+            yield name, _cut(earlier), _cut(later)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"

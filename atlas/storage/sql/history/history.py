@@ -1,0 +1,152 @@
+"""The history of a ledger: operations, what each changed, and taking them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from atlas.core.operations import (
+    ANY_OPERATION,
+    NO_MARKS,
+    Operation,
+    Operations,
+    RecordChange,
+    TrashedRecord,
+    UndoneMany,
+)
+from atlas.protocols.infra import Clock
+from atlas.storage.marks.codec import check_marks
+from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
+from atlas.storage.sql.connection import Database
+from atlas.storage.sql.history import diff, operations, trash
+from atlas.storage.sql.history.undo import undo, undo_many
+from atlas.storage.sql.history.versions import read_versions
+from atlas.storage.sql.marks import put_marks, read_marks
+from atlas.storage.sql.meta import purged_by
+from atlas.storage.sql.records import writing
+from atlas.storage.sql.review import accept
+
+
+class SqlHistory:
+    """The operations on the records of every collection, and the ways to take them back."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
+        """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
+        with self._database.read() as connection:
+            operations.check_records_unchanged(connection, collection, ids, moment, with_marks=True)
+
+    def operations(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
+        """Return operations, newest first."""
+        with self._database.read() as connection:
+            return operations.read_operations(connection, wanted, limit, offset)
+
+    def operation(self, operation_id: str) -> Operation:
+        """Return one operation, by its id or by a beginning of it that no other shares, or raise `NotFound`."""
+        with self._database.read() as connection:
+            return operations.read_operation(connection, operation_id)
+
+    def count(self, wanted: Operations = ANY_OPERATION) -> int:
+        """Return how many operations there are."""
+        with self._database.read() as connection:
+            return operations.count_operations(connection, wanted)
+
+    def actors(self) -> list[str]:
+        """Return everybody who did anything, whoever did so last first."""
+        with self._database.read() as connection:
+            return operations.read_actors(connection)
+
+    def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
+        """Return what an operation did to each record, in its order."""
+        return diff.read_changes(self._database, operation_id, limit, offset)
+
+    def collections_of(self, operation_id: str) -> set[str]:
+        """Return the collections whose records an operation touched, or raise `NotFound`."""
+        with self._database.read() as connection:
+            return operations.read_collections(connection, operation_id)
+
+    def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
+        """Undo an operation as one new operation. Undoing that one does it again.
+
+        Raises:
+            NotFound: No such operation.
+            UndoRefused: It was undone already, or something that it touched has changed since, or was purged.
+        """
+        return undo(self._database, self._clock, operation_id, actor=actor, reason=reason)
+
+    def undo_many(
+        self, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
+    ) -> UndoneMany:
+        """Undo all operations that are wanted as one, or say what that would do where nothing is expected of it."""
+        return undo_many(self._database, self._clock, wanted, actor=actor, reason=reason, expected=expected)
+
+    def accept(
+        self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
+    ) -> int:
+        """Let records be found by everybody that waited for review, and their uses count. Return how many waited."""
+        with writing(self._database, self._clock, operation) as writer:
+            writer.check_there(collection, ids)
+            if unchanged_since is not None:
+                operations.check_records_unchanged(writer.connection, collection, ids, unchanged_since)
+            return accept(writer, collection, ids)
+
+    def merge(
+        self,
+        collection: str,
+        merges: Sequence[Merge],
+        records: Sequence[Record],
+        operation: OperationDraft,
+        *,
+        model: str,
+        unchanged_since: Moment,
+        dropped: Sequence[str] = (),
+    ) -> None:
+        """Make one record of several, as often as is asked. It is all done, or nothing.
+
+        Args:
+            records: Those that stay, as they are after it.
+            unchanged_since: A moment; refuse if one of the records, or its marks, has changed since.
+            dropped: Records that go besides, and that no other takes the place of.
+
+        Raises:
+            NotFound: One of them is not there.
+            PlanOutdated: One of them has changed.
+        """
+        check_marks({item.kept_id: item.marks for item in merges})
+        ids = [*(record_id for item in merges for record_id in (item.kept_id, *item.removed)), *dropped]
+        with writing(self._database, self._clock, operation) as writer:
+            operations.check_records_unchanged(writer.connection, collection, ids, unchanged_since, with_marks=True)
+            writer.check_vectors(records, model)
+            writer.check_there(collection, ids)
+            for item, record in zip(merges, records, strict=True):
+                writer.put("changed", collection, record)
+                for record_id in item.removed:
+                    writer.remove("removed", collection, record_id)
+            for record_id in dropped:
+                writer.remove("removed", collection, record_id)
+            held = read_marks(writer.connection, collection, [item.kept_id for item in merges])
+            changed = {item.kept_id: item.marks for item in merges if item.marks != held.get(item.kept_id, NO_MARKS)}
+            put_marks(writer, collection, changed)
+
+    def versions(self, collection: str, record_id: str) -> list[Version]:
+        """Return a record as it was before each edit, the last first."""
+        return read_versions(self._database, collection, record_id)
+
+    def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
+        """Return the ids whose records were purged."""
+        with self._database.read() as connection:
+            return {record_id for record_id in ids if purged_by(connection, collection, record_id)}
+
+    def trash(self, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
+        """Return deleted records, the last deleted first."""
+        return trash.read_trash(self._database, collection, limit, offset)
+
+    def count_trash(self, collection: str) -> int:
+        """Return how many deleted records there are."""
+        return trash.count_trash(self._database, collection)
+
+    def restore(self, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:
+        """Bring deleted records back as they were, and return how many."""
+        return trash.restore(self._database, self._clock, collection, ids, operation)

@@ -1,0 +1,129 @@
+"""Operations on a store as the history lists them, and what has changed since a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+from atlas.core.errors import NotFound, PlanOutdated
+from atlas.core.operations import Operation, Operations
+from atlas.storage.damage import instant
+from atlas.storage.records import Moment
+from atlas.storage.sql.connection import Connection, Texts, bounded
+from atlas.storage.sql.meta import read_moment
+from atlas.storage.sql.records import COUNTS, MARKS, RECORD
+
+_COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(COUNTS)}"
+
+
+def read_operation(connection: Connection, operation_id: str) -> Operation:
+    """Return one operation, by its id or by a beginning of it that no other shares.
+
+    Raises:
+        NotFound: No operation, or several, begin so.
+    """
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM operations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(operation_id), operation_id)
+    ).fetchall()
+    if len(rows) != 1 or not operation_id:
+        raise NotFound(
+            f"{'no' if not rows else 'more than one'} operation begins with {operation_id!r}; see: atlas history"
+        )
+    return _operation(rows[0])
+
+
+def read_operations(connection: Connection, wanted: Operations, limit: int, offset: int) -> list[Operation]:
+    """Return operations, newest first."""
+    condition, values = _condition(wanted)
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM operations WHERE {condition} ORDER BY seq DESC LIMIT ? OFFSET ?",
+        (*values, bounded(limit), bounded(offset)),
+    ).fetchall()
+    return [_operation(row) for row in rows]
+
+
+def count_operations(connection: Connection, wanted: Operations) -> int:
+    """Return how many operations there are."""
+    condition, values = _condition(wanted)
+    row = connection.execute(f"SELECT count(*) FROM operations WHERE {condition}", values).fetchone()
+    return int(row[0])
+
+
+def read_actors(connection: Connection) -> list[str]:
+    """Return everybody who did anything, whoever did so last first."""
+    rows = connection.execute("SELECT actor FROM operations GROUP BY actor ORDER BY max(seq) DESC")
+    return [actor for (actor,) in rows]
+
+
+def _condition(wanted: Operations) -> tuple[str, list[Any]]:
+    """Return what a row has to fulfil, and the values in it."""
+    asked = {
+        "actor = ?": wanted.actor,
+        "kind = ?": wanted.kind,
+        "id IN (SELECT operation FROM changes WHERE collection IN (SELECT collection FROM records GROUP BY collection) "
+        "AND record_id = ?)": wanted.of,  # with the collections the index serves
+        "created_at >= ?": wanted.since.astimezone(UTC).isoformat() if wanted.since else "",
+    }
+    given = {condition: value for condition, value in asked.items() if value}
+    return " AND ".join(given) or "TRUE", list(given.values())
+
+
+def read_collections(connection: Connection, operation_id: str) -> set[str]:
+    """Return the collections whose records an operation touched."""
+    operation = read_operation(connection, operation_id)
+    rows = connection.execute("SELECT DISTINCT collection FROM changes WHERE operation = ?", (operation.id,))
+    return {collection for (collection,) in rows}
+
+
+def _check_same_ledger(connection: Connection, moment: Moment) -> None:
+    if read_moment(connection).ledger_id != moment.ledger_id:
+        raise PlanOutdated(
+            "the store was restored, embedded again or purged of a record since it was read; nothing was done. "
+            "Read it and plan again"
+        )
+
+
+def check_unchanged(connection: Connection, collection: str, moment: Moment) -> None:
+    """Raise `PlanOutdated` if what a collection held at a moment has changed since.
+
+    New records do not count: they take nothing away from what a plan was made on.
+    """
+    _check_same_ledger(connection, moment)
+    row = connection.execute(
+        "SELECT o.kind, o.id FROM changes c JOIN operations o ON o.id = c.operation "
+        "WHERE c.seq > ? AND c.collection = ? AND c.before IS NOT NULL LIMIT 1",
+        (moment.change, collection),
+    ).fetchone()
+    if row:
+        raise PlanOutdated(
+            f"the store has changed since the plan was made ({row[0]} {row[1][:8]}); nothing was done. Plan again"
+        )
+
+
+def check_records_unchanged(
+    connection: Connection, collection: str, ids: Sequence[str], moment: Moment, *, with_marks: bool = False
+) -> None:
+    """Raise `PlanOutdated` if one of these records, or where that matters its marks, has changed since a moment."""
+    _check_same_ledger(connection, moment)
+    row = connection.execute(
+        "SELECT record_id FROM changes WHERE collection = ? AND aspect IN (?, ?) AND seq > ? "
+        "AND record_id IN (SELECT value FROM json_each(?)) LIMIT 1",
+        (collection, RECORD, MARKS if with_marks else RECORD, moment.change, Texts(ids)),
+    ).fetchone()
+    if row:
+        raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
+
+
+def _operation(row: tuple[Any, ...]) -> Operation:
+    operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
+    return Operation(
+        id=operation_id,
+        kind=kind,
+        actor=actor,
+        created_at=instant(created_at),
+        reason=reason,
+        undoes=undoes,
+        undone_by=undone_by,
+        counts={name: count for name, count in zip(COUNTS, counts, strict=True) if count},
+    )

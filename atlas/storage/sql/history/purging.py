@@ -1,0 +1,347 @@
+"""Forgetting for good: records leave the ledger's tables and its history, in one transaction.
+
+What is left to do then, in files and free pages, is a row of the ledger until it is done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import chain
+from typing import Any
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.operations import NO_MARKS
+from atlas.core.types import Vectors
+from atlas.protocols.infra import Clock
+from atlas.storage.damage import parsed
+from atlas.storage.history import Doomed, Image, Left, Reword, Sighting
+from atlas.storage.marks.codec import encode_marks
+from atlas.storage.marks.judgements import JUDGED, read_judgement
+from atlas.storage.records import Moment, OperationDraft
+from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.history.operations import check_records_unchanged
+from atlas.storage.sql.history.quotes import Sought, quotes, sought
+from atlas.storage.sql.marks import await_files, forget_lost, read_marks, write_marks
+from atlas.storage.sql.meta import (
+    GONE,
+    PURGED,
+    note_purged,
+    purged_by,
+    read_moment,
+    read_texts,
+    renew_ledger_id,
+    write_texts,
+)
+from atlas.storage.sql.records import RECORD, BeforeImage, LedgerWriter, write_vectors, writing
+from atlas.storage.sql.token_vectors import forget_tokens, text_hash
+from atlas.storage.sql.vectors import read_texts_embedded, replace_image
+
+REASON_GONE = "(purged)"
+"""In place of what somebody gave as the reason of an operation, where that quotes a record."""
+
+_UNFINISHED = "unfinished_purge:"
+"""Before the operation of each purge that is not done, in the ledger's `meta` table."""
+
+
+class SqlPurges:
+    """The ledger's part of purges: what they find, take out, and leave to do."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def sight(self, ids: Sequence[str], collection: str) -> Sighting:
+        """Return what the ledger holds of records.
+
+        Args:
+            ids: Ids, or beginnings that no other record's id shares.
+            collection: Where they are looked for; empty for everywhere.
+
+        Raises:
+            NotFound: None, or several, begin with one of them, or it was purged already.
+            InvalidInput: One of them is empty.
+        """
+        with self._database.read() as connection:
+            keys = dict.fromkeys(key for given in ids for key in _found(connection, given, collection))
+            images = {key: list(_images(connection, *key)) for key in keys}
+            what = sought(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
+            marked = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _marks(connection))
+            return Sighting(
+                records=tuple(_doomed(connection, *key, images[key]) for key in keys),
+                quotes=tuple(quotes(connection, what, set(keys), marked)),
+                n_reasons=len(_quoting_reasons(connection, what)),
+                n_judged=len(_judged(connection, keys, what)),
+                moment=read_moment(connection),
+            )
+
+    def purge(
+        self,
+        keys: Sequence[tuple[str, str]],
+        operation: OperationDraft,
+        left: Left,
+        *,
+        unchanged_since: Moment,
+        reword: Reword | None = None,
+    ) -> None:
+        """Take records, by collection and id, out of the ledger as one operation, which cannot be undone.
+
+        Args:
+            left: What is left to do then.
+
+        Raises:
+            PlanOutdated: One of them, or its marks, has changed since the moment; nothing was done.
+        """
+        with writing(self._database, self._clock, operation) as writer:
+            connection = writer.connection
+            for collection, record_id in keys:
+                check_records_unchanged(connection, collection, [record_id], unchanged_since, with_marks=True)
+            images = {key: list(_images(connection, *key)) for key in keys}
+            for key in keys:
+                _empty(writer, *key)
+            _forget_traces(connection, images, [record_id for _, record_id in keys])
+            if reword is not None:
+                _reword(connection, images, reword)
+            forget_tokens(connection, kept=read_texts_embedded(connection))
+            renew_ledger_id(connection)  # whoever holds vectors, maps or plans of the ledger as it was drops them
+            note_unfinished(connection, {operation.id: left})
+
+    def unfinished(self) -> dict[str, Left]:
+        """Return the purges that are not done yet, by operation."""
+        with self._database.read() as connection:
+            held = read_texts(connection, _UNFINISHED)
+        return {operation_id: Left(**json.loads(text)) for operation_id, text in held.items()}
+
+    def note_unfinished(self, left: Mapping[str, Left]) -> None:
+        """Keep what of purges, by operation, is left to do."""
+        with self._database.write() as connection:
+            note_unfinished(connection, left)
+
+    def note_finished(self, operation_ids: Iterable[str]) -> None:
+        """Note that nothing is left to do of purges."""
+        with self._database.write() as connection:
+            connection.executemany("DELETE FROM meta WHERE name = ?", [(_UNFINISHED + one,) for one in operation_ids])
+
+    def awaits_files(self, operation_ids: Iterable[str]) -> bool:
+        """Return whether a marks file may still hold marks of what one of these operations purged."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                f"SELECT 1 FROM pending_marks p JOIN meta m ON m.name = '{PURGED}' || p.collection || ':' || "
+                "p.record_id WHERE m.value IN (SELECT value FROM json_each(?)) LIMIT 1",
+                (Texts(operation_ids),),
+            ).fetchone()
+        return row is not None
+
+    def rewrite(self, collections: Iterable[str]) -> None:
+        """Build the tables of words again from what is there, and write the file again, without free pages."""
+        with self._database.write() as connection:
+            for name in collections:
+                connection.dialect.words.make_word_table_anew(connection, name)
+        self._database.rewrite()
+
+    def empty_journal(self) -> bool:
+        """Cut off the file that holds what was written last. Return False while a reader needs it."""
+        return self._database.empty_journal()
+
+
+def _empty(writer: LedgerWriter, collection: str, record_id: str) -> None:
+    """Empty a record, live or not, and all that the history holds of it. Nothing is kept to bring it back."""
+    writer.remove("removed", collection, record_id, image=BeforeImage(GONE))
+    connection = writer.connection
+    connection.execute(  # that it was changed stays
+        "UPDATE changes SET before = ?, vectors = NULL WHERE collection = ? AND record_id = ? AND before IS NOT NULL",
+        (GONE, collection, record_id),
+    )
+    write_marks(connection, collection, {record_id: NO_MARKS})
+    await_files(connection, collection, [record_id], writer.next_revision())
+    forget_lost(connection, collection, [record_id])
+    note_purged(connection, collection, record_id, writer.operation.id)
+
+
+def note_unfinished(connection: Connection, left: Mapping[str, Left]) -> None:
+    """Keep what of purges is left to do, as part of a transaction."""
+    write_texts(connection, _UNFINISHED, {one: json.dumps(asdict(rest)) for one, rest in left.items()})
+
+
+def _reword(connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], reword: Reword) -> None:
+    for collection in {collection for collection, _ in images}:
+        of_it = [image for key, held in images.items() if key[0] == collection for image in held]
+        _replace_texts(connection, collection, reword(collection, of_it, _texts(connection, collection)))
+
+
+def _texts(connection: Connection, collection: str) -> Iterator[tuple[str, str]]:
+    """Yield what each record of a collection is found by, with its content: as it is, and before each change."""
+    held = "SELECT document, content FROM records WHERE collection = ? AND deleted = 0"
+    yield from connection.execute(held, (collection,)).fetchall()
+    for _, image in _images_of(connection, collection):
+        yield image["document"], image["content"]
+
+
+def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[int, Image]]:
+    """Return every before-image of the records of a collection, or of all, with the number of its change."""
+    for seq, before in connection.execute(
+        "SELECT seq, before FROM changes WHERE ? IN ('', collection) AND aspect = ? AND before <> ?",
+        (collection, RECORD, GONE),
+    ):
+        yield seq, parsed(before)
+
+
+def _found(connection: Connection, given: str, collection: str) -> list[tuple[str, str]]:
+    """Return the records of an id, or of the one id that begins so."""
+    if not given:
+        raise InvalidInput("an id of a record, or a beginning of one, should say something, but is empty")
+    select = "SELECT collection, id FROM records WHERE ? IN ('', collection) AND"
+    rows = connection.execute(f"{select} id = ?", (collection, given)).fetchall()
+    rows = rows or connection.execute(f"{select} substr(id, 1, ?) = ?", (collection, len(given), given)).fetchall()
+    there = [row for row in rows if not purged_by(connection, *row)]
+    if rows and not there:
+        raise NotFound(f"the record {rows[0][1]!r} was purged already: nothing of it is left here")
+    if len({record_id for _, record_id in there}) != 1:
+        raise NotFound(
+            f"{'no record, live or deleted,' if not there else 'more than one record'} has an id that begins with "
+            f"{given!r}; see: atlas trash, atlas history"
+        )
+    return there
+
+
+def _images(connection: Connection, collection: str, record_id: str) -> Iterator[Image]:
+    """Return a record as it is, as it was before each change, the latest first, and its marks."""
+    names = ("metadata", "document", "search_text", "content", "content_hash")
+    is_it = "collection = ? AND id = ? AND deleted = 0"
+    for row in connection.execute(f"SELECT {', '.join(names)} FROM records WHERE {is_it}", (collection, record_id)):
+        yield dict(zip(names, row, strict=True))
+    for (before,) in connection.execute(
+        "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND before <> ? ORDER BY aspect = ? DESC, "
+        "seq DESC",
+        (collection, record_id, GONE, RECORD),
+    ):
+        yield parsed(before)
+    yield {"marks": encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))}
+
+
+def _marks(connection: Connection) -> Iterator[tuple[str, str, Any]]:
+    for (name,) in connection.execute("SELECT DISTINCT collection FROM records").fetchall():
+        for record_id, marks in read_marks(connection, name).items():
+            yield name, record_id, marks
+
+
+def _doomed(connection: Connection, collection: str, record_id: str, images: Sequence[Image]) -> Doomed:
+    is_live = connection.execute(
+        "SELECT deleted = 0 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
+    ).fetchone()[0]
+    titles = (parsed(image["metadata"]).get("title", "") for image in images if "metadata" in image)
+    return Doomed(
+        collection=collection,
+        id=record_id,
+        title=str(next(titles, "")),
+        is_live=bool(is_live),
+        n_earlier=len(images) - 1 - bool(is_live),
+    )
+
+
+def _quoting_reasons(connection: Connection, what: Sought) -> list[str]:
+    rows = connection.execute("SELECT id, reason FROM operations WHERE reason <> ''").fetchall()
+    return [operation_id for operation_id, reason in rows if what.shared([reason])]
+
+
+def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: Sought) -> list[str]:
+    """Return the names of the judgements of some records, of queries that quote one, and of those that nobody reads."""
+    every = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
+    return [
+        JUDGED + name
+        for name, one in every.items()
+        if one is None or (one.collection, one.record_id) in keys or what.shared([one.query])
+    ]
+
+
+def _forget_traces(
+    connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], ids: Sequence[str]
+) -> None:
+    """Take out what other rows hold of purged records though nobody wrote it there: hashes, names, ids of tasks."""
+    every = list(chain.from_iterable(images.values()))
+    what = sought(every, [])
+    for operation_id in _quoting_reasons(connection, what):
+        connection.execute("UPDATE operations SET reason = ? WHERE id = ?", (REASON_GONE, operation_id))
+    judged = _judged(connection, images, what)
+    connection.executemany("DELETE FROM meta WHERE name = ?", [(name,) for name in judged])
+    for collection, record_id in images:
+        connection.execute(
+            "UPDATE events SET task_id = '' WHERE collection = ? AND record_id = ?", (collection, record_id)
+        )
+    said = [parsed(image["metadata"]) for image in every if "metadata" in image]
+    tasks = {str(one.get("task_id", "")) for one in said} - {""}
+    hashes = {image.get("content_hash", "") for image in every} - {""}
+    _forget_held_hashes(connection, hashes)
+    _forget_tasks(connection, tasks - _forget_in_history(connection, hashes, tasks))
+    connection.execute("DELETE FROM attribute_keys WHERE key NOT IN (SELECT key FROM attributes)")
+
+
+def _forget_held_hashes(connection: Connection, hashes: Iterable[str]) -> None:
+    """Empty hashes where a record that stands for a purged one keeps them: of a short secret one could be guessed."""
+    holds = (
+        "value IN (SELECT value FROM json_each(?)) AND key IN "
+        "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"
+    )
+    given = Texts(sorted(hashes))
+    for seq, *texts in connection.execute(
+        f"SELECT seq, metadata, content FROM records WHERE seq IN (SELECT seq FROM attributes WHERE {holds})", (given,)
+    ).fetchall():
+        emptied = (_without(text, hashes) for text in texts)
+        connection.execute("UPDATE records SET metadata = ?, content = ? WHERE seq = ?", (*emptied, seq))
+    of_it = connection.execute(f"SELECT key, seq FROM attributes WHERE {holds}", (given,)).fetchall()
+    connection.execute(f"DELETE FROM attributes WHERE {holds}", (given,))
+    connection.dialect.put_attributes(connection, [(key, "", seq) for key, seq in of_it])
+
+
+def _forget_in_history(connection: Connection, hashes: Iterable[str], tasks: set[str]) -> set[str]:
+    """Empty hashes where an earlier state of a record keeps those of others. Which of the tasks one was of."""
+    emptied, named = [], set()
+    for seq, image in _images_of(connection):
+        metadata = parsed(image["metadata"])
+        named |= {str(metadata.get("task_id", ""))} & tasks
+        if not set(metadata.get("merged_hashes") or ()).isdisjoint(hashes):
+            image |= {name: _without(image[name], hashes) for name in ("metadata", "content")}
+            emptied.append((json.dumps(image, ensure_ascii=False), seq))
+    connection.executemany("UPDATE changes SET before = ? WHERE seq = ?", emptied)
+    return named
+
+
+def _without(text: str, hashes: Iterable[str]) -> str:
+    for one in hashes:
+        text = text.replace(one, "")
+    return text
+
+
+def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
+    """Take the ids of tasks, which may be made of their texts, from the uses of others, unless a record has one too."""
+    connection.execute(
+        "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
+        f"(SELECT {connection.dialect.text('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "
+        "WHERE k.name = 'task_id' AND a.value IS NOT NULL)",
+        (Texts(sorted(tasks)),),
+    )
+
+
+def _replace_texts(connection: Connection, collection: str, replaced: Mapping[str, tuple[str, Vectors]]) -> None:
+    """Put other texts, with their vectors, in the place of some, in a collection's records and their history."""
+    words = connection.dialect.words
+    for before, (after, vectors) in replaced.items():
+        of_it = "collection = ? AND document = ? AND deleted = 0"
+        rows = connection.execute(
+            f"SELECT seq, search_text FROM records WHERE {of_it}", (collection, before)
+        ).fetchall()
+        for seq, search_text in rows:
+            words.drop_words(connection, seq)
+            connection.execute(
+                "UPDATE records SET document = ?1, text_hash = ?2, "
+                "n_windows = CASE WHEN n_windows < ?3 THEN ?3 ELSE n_windows END WHERE seq = ?4",
+                (after, text_hash(after), len(vectors), seq),
+            )
+            words.make_word_table(connection, collection)
+            words.put_words(connection, collection, seq, after, search_text)
+            connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
+            write_vectors(connection, seq, vectors)
+    for seq, image in [one for one in _images_of(connection, collection) if one[1]["document"] in replaced]:
+        image["document"], vectors = replaced[image["document"]]
+        replace_image(connection, seq, image, vectors)

@@ -1,0 +1,169 @@
+"""Who else holds what a record says: whatever shares a line, a sentence or a telling word with it, or names it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from atlas.storage.damage import parsed
+from atlas.storage.history import Quote
+from atlas.storage.sql.connection import Connection
+from atlas.storage.sql.meta import GONE
+
+SHORTEST = 20
+"""Characters that a line or sentence has at least to be looked for."""
+
+MOST_WITHIN = 100
+"""Words that are looked for within others, such as `key=…`: each takes a look through all that the store says."""
+
+Key = tuple[str, str]
+"""A collection, and the id of a record in it."""
+
+_BREAK = re.compile(r"[.!?;:]\s+|[\n\r]+")
+_TELLING = re.compile(r"[\d@]")
+_WORD = re.compile(r"[\w@+./=-]{8,}")
+_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
+
+NOW, DELETED, EARLIER, MARKED = "", "in the trash", "in an earlier version", "in its marks"
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """The texts that are looked for."""
+
+    passages: frozenset[str]
+    """Lines and sentences."""
+
+    words: frozenset[str]
+    """Words that look like a key, an address or a number of something."""
+
+    longest: tuple[str, ...]
+    """The longest of these, which are found within other words too."""
+
+    names: tuple[str, ...]
+    """Ids as JSON holds them, or at the end of a name such as `experience:ID`."""
+
+    def shared(self, texts: Iterable[str]) -> set[str]:
+        """Return which of the passages and words are in some texts."""
+        said = list(texts)
+        whole = "\n".join(said)
+        found = {word for word in self.longest if word in whole}
+        found |= self.words.intersection(words_of(whole))
+        return found | self.passages.intersection(chain.from_iterable(map(passages_of, said)))
+
+
+def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
+    """Return what to look for, from records and marks as they are and were."""
+    texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
+    trajectories = {parsed(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
+    named = sorted({*ids, *map(str, trajectories)} - {""})
+    words = frozenset(chain.from_iterable(map(words_of, texts)))
+    return Sought(
+        passages=frozenset(chain.from_iterable(map(passages_of, texts))),
+        words=words,
+        longest=tuple(sorted(words, key=len, reverse=True)[:MOST_WITHIN]),
+        names=tuple(form for name in named for form in (f'"{name}"', f':{name}"')),
+    )
+
+
+def quotes(
+    connection: Connection, what: Sought, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
+) -> list[Quote]:
+    """Return the records that share something, each once, those first that share what the fewest others do.
+
+    Args:
+        marks: What people have said of records, by collection and id.
+    """
+    found: dict[Key, Quote] = {}
+    shared: dict[Key, set[str]] = {}
+    marked = ((collection, record_id, MARKED, image) for collection, record_id, image in marks)
+    for collection, record_id, where, image in chain(_records(connection), marked, _images(connection)):
+        key = (collection, record_id)
+        if key in without or key in found:
+            continue
+        held = what.shared(texts_of(image))
+        if held or any(name in str(text) for text in image.values() for name in what.names):
+            shared[key], title = held, _title(image)
+            found[key] = Quote(collection=collection, record_id=record_id, title=title, where=where, n_shared=len(held))
+    n_holding = Counter(chain.from_iterable(shared.values()))
+    telling = {key: sum(1 / n_holding[piece] for piece in held) for key, held in shared.items()}
+    return [found[key] for key in sorted(found, key=lambda key: (-telling[key], key))]
+
+
+def texts_of(image: dict[str, Any]) -> Iterator[str]:
+    """Return what a record, or its marks, says, as texts."""
+    for value in image.values():
+        yield from _leaves(value)
+
+
+def passages_of(text: str) -> Iterator[str]:
+    """Return the lines and sentences of a text that are long enough to tell it from others."""
+    for part in _BREAK.split(text):
+        if len(part) >= SHORTEST and len(said := " ".join(part.split()).rstrip(".!?;:")) >= SHORTEST:
+            yield said
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Return the words of a text that look like a key, an address or a number of something."""
+    for part in filter(_TELLING.search, text.split()):
+        for found in _WORD.findall(part):
+            word = found.strip(".-=/")
+            if len(word) >= 8 and not word.isdigit() and _TELLING.search(word):
+                yield word
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """Return the texts within a value, also where it is JSON itself, without ids, hashes and times."""
+    if isinstance(value, str):
+        if value[:1] in "{[":
+            with suppress(ValueError, RecursionError):
+                yield from _leaves(json.loads(value))
+                return
+        if not _ID.fullmatch(value) and not _is_time(value):
+            yield value
+    elif isinstance(value, dict):
+        yield from (name for name in value if any(map(str.isdigit, name)))  # others are the names of fields
+        yield from chain.from_iterable(map(_leaves, value.values()))
+    elif isinstance(value, list):
+        yield from chain.from_iterable(map(_leaves, value))
+
+
+def _is_time(text: str) -> bool:
+    if len(text) > 40 or not text[:4].isdigit():
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _records(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Return every record as it is."""
+    names = ("metadata", "document", "search_text", "content")
+    for collection, record_id, *row in connection.execute(
+        f"SELECT collection, id, {', '.join(names)} FROM records WHERE deleted = 0"
+    ):
+        yield collection, record_id, NOW, dict(zip(names, row, strict=True))
+
+
+def _images(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Return every record, and its marks, as it was before each change, the latest first."""
+    for collection, record_id, aspect, is_live, before in connection.execute(
+        "SELECT c.collection, c.record_id, c.aspect, r.deleted = 0, c.before FROM changes c JOIN records r "
+        "ON r.collection = c.collection AND r.id = c.record_id WHERE c.before <> ? ORDER BY c.seq DESC",
+        (GONE,),
+    ):
+        where = MARKED if aspect != "record" else EARLIER if is_live else DELETED
+        yield collection, record_id, where, parsed(before)
+
+
+def _title(image: dict[str, Any]) -> str:
+    return str(parsed(image["metadata"]).get("title", "")) if "metadata" in image else ""

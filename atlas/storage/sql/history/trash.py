@@ -1,0 +1,112 @@
+"""The trash: deleted records as the history holds them, and bringing some back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from atlas.core.errors import NotFound
+from atlas.core.operations import TrashedRecord
+from atlas.protocols.infra import Clock
+from atlas.storage.damage import Unreadable, instant, parsed
+from atlas.storage.records import OperationDraft
+from atlas.storage.sql.connection import Connection, Database, bounded
+from atlas.storage.sql.meta import IS_PURGED, PURGED, purged_by
+from atlas.storage.sql.records import RECORD, record_from_image, writing
+
+# Both indexes are narrow; of the records themselves, only the ids of those that are asked for are looked at.
+_DEAD = (
+    "FROM records r INDEXED BY records_by_revision WHERE r.collection = ? AND r.revision > 0 AND NOT EXISTS "
+    "(SELECT 1 FROM records l INDEXED BY records_live WHERE l.collection = r.collection AND l.deleted = 0 "
+    f"AND l.seq = r.seq) AND NOT {IS_PURGED}"
+)
+_COLUMNS = "c.record_id, c.before, o.created_at, o.id, o.kind, o.actor, o.reason"
+
+
+def read_trash(database: Database, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
+    """Return deleted records, the last deleted first."""
+    with database.read() as connection:
+        rows = connection.execute(
+            f"SELECT r.seq {_DEAD} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
+            (collection, bounded(limit), bounded(offset)),
+        ).fetchall()
+        return [_trashed(_last_change(connection, seq)) for (seq,) in rows]
+
+
+def count_trash(database: Database, collection: str) -> int:
+    """Return how many deleted records there are."""
+    with database.read() as connection:
+        row = connection.execute(
+            "SELECT (SELECT count(*) FROM records WHERE collection = ?1) "
+            "- (SELECT count(*) FROM records WHERE collection = ?1 AND deleted = 0)",
+            (collection,),
+        ).fetchone()
+        return int(row[0]) - _count_purged(connection, collection)
+
+
+def _count_purged(connection: Connection, collection: str) -> int:
+    """Return how many records of a collection were purged."""
+    beginning = f"{PURGED}{collection}"
+    row = connection.execute(
+        "SELECT count(*) FROM meta WHERE name > ? AND name < ?", (f"{beginning}:", f"{beginning};")
+    )
+    return int(row.fetchone()[0])
+
+
+def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:
+    """Bring deleted records back as they were. How many. Those that are there already stay as they are.
+
+    Raises:
+        NotFound: There never was a record of one of the ids, or it was purged; nothing was done.
+    """
+    n_restored = 0
+    with writing(database, clock, operation) as writer:
+        for record_id in dict.fromkeys(ids):
+            if writer.exists(collection, record_id):
+                continue
+            before, vectors, state = _grave(writer.connection, collection, record_id)
+            record = record_from_image(record_id, parsed(before), vectors)
+            writer.put("added", collection, record, state=state)
+            n_restored += 1
+    return n_restored
+
+
+def _grave(connection: Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
+    """Return a deleted record as it was, its vectors, and the name of the state that it was in."""
+    row = connection.execute(
+        "SELECT before, vectors, state_before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
+        "ORDER BY seq DESC LIMIT 1",
+        (collection, record_id, RECORD),
+    ).fetchone()
+    if purged_by(connection, collection, record_id):
+        raise NotFound(f"the record {record_id!r} of {collection!r} was purged: it is in no trash, and gone for good")
+    if row is None or row[0] is None:
+        raise NotFound(f"there is no deleted record {record_id!r} in {collection!r}; see: atlas trash")
+    return row[0], row[1] or b"", int(row[2])
+
+
+def _last_change(connection: Connection, seq: int) -> tuple[Any, ...]:
+    """Return the change that deleted a record, and the operation that it was part of."""
+    row: tuple[Any, ...] | None = connection.execute(
+        f"SELECT {_COLUMNS} FROM records r JOIN changes c ON c.collection = r.collection AND c.record_id = r.id "
+        "AND c.aspect = ? JOIN operations o ON o.id = c.operation WHERE r.seq = ? ORDER BY c.seq DESC LIMIT 1",
+        (RECORD, seq),
+    ).fetchone()
+    if row is None:
+        raise Unreadable("the history does not know who deleted a record")
+    return row
+
+
+def _trashed(row: tuple[Any, ...]) -> TrashedRecord:
+    record_id, before, created_at, operation_id, kind, actor, reason = row
+    metadata = parsed(parsed(before, "metadata")["metadata"])
+    return TrashedRecord(
+        id=record_id,
+        title=str(metadata.get("title", "")),
+        outcome=str(metadata.get("outcome", "unknown")),
+        deleted_at=instant(created_at),
+        operation_id=operation_id,
+        kind=kind,
+        actor=actor,
+        reason=reason,
+    )

@@ -1,0 +1,116 @@
+"""Connections that are lent: one for each thread, for as long as a block lasts."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Generic, Protocol, TypeVar
+
+from atlas.infra import fork_safety as forking
+
+
+class Closable(Protocol):
+    """A connection that can be closed."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class Lending(Generic[C]):
+    """The connections of a process, which reconnects by itself after a fork."""
+
+    def __init__(self, connect: Callable[[], C], is_usable: Callable[[C], bool] = lambda _: True) -> None:
+        """Lend what a function makes.
+
+        Args:
+            is_usable: Returns whether an idle connection may be lent again.
+        """
+        self._connect = connect
+        self._is_usable = is_usable
+        self._local = threading.local()
+        self._open: dict[C, threading.Thread] = {}
+        self._in_use: Counter[C] = Counter()
+        self._lock = threading.Lock()
+        forking.watch(self)
+
+    @contextmanager
+    def lent(self, *, is_stale: Callable[[], bool] = lambda: False) -> Iterator[C]:
+        """Yield this thread's connection, lent for the block. A block inside it is lent the same one, whoever closes.
+
+        Args:
+            is_stale: Returns whether idle connections answer from memory what may not be there any more.
+        """
+        with self._lock:
+            if is_stale():
+                self._let_go()
+            connection: C | None = getattr(self._local, "connection", None)
+            if connection is None or not self._is_held(connection):
+                self._close_orphans()
+                connection = self._local.connection = self._connect()
+                self._open[connection] = threading.current_thread()
+            self._in_use[connection] += 1
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                self._take_back(connection)
+
+    def close(self, also: Callable[[], None] = lambda: None) -> None:
+        """Close the connections, those that a thread is using when it is done. A later use opens a new one.
+
+        Args:
+            also: What is to be done before anybody is lent one again.
+        """
+        with self._lock:
+            self._let_go()
+            also()
+
+    def before_fork(self) -> None:
+        """Close the connections that no thread is using, and lend none until the fork is over."""
+        self._lock.acquire()
+        self._let_go()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Lend connections again."""
+        if not in_child:
+            self._lock.release()
+            return
+        forking.abandon(self._in_use)
+        self._open, self._in_use, self._lock = {}, Counter(), threading.Lock()
+        self._local = threading.local()
+
+    def _is_held(self, connection: C) -> bool:
+        if connection in self._in_use:
+            return True
+        if connection in self._open and not self._is_usable(connection):
+            del self._open[connection]
+            connection.close()
+        return connection in self._open
+
+    def _take_back(self, connection: C) -> None:
+        """End one loan. A forked child has no part in the loans of its parent."""
+        if connection not in self._in_use:
+            return
+        self._in_use[connection] -= 1
+        if not self._in_use[connection]:
+            del self._in_use[connection]
+            if connection not in self._open:
+                connection.close()
+
+    def _let_go(self) -> None:
+        """Close the idle connections now, and leave those that are lent to be closed when they come back."""
+        for connection in self._open:
+            if connection not in self._in_use:
+                connection.close()
+        self._open = {}
+
+    def _close_orphans(self) -> None:
+        """Close the connections of threads that have ended: a dashboard runs each of its scripts in a new one."""
+        for connection in [connection for connection, owner in self._open.items() if not owner.is_alive()]:
+            del self._open[connection]
+            connection.close()

@@ -1,0 +1,320 @@
+"""The marks of a ledger: a row a value, so that an index finds it, and how far their JSON files have followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from atlas.core.codec import check_json, to_text
+from atlas.core.errors import InvalidInput, NotAllowed
+from atlas.core.operations import NO_MARKS, Marks
+from atlas.protocols.infra import Clock
+from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
+from atlas.storage.records import OperationDraft
+from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.meta import purged_by
+from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, writing
+
+TABLES = """
+-- What people say of records. `position` orders the tags of a record.
+CREATE TABLE marks (
+    collection TEXT    NOT NULL,
+    record_id  TEXT    NOT NULL,
+    name       TEXT    NOT NULL,                 -- 'tags', 'note', 'pinned', 'buried' or 'held_for'
+    position   INTEGER NOT NULL,
+    value      NOT NULL,
+    PRIMARY KEY (collection, record_id, name, position)
+) WITHOUT ROWID;
+CREATE INDEX marks_by_value ON marks (collection, name, value);
+
+-- Records whose entry in their JSON file is not what the ledger says yet, each with the revision that changed it.
+CREATE TABLE pending_marks (
+    collection TEXT    NOT NULL,
+    record_id  TEXT    NOT NULL,
+    revision   INTEGER NOT NULL,
+    PRIMARY KEY (collection, record_id)
+) WITHOUT ROWID;
+
+-- Each JSON file as it was when it and the ledger said the same last; another version of it was made by hand.
+CREATE TABLE marks_files (
+    collection TEXT PRIMARY KEY,
+    version    TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Records whose last mark went with its file, before the ledger kept marks; they have the one before it.
+CREATE TABLE lost_marks (
+    collection TEXT NOT NULL,
+    record_id  TEXT NOT NULL,
+    PRIMARY KEY (collection, record_id)
+) WITHOUT ROWID;
+"""
+
+TEXTS = ("tags", "note", "held_for")
+_IS_MARK = f"(name IN {TEXTS} AND typeof(value) = 'text') OR (name IN ('pinned', 'buried') AND value = 1)"
+_STRAYS = (
+    "SELECT DISTINCT collection, record_id FROM marks m WHERE NOT EXISTS "
+    "(SELECT 1 FROM records r WHERE r.collection = m.collection AND r.id = m.record_id)"
+)
+_LOST = (
+    "SELECT record_id FROM lost_marks l WHERE EXISTS "
+    "(SELECT 1 FROM records r WHERE r.collection = l.collection AND r.id = l.record_id AND r.deleted = 0)"
+)
+
+
+class SqlMarks:
+    """The marks of the records of every collection."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
+        """Return the marks of the records that have any, of a whole collection or among some ids."""
+        with self._database.read() as connection:
+            return read_marks(connection, collection, ids)
+
+    def column(self, collection: str, name: str) -> dict[str, Any]:
+        """Return one of the marks of every record that has it: a tuple of tags, a truth or a text."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT record_id, value FROM marks WHERE collection = ? AND name = ? ORDER BY record_id, position",
+                (collection, name),
+            ).fetchall()
+        if name == "tags":
+            return {record_id: tuple(tag for _, tag in own) for record_id, own in groupby(rows, itemgetter(0))}
+        return {record_id: value if name in TEXTS else bool(value) for record_id, value in rows}
+
+    def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
+        """Set records' marks, or raise `NotFound` where one is not there."""
+        check_marks(marks)
+        with writing(self._database, self._clock, operation) as writer:
+            check_own(writer.connection, operation, collection, marks)
+            put_marks(writer, collection, _held_as_before(writer.connection, collection, marks))
+
+    def change(
+        self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
+    ) -> int:
+        """Set each record's marks to what a function makes of them, and return how many that changed."""
+        with writing(self._database, self._clock, operation) as writer:
+            held = read_marks(writer.connection, collection, ids)
+            before = {record_id: held.get(record_id, NO_MARKS) for record_id in ids}
+            wanted = _held_as_before(
+                writer.connection, collection, {one: change(marks) for one, marks in before.items()}
+            )
+            check_marks(wanted)
+            writer.check_there(collection, wanted)
+            check_own(writer.connection, operation, collection, wanted)
+            changed = {record_id: marks for record_id, marks in wanted.items() if marks != before[record_id]}
+            put_marks(writer, collection, changed)
+            forget_lost(writer.connection, collection, wanted)
+        return len(changed)
+
+    def strays(self) -> list[tuple[str, str]]:
+        """Return the collection and id of each record that is marked, but never was in the ledger."""
+        with self._database.read() as connection:
+            return connection.execute(_STRAYS).fetchall()
+
+    def drop_strays(self, operation: OperationDraft) -> None:
+        """Take their marks from records that never were in the ledger."""
+        with writing(self._database, self._clock, operation) as writer:
+            for collection, record_id in writer.connection.execute(_STRAYS).fetchall():
+                held = read_marks(writer.connection, collection, [record_id])
+                mark(writer, collection, record_id, held.get(record_id, NO_MARKS), NO_MARKS)
+
+    def lost(self) -> list[str]:
+        """Return the live records whose last mark was lost with its file, until somebody marks them again."""
+        with self._database.read() as connection:
+            return [record_id for (record_id,) in connection.execute(_LOST)]
+
+    # Following by files
+
+    def collections(self) -> list[str]:
+        """Return the collections that may have marks, or a file of them."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT collection FROM word_tables UNION SELECT collection FROM marks_files "
+                "UNION SELECT collection FROM pending_marks"
+            ).fetchall()
+        return [collection for (collection,) in rows]
+
+    def pending_collections(self) -> set[str]:
+        """Return the collections of which a file has to follow the ledger."""
+        with self._database.read() as connection:
+            return {row[0] for row in connection.execute("SELECT DISTINCT collection FROM pending_marks")}
+
+    def pending(self, collection: str) -> dict[str, int]:
+        """Return the records whose entry in the file has to follow the ledger, each with the revision of its change."""
+        with self._database.read() as connection:
+            return _read_pending(connection, collection)
+
+    def count_pending(self) -> int:
+        """Return how many entries of files have to follow the ledger."""
+        with self._database.read() as connection:
+            return int(connection.execute("SELECT count(*) FROM pending_marks").fetchone()[0])
+
+    def settled_version(self, collection: str) -> str | None:
+        """Return the version of a file when it and the ledger said the same last. None before there was one."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT version FROM marks_files WHERE collection = ?", (collection,)).fetchone()
+        return row[0] if row else None
+
+    def settle(self, collection: str, version: str, written: Mapping[str, int]) -> None:
+        """Note that a file of this version has followed what was pending.
+
+        What another process has changed again meanwhile stays pending.
+        """
+        with self._database.write() as connection:
+            connection.executemany(
+                "DELETE FROM pending_marks WHERE collection = ? AND record_id = ? AND revision = ?",
+                [(collection, record_id, revision) for record_id, revision in written.items()],
+            )
+            connection.execute(
+                "INSERT INTO marks_files VALUES (?, ?) "
+                "ON CONFLICT (collection) DO UPDATE SET version = excluded.version",
+                (collection, version),
+            )
+
+    def differing(self, collection: str, held: Mapping[str, Marks]) -> list[str]:
+        """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
+        with self._database.read() as connection:
+            return _differing(connection, collection, held)
+
+    def take_in(self, collection: str, held: Mapping[str, Marks], operation: OperationDraft) -> None:
+        """Let the ledger say what a file says, as one operation.
+
+        What is on its way to the file stays as the ledger has it. Marks of purged records leave the file.
+        """
+        with writing(self._database, self._clock, operation) as writer:
+            connection = writer.connection
+            purged = {record_id for record_id in held if purged_by(connection, collection, record_id)}
+            differing = [one for one in _differing(connection, collection, held) if one not in purged]
+            known = read_marks(connection, collection, differing)
+            for record_id in differing:
+                mark(writer, collection, record_id, known.get(record_id, NO_MARKS), held.get(record_id, NO_MARKS))
+            connection.executemany(
+                "DELETE FROM pending_marks WHERE collection = ? AND record_id = ?",
+                [(collection, record_id) for record_id in differing],
+            )
+            await_files(connection, collection, purged, writer.revision)
+
+
+def read_marks(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
+    """Return the marks of those of the records, or of a collection's, that have any."""
+    among = "" if ids is None else "AND record_id IN (SELECT value FROM json_each(?))"
+    rows = connection.execute(
+        f"SELECT record_id, name, value FROM marks WHERE collection = ? {among} ORDER BY record_id, name, position",
+        (collection,) if ids is None else (collection, Texts(ids)),
+    )
+    return {record_id: _marks(own) for record_id, own in groupby(rows.fetchall(), itemgetter(0))}
+
+
+def write_marks(connection: Connection, collection: str, marks: Mapping[str, Marks]) -> None:
+    """Set records' marks in the table alone: `mark` also keeps what they were."""
+    connection.executemany(
+        "DELETE FROM marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in marks]
+    )
+    connection.executemany(
+        "INSERT INTO marks VALUES (?, ?, ?, ?, ?)",
+        [(collection, record_id, *row) for record_id, own in marks.items() for row in _rows(own)],
+    )
+
+
+def await_files(connection: Connection, collection: str, ids: Iterable[str], revision: int) -> None:
+    """Note that the file's entries of these records have to follow the ledger, where it has files."""
+    if not connection.dialect.has_files:
+        return
+    connection.executemany(
+        "INSERT INTO pending_marks VALUES (?, ?, ?) ON CONFLICT (collection, record_id) "
+        "DO UPDATE SET revision = excluded.revision",
+        [(collection, record_id, revision) for record_id in ids],
+    )
+
+
+def forget_lost(connection: Connection, collection: str, ids: Iterable[str]) -> None:
+    """Take it that the marks of these records are as somebody wants them."""
+    connection.executemany(
+        "DELETE FROM lost_marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in ids]
+    )
+
+
+def mark(
+    writer: LedgerWriter, collection: str, record_id: str, before: Marks, after: Marks, *, state: int | None = None
+) -> None:
+    """Set a record's marks, and keep in the history what they were. Their JSON file has to follow.
+
+    Args:
+        state: The earlier state that an undo brings back.
+    """
+    image = BeforeImage(to_text(encode_marks(before)))
+    writer.keep("marked", MARKS, collection, record_id, image, state_after=state)
+    write_marks(writer.connection, collection, {record_id: after})
+    await_files(writer.connection, collection, [record_id], writer.next_revision())
+    forget_lost(writer.connection, collection, [record_id])
+
+
+def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
+    """Set the marks of records, or raise `NotFound` where one is not there."""
+    writer.check_there(collection, marks)
+    held = read_marks(writer.connection, collection, list(marks))
+    for record_id, value in marks.items():
+        mark(writer, collection, record_id, held.get(record_id, NO_MARKS), value)
+
+
+def check_own(connection: Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
+    """Raise `NotAllowed` where a writer under review would change what does not wait for its own review."""
+    if not operation.is_reviewed:
+        return
+    wanted = list(ids)
+    held = read_marks(connection, collection, wanted)
+    for record_id in wanted:
+        if held.get(record_id, NO_MARKS).held_for != operation.actor:
+            raise NotAllowed(
+                f"{operation.actor} writes under review and may change only what it wrote itself, until a curator "
+                f"accepts it; {record_id!r} is not among that. Ask a curator, or add a record instead"
+            )
+
+
+def _held_as_before(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
+    """Return marks with what says who waits for review as it is, which accepting alone changes."""
+    held = read_marks(connection, collection, list(wanted))
+    return {one: replace(marks, held_for=held.get(one, NO_MARKS).held_for) for one, marks in wanted.items()}
+
+
+def _read_pending(connection: Connection, collection: str) -> dict[str, int]:
+    """Return the records whose entry in the file has to follow, each with the revision of its change."""
+    rows = connection.execute("SELECT record_id, revision FROM pending_marks WHERE collection = ?", (collection,))
+    return dict(rows.fetchall())
+
+
+def _differing(connection: Connection, collection: str, held: Mapping[str, Marks]) -> list[str]:
+    """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
+    known, pending = read_marks(connection, collection), _read_pending(connection, collection)
+    ids = sorted({*held, *known} - {*pending})
+    return [record_id for record_id in ids if held.get(record_id, NO_MARKS) != known.get(record_id, NO_MARKS)]
+
+
+def check_table(connection: Connection) -> None:
+    """Raise `InvalidInput` unless the table of marks holds marks alone."""
+    for record_id, value, is_mark in connection.execute(f"SELECT record_id, value, {_IS_MARK} FROM marks"):
+        if not is_mark:
+            raise InvalidInput(f"the marks of {record_id!r} should be {', '.join(MARK_NAMES)}, but are not")
+        check_json({record_id: value}, "marks")
+
+
+def _rows(marks: Marks) -> Iterator[tuple[str, int, Any]]:
+    for name, value in encode_marks(marks).items():
+        for position, item in enumerate(value if isinstance(value, list) else [value]):
+            yield name, position, item
+
+
+def _marks(rows: Iterable[tuple[str, str, Any]]) -> Marks:
+    encoded: dict[str, Any] = {}
+    for _, name, value in rows:
+        if name == "tags":
+            encoded.setdefault(name, []).append(value)
+        else:
+            encoded[name] = value
+    return decode_marks(encoded)

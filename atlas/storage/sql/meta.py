@@ -1,0 +1,198 @@
+"""The ledger's `meta` table: its id, its model, how far it is, what was purged, and small texts kept by name.
+
+A copy of the file that is put back has the id of the ledger that it was taken of, and may grow to any revision with
+other records. So a follower remembers the newest change that it has seen, by the random id of the operation that made
+it: a ledger that has that change has all that came before it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.types import new_id
+from atlas.storage.damage import Unreadable
+from atlas.storage.records import NO_TIP, Moment, Position, Tip
+from atlas.storage.sql.connection import Connection, Database
+
+_SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+
+
+def read_texts(connection: Connection, beginning: str) -> dict[str, str]:
+    """Return each text whose name begins so, by the rest of its name, in the order of names."""
+    beyond = beginning[:-1] + chr(ord(beginning[-1]) + 1)  # a range, which the table's key answers
+    rows = connection.execute(
+        "SELECT name, value FROM meta WHERE name >= ? AND name < ? ORDER BY name", (beginning, beyond)
+    ).fetchall()
+    return {name.removeprefix(beginning): str(value) for name, value in rows}
+
+
+def write_texts(connection: Connection, beginning: str, texts: Mapping[str, str]) -> None:
+    """Keep texts under names that begin so, in place of those of the same names."""
+    connection.executemany(_SET, [(beginning + name, text) for name, text in texts.items()])
+
+
+def read_ledger_id(connection: Connection) -> str:
+    """Return the random id that tells a ledger from every other, and from itself before a restore or a purge."""
+    return str(connection.execute("SELECT value FROM meta WHERE name = 'ledger_id'").fetchone()[0])
+
+
+def renew_ledger_id(connection: Connection) -> None:
+    """Give the ledger another id: whoever holds vectors, maps or plans of it as it was drops them."""
+    connection.execute("UPDATE meta SET value = ? WHERE name = 'ledger_id'", (new_id(),))
+
+
+def begin(connection: Connection) -> None:
+    """Fill the table of a new ledger."""
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [("revision", "0"), ("ledger_id", new_id())])
+
+
+def write_revision(connection: Connection, revision: int) -> None:
+    """Set the newest revision of the store."""
+    connection.execute("UPDATE meta SET value = ? WHERE name = 'revision'", (str(revision),))
+
+
+def bind_model(connection: Connection, name: str, dimension: int) -> None:
+    """Bind the store to an embedding model, in place of the one that it has."""
+    write_texts(connection, "embedding_", {"model": name, "dimension": str(dimension)})
+
+
+def read_model(connection: Connection) -> tuple[str, int] | None:
+    """Return name and dimension of the embedding model, or None before the store is bound to one."""
+    rows = dict(connection.execute("SELECT name, value FROM meta WHERE name LIKE 'embedding_%'").fetchall())
+    try:
+        return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"the embedding model is not what was written: {error}") from error
+
+
+def read_revision(connection: Connection) -> int:
+    """Return the newest revision of the store."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
+    try:
+        return int(row[0])
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"the revision is not what was written: {error}") from error
+
+
+_NAME = "operation || ' ' || record_id"
+_TIP = f"(SELECT max(seq) FROM changes), (SELECT {_NAME} FROM changes ORDER BY seq DESC LIMIT 1)"
+_POSITION = f"""
+    SELECT
+        (SELECT value FROM meta WHERE name = 'ledger_id'),
+        (SELECT max(revision) FROM records WHERE collection = ?),
+        (SELECT value FROM meta WHERE name = 'embedding_model'),
+        (SELECT value FROM meta WHERE name = 'embedding_dimension'),
+        {_TIP}
+"""
+"""One statement, as it is asked before every query."""
+
+
+def read_position(connection: Connection, collection: str) -> Position:
+    """Return where a collection is now."""
+    ledger_id, revision, model, dimension, *tip = connection.execute(_POSITION, (collection,)).fetchone()
+    return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _tip(*tip))
+
+
+def read_moment(connection: Connection) -> Moment:
+    """Return the present point in the history."""
+    row = connection.execute(
+        "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), (SELECT coalesce(max(seq), 0) FROM changes)"
+    ).fetchone()
+    return Moment(row[0], int(row[1]))
+
+
+def read_tip(connection: Connection) -> Tip:
+    """Return the newest change of a ledger, of whatever collection."""
+    return _tip(*connection.execute(f"SELECT {_TIP}").fetchone())
+
+
+def _tip(number: int | None, name: str | None) -> Tip:
+    return Tip(number, name) if number and name else NO_TIP
+
+
+def has_change(connection: Connection, tip: Tip) -> bool:
+    """Return whether a change is in a ledger's history, so that all that was seen before it is there as well."""
+    row = connection.execute(f"SELECT {_NAME} FROM changes WHERE seq = ?", (tip.number,)).fetchone()
+    return row is not None and row[0] == tip.name
+
+
+# Ids of purged records, so that nothing brings such a record back. No hash of what a record said is kept: one of a
+# short secret could be guessed. So the same text under another id is another record.
+
+PURGED = "purged:"
+"""The beginning of the name of each purged record's row. Its collection, a colon and its id are the rest."""
+
+IS_PURGED = f"EXISTS (SELECT 1 FROM meta WHERE name = '{PURGED}' || r.collection || ':' || r.id)"
+"""A condition on `records AS r`."""
+
+GONE = "null"
+"""The before-image of a change of a purged record: JSON for nothing, where NULL says that there was no record."""
+
+
+def note_purged(connection: Connection, collection: str, record_id: str, operation_id: str) -> None:
+    """Keep from now on that an operation purged a record."""
+    connection.execute("INSERT INTO meta VALUES (?, ?)", (f"{PURGED}{collection}:{record_id}", operation_id))
+
+
+def purged_by(connection: Connection, collection: str, record_id: str) -> str | None:
+    """Return the id of the operation that purged a record. None where none did."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"{PURGED}{collection}:{record_id}",)).fetchone()
+    return row[0] if row else None
+
+
+def refuse_purged(connection: Connection, collection: str, record_id: str) -> None:
+    """Raise `InvalidInput` if a record of this id was purged."""
+    if purged_by(connection, collection, record_id):
+        raise InvalidInput(
+            f"the record {record_id!r} of {collection!r} was purged, and its id is not used again; give another id"
+        )
+
+
+class SqlNotes:
+    """Texts by name. So a backup holds them, and every process that has the store open sees them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, beginning: str) -> dict[str, str]:
+        """Return each text whose name begins so, by the rest of its name, in the order of names."""
+        with self._database.read() as connection:
+            return read_texts(connection, beginning)
+
+    def write(
+        self,
+        texts: Mapping[str, str | None],
+        *,
+        expected: Mapping[str, str | None] | None = None,
+        about: Sequence[tuple[str, str]] = (),
+        moves: bool = False,
+    ) -> dict[str, str | None]:
+        """Keep texts, or forget those that are None, and return what was kept under these names before.
+
+        Args:
+            expected: What should be kept under these names now.
+            about: Collections and ids of the records that the texts are about.
+            moves: Whether the store's revision moves, as results of searches that are kept under it are void then.
+
+        Raises:
+            PlanOutdated: Something else than expected is kept; nothing was written.
+            InvalidInput: One of the records was purged; nothing was written.
+        """
+        with self._database.write() as connection:
+            for collection, record_id in about:
+                refuse_purged(connection, collection, record_id)
+            held = {name: _read_text(connection, name) for name in texts}
+            if expected is not None and held != expected:
+                raise PlanOutdated("it was changed again since; nothing was done. Look at it again")
+            gone = [(name,) for name, text in texts.items() if text is None]
+            connection.executemany("DELETE FROM meta WHERE name = ?", gone)
+            connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])
+            if moves:
+                write_revision(connection, read_revision(connection) + 1)
+        return held
+
+
+def _read_text(connection: Connection, name: str) -> str | None:
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if row is None else row[0]

@@ -1,0 +1,52 @@
+"""Records in the order of a key: a page straight from its index, or all that pass a filter, sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from atlas.storage.sql.connection import Connection, Dialect, Sql, bounded
+from atlas.storage.sql.filters import KEY, where_sql
+from atlas.storage.sql.records import LIGHT_COLUMNS
+
+
+def ordered_page(
+    connection: Connection, collection: str, key: str, *, descending: bool, limit: int, offset: int
+) -> list[int]:
+    """Return the numbers of live records that have the key, in its order, until the index ends."""
+    dialect = connection.dialect
+    rows = connection.execute(
+        f"SELECT a.seq FROM attributes a WHERE a.key = {KEY} AND {_lowest(dialect)} "
+        f"ORDER BY {dialect.order('a', 'DESC' if descending else 'ASC')}, a.seq LIMIT ? OFFSET ?",
+        (collection, key, bounded(limit), bounded(offset)),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def sorted_sql(
+    dialect: Dialect,
+    collection: str,
+    where: Mapping[str, Any] | None,
+    order_by: str,
+    *,
+    descending: bool,
+    limit: int | None,
+    offset: int,
+) -> Sql:
+    """Return the query for light records sorted by a key, or as they were added. Those without the key come last."""
+    condition = where_sql(dialect, collection, where)
+    direction = "DESC" if descending else "ASC"
+    join, order = "", f"r.seq {direction}"
+    joined: tuple[str, ...] = ()
+    if order_by:
+        join = f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} AND {_lowest(dialect)}"
+        order, joined = f"a.seq IS NULL, {dialect.order('a', direction)}, r.seq", (collection, order_by)
+    return Sql(
+        f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} ORDER BY {order} LIMIT ? OFFSET ?",
+        (*joined, *condition.parameters, bounded(limit), bounded(offset)),
+    )
+
+
+def _lowest(dialect: Dialect) -> str:
+    """Return the condition that no lower value is a record's: one of several values stands at its lowest."""
+    return f"NOT EXISTS (SELECT 1 FROM attributes b WHERE b.seq = a.seq AND b.key = a.key AND {dialect.less('b', 'a')})"

@@ -1,0 +1,421 @@
+"""Records of the ledger: one row a record, written with its before-image, read back whole.
+
+Every writing transaction names its operation; the first change creates the operation's row and later ones add to it, so
+that an import of many batches is one operation, and what was committed before a crash can still be undone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.codec import to_text
+from atlas.core.errors import NotFound
+from atlas.core.types import Vectors
+from atlas.infra.actor import actor_name
+from atlas.protocols.infra import Clock
+from atlas.storage.damage import Unreadable, parsed
+from atlas.storage.records import OperationDraft, Record, mismatch
+from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.filters import bindable
+from atlas.storage.sql.meta import purged_by, read_model, read_revision, refuse_purged, write_revision
+from atlas.storage.sql.token_vectors import text_hash, write_tokens
+
+FLOAT = np.dtype("<f4")
+
+COUNTS = ("added", "changed", "removed", "marked")
+"""The totals of an operation."""
+
+RECORD = "record"
+MARKS = "marks"
+"""The aspects of a record, one of which each change touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeImage:
+    """A record, or its marks, as it was before a change."""
+
+    before: str | None
+    """JSON. None where there was nothing."""
+
+    vectors: bytes = b""
+    """The record's vectors, one after another."""
+
+
+class LedgerWriter:
+    """Writes records inside an open transaction, and the before-image of each change, under one operation."""
+
+    def __init__(self, connection: Connection, operation: OperationDraft, at: datetime) -> None:
+        self.connection = connection
+        self.operation = operation
+        self._at = at.isoformat()
+        self._tally = dict.fromkeys(COUNTS, 0)
+        self.revision = read_revision(connection)
+        """The revision of what was written last."""
+
+        self._keys: dict[tuple[str, str], int] = {}
+        self._rows: dict[tuple[str, str], _Row | None] = {}
+        """Rows that were looked up, by collection and id. None where there is none."""
+
+        self._last_seq: int | None = None
+        """The number of the newest record. Nobody else writes meanwhile."""
+
+    def check_vectors(self, records: Sequence[Record], model: str) -> None:
+        """Refuse vectors of another model, which no query could compare with the store's own."""
+        bound = read_model(self.connection)
+        for record in records:
+            if bound is not None and record.vectors is not None and (model, record.vectors.shape[1]) != bound:
+                raise mismatch(bound, (model, record.vectors.shape[1]))
+
+    def check_there(self, collection: str, ids: Iterable[str]) -> None:
+        """Raise `NotFound` unless each of the records is there."""
+        for record_id in ids:
+            if not self.exists(collection, record_id):
+                raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
+
+    def exists(self, collection: str, record_id: str) -> bool:
+        """Return whether a live record has this id."""
+        row = self._find(collection, record_id)
+        return row is not None and not row.deleted
+
+    def holds(self, collection: str, record: Record) -> bool:
+        """Return whether a live record has this one's id, or a purged one had it, or one of another operation says it.
+
+        One that stands for others says what they said.
+        """
+        if self.exists(collection, record.id) or purged_by(self.connection, collection, record.id):
+            return True
+        if not record.content_hash:
+            return False
+        row = self.connection.execute(
+            f"SELECT 1 FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
+            "(SELECT 1 FROM changes c WHERE c.collection = r.collection AND c.record_id = r.id AND c.operation = ?4) "
+            "LIMIT 1",
+            (collection, Texts([record.content_hash]), actor_name(""), self.operation.id),
+        ).fetchone()
+        return row is not None
+
+    def put(self, count: str, collection: str, record: Record, *, state: int | None = None) -> None:
+        """Write a record over whatever has its id: nothing, a tombstone or an older version.
+
+        Args:
+            count: What the history counts it as: `added` or `changed`.
+            state: The earlier state that an undo brings back.
+
+        Raises:
+            InvalidInput: A record of its id was purged.
+        """
+        assert record.vectors is not None
+        found = self._find(collection, record.id)
+        if found and found.deleted:
+            refuse_purged(self.connection, collection, record.id)
+        image = self._image(found.seq) if found and not found.deleted else BeforeImage(None)
+        self.keep(count, RECORD, collection, record.id, image, is_new=found is None, state_after=state)
+        seq = self._write_row(collection, found, record)
+        write_vectors(self.connection, seq, record.vectors)
+        if record.tokens is not None:
+            write_tokens(self.connection, record.document, record.tokens)
+        self.connection.dialect.put_attributes(
+            self.connection,
+            [(self._key(collection, name), value, seq) for name, value in attribute_values(record.metadata)],
+        )
+
+    def remove(
+        self, count: str, collection: str, record_id: str, *, state: int | None = None, image: BeforeImage | None = None
+    ) -> None:
+        """Make a record an empty tombstone.
+
+        Args:
+            image: What the history is to keep of it, where that is not the record as it was.
+        """
+        found = self._find(collection, record_id)
+        assert found is not None
+        self.keep(count, RECORD, collection, record_id, image or self._image(found.seq), state_after=state)
+        self._empty(found.seq)
+        self._rows.pop((collection, record_id))
+
+    def keep(
+        self,
+        count: str,
+        aspect: str,
+        collection: str,
+        record_id: str,
+        image: BeforeImage,
+        *,
+        is_new: bool = False,
+        state_after: int | None = None,
+    ) -> None:
+        """Keep a before-image in the history, and count it.
+
+        Args:
+            count: One of `COUNTS`.
+            is_new: The record never existed, so no earlier state is looked up.
+            state_after: The earlier state that an undo brings back; a new one where it is None.
+        """
+        if not any(self._tally.values()):
+            self._create_operation()
+        self._tally[count] += 1
+        earlier = 0 if is_new else current_state(self.connection, collection, record_id, aspect)
+        self.connection.executemany(  # of one row: it may wait for others
+            "INSERT INTO changes "
+            "(operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(self.operation.id, aspect, collection, record_id, earlier, state_after, image.before, image.vectors)],
+        )
+
+    def next_revision(self) -> int:
+        """Return the revision of what is written now."""
+        self.revision += 1
+        return self.revision
+
+    def close(self) -> None:
+        """Write the counts and the revision back."""
+        totals = ", ".join(f"{count} = {count} + ?" for count in COUNTS)
+        self.connection.execute(
+            f"UPDATE operations SET {totals} WHERE id = ?", (*self._tally.values(), self.operation.id)
+        )
+        write_revision(self.connection, self.revision)
+
+    def _create_operation(self) -> None:
+        """Create the operation with its first change, so that nothing done is no operation."""
+        draft = self.operation
+        self.connection.execute(
+            "INSERT INTO operations (id, kind, actor, created_at, reason, undoes) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO NOTHING",
+            (draft.id, draft.kind, draft.actor, self._at, draft.reason, draft.undoes),
+        )
+
+    def look_up(self, collection: str, ids: Sequence[str]) -> None:
+        """Look up many records at once, before they are asked for one by one."""
+        rows = self.connection.execute(
+            "SELECT id, seq, deleted, n_windows, stored_at FROM records WHERE collection = ? "
+            "AND id IN (SELECT value FROM json_each(?))",
+            (collection, Texts(ids)),
+        )
+        held = {record_id: _Row(*row) for record_id, *row in rows.fetchall()}
+        self._rows |= {(collection, record_id): held.get(record_id) for record_id in ids}
+
+    def _find(self, collection: str, record_id: str) -> _Row | None:
+        if (collection, record_id) not in self._rows:
+            self.look_up(collection, [record_id])
+        return self._rows[collection, record_id]
+
+    def _next_seq(self) -> int:
+        if self._last_seq is None:
+            self._last_seq = int(self.connection.execute("SELECT coalesce(max(seq), 0) FROM records").fetchone()[0])
+        self._last_seq += 1
+        return self._last_seq
+
+    def _write_row(self, collection: str, found: _Row | None, record: Record) -> int:
+        assert record.vectors is not None
+        columns = (
+            self.next_revision(),
+            max(found.n_windows if found else 0, len(record.vectors)),
+            record.content_hash,
+            text_hash(record.document),
+            record.stored_at or (found.stored_at if found and not found.deleted else self._at),
+            to_text(record.metadata),
+            record.document,
+            record.search_text,
+            record.content,
+        )
+        words = self.connection.dialect.words
+        words.make_word_table(self.connection, collection)
+        if found:
+            self._clear(found.seq)
+            self.connection.execute(
+                "UPDATE records SET deleted = 0, revision = ?, n_windows = ?, content_hash = ?, text_hash = ?, "
+                "stored_at = ?, metadata = ?, document = ?, search_text = ?, content = ? WHERE seq = ?",
+                (*columns, found.seq),
+            )
+            words.put_words(self.connection, collection, found.seq, record.document, record.search_text)
+            self._rows.pop((collection, record.id))
+            return found.seq
+        seq = self._next_seq()
+        self.connection.executemany(  # of one row: it may wait for others
+            "INSERT INTO records (seq, collection, id, revision, n_windows, content_hash, text_hash, stored_at, "
+            "metadata, document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(seq, collection, record.id, *columns)],
+        )
+        words.put_words(self.connection, collection, seq, record.document, record.search_text)
+        self._rows.pop((collection, record.id))
+        return seq
+
+    def _empty(self, seq: int) -> None:
+        self._clear(seq)
+        self.connection.execute(
+            "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = ?, metadata = '{}', "
+            "document = '', search_text = '', content = '' WHERE seq = ?",
+            (self.next_revision(), b"", seq),
+        )
+
+    def _clear(self, seq: int) -> None:
+        self.connection.dialect.words.drop_words(self.connection, seq)
+        self.connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
+        self.connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
+
+    def _image(self, seq: int) -> BeforeImage:
+        names = ("stored_at", "content_hash", "metadata", "document", "search_text", "content")
+        row = self.connection.execute(f"SELECT {', '.join(names)} FROM records WHERE seq = ?", (seq,)).fetchone()
+        vectors = read_vectors(self.connection, seq)
+        fields = dict(zip(names, row, strict=True)) | {"n_vectors": len(vectors)}
+        return BeforeImage(json.dumps(fields, ensure_ascii=False), vectors.tobytes())
+
+    def _key(self, collection: str, name: str) -> int:
+        if (collection, name) not in self._keys:
+            self.connection.execute(
+                "INSERT INTO attribute_keys (collection, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, name)
+            )
+            row = self.connection.execute(
+                "SELECT key FROM attribute_keys WHERE collection = ? AND name = ?", (collection, name)
+            ).fetchone()
+            self._keys[collection, name] = row[0]
+        return self._keys[collection, name]
+
+
+@contextmanager
+def writing(database: Database, clock: Clock, operation: OperationDraft) -> Iterator[LedgerWriter]:
+    """Yield a writer whose transaction is committed at the block's end, or rolled back on any error."""
+    with database.write() as connection:
+        writer = LedgerWriter(connection, operation, clock.now())
+        yield writer
+        writer.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    seq: int
+    deleted: int
+    n_windows: int
+    stored_at: str
+
+
+LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1"
+
+
+def current_state(connection: Connection, collection: str, record_id: str, aspect: str) -> int:
+    """Return the name of the state that a record is in. 0 before its first change."""
+    row = connection.execute(
+        f"SELECT coalesce(state_after, seq) {LAST_CHANGE}",
+        (collection, record_id, aspect),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) -> Record:
+    """Return the record that a before-image holds."""
+    try:
+        return Record(
+            id=record_id,
+            metadata=parsed(image["metadata"]),
+            document=image["document"],
+            search_text=image["search_text"],
+            content=image["content"],
+            content_hash=image["content_hash"],
+            stored_at=image["stored_at"],
+            vectors=np.frombuffer(vectors, FLOAT).reshape(image["n_vectors"], -1) if vectors else _no_vectors(),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"what the history keeps of {record_id!r} lacks a part: {error}") from error
+
+
+LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_at"
+RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.content_hash, r.stored_at"
+
+
+def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
+    """Return the record of a row of `RECORD_COLUMNS` after its `seq`, with its vectors where they were read."""
+    _, record_id, metadata, document, search_text, content, content_hash, stored_at = row
+    return Record(
+        id=record_id,
+        metadata=parsed(metadata),
+        document=document,
+        search_text=search_text,
+        content=content,
+        content_hash=content_hash,
+        stored_at=stored_at,
+        vectors=vectors,
+    )
+
+
+def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
+    """Return the records that an index names, in its order."""
+    if missing := set(seqs) - records.keys():
+        raise Unreadable(f"an index names the record of number {min(missing)}, which is not there")
+    return [records[seq] for seq in seqs]
+
+
+_SAYING = (
+    "SELECT content_hash, seq FROM records r WHERE collection = ?1 AND deleted = 0 "
+    "AND content_hash IN (SELECT value FROM json_each(?2)) "
+    "AND NOT EXISTS (SELECT 1 FROM marks WHERE collection = ?1 AND record_id = r.id AND name = 'held_for' "
+    "AND value <> ?3) "
+    "UNION ALL SELECT value, seq FROM attributes WHERE key = "
+    "(SELECT key FROM attribute_keys WHERE collection = ?1 AND name = 'merged_hashes') "
+    "AND value IN (SELECT value FROM json_each(?2))"
+)
+"""Content hashes, and the live records that have or stand for them, without those that wait for the review of others.
+
+Parameters: collection, hashes as JSON, name of whoever asks.
+"""
+
+
+def read_known_hashes(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
+    """Return the content hashes that a live record has, or stands for, each with the id of one."""
+    rows = connection.execute(
+        f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
+        (collection, Texts(hashes), actor_name("")),
+    )
+    return dict(rows.fetchall())
+
+
+def read_collections(connection: Connection) -> list[str]:
+    """Return the collections that hold, or held, any record."""
+    rows = connection.execute("SELECT DISTINCT collection FROM records ORDER BY collection").fetchall()
+    return [row[0] for row in rows]
+
+
+def read_vectors(connection: Connection, seq: int) -> Vectors:
+    """Return a record's vectors, shape (n_windows, dim)."""
+    rows = connection.execute("SELECT vector FROM vectors WHERE seq = ? ORDER BY window", (seq,)).fetchall()
+    return join_vectors([row[0] for row in rows])
+
+
+def write_vectors(connection: Connection, seq: int, vectors: Vectors) -> None:
+    """Add a record's vectors to the table, one a window."""
+    connection.executemany(
+        "INSERT INTO vectors VALUES (?, ?, ?)",
+        [(seq, window, vector.astype(FLOAT).tobytes()) for window, vector in enumerate(vectors)],
+    )
+
+
+def join_vectors(stored: Sequence[bytes]) -> Vectors:
+    """Return stored vectors as rows of one array."""
+    if not stored:
+        return _no_vectors()
+    try:
+        stacked: npt.NDArray[np.float32] = np.frombuffer(b"".join(stored), FLOAT).reshape(len(stored), -1)
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"vectors differ in length: {error}") from error
+    if not np.isfinite(np.einsum("ij,ij->i", stacked, stacked)).all():
+        raise Unreadable("a vector is not of finite length")
+    return stacked
+
+
+def _no_vectors() -> Vectors:
+    return np.zeros((0, 0), np.float32)
+
+
+def attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Return what of a record's metadata can be filtered and sorted by."""
+    for name, value in metadata.items():
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, str | int | float):
+                yield name, bindable(item)

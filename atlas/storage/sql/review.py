@@ -1,0 +1,53 @@
+"""Review: what a writer adds that is not trusted yet waits until a curator accepts it.
+
+A record that waits has the mark `held_for`, which names its writer. The uses that came with it are kept, but count for
+nothing meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from atlas.core.operations import NO_MARKS
+from atlas.storage.sql.connection import Connection
+from atlas.storage.sql.marks import await_files, mark, read_marks, write_marks
+from atlas.storage.sql.records import RECORD, LedgerWriter
+from atlas.storage.sql.usage import WAITING, change_uses
+
+ACCEPT = "accept"
+"""Kind of the operations that let records count that waited."""
+
+
+def hold(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
+    """Let new records wait, where the operation's actor is under review.
+
+    That is no change of its own in the history, so that undoing the operation asks for nothing but the record.
+    """
+    if not writer.operation.is_reviewed or not ids:
+        return
+    held = read_marks(writer.connection, collection, ids)
+    waiting = {one: replace(held.get(one, NO_MARKS), held_for=writer.operation.actor) for one in ids}
+    write_marks(writer.connection, collection, waiting)
+    await_files(writer.connection, collection, ids, writer.next_revision())
+
+
+def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
+    """Let records be found by everybody, and the uses that came with them count. Return how many waited."""
+    held = read_marks(writer.connection, collection, list(ids))
+    waiting = {one: marks for one, marks in held.items() if marks.held_for and writer.exists(collection, one)}
+    for record_id, marks in waiting.items():
+        mark(writer, collection, record_id, marks, replace(marks, held_for=""))
+    release_uses(writer.connection, writer.operation.id, counts=True)
+    return len(waiting)
+
+
+def release_uses(connection: Connection, accept_id: str, *, counts: bool) -> None:
+    """Let the uses count, or wait again, that came with the records which an operation accepted."""
+    added_by = connection.execute(
+        "SELECT DISTINCT a.operation FROM changes c JOIN changes a ON a.collection = c.collection "
+        "AND a.record_id = c.record_id AND a.aspect = ? AND a.before IS NULL WHERE c.operation = ?",
+        (RECORD, accept_id),
+    ).fetchall()
+    for (operation_id,) in added_by:
+        change_uses(connection, operation_id, WAITING, is_set=not counts)

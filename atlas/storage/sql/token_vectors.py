@@ -1,0 +1,63 @@
+"""Token vectors of texts, packed. They follow from the texts, so no history is kept of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from atlas.storage.sql.connection import Connection, Database, Numbers
+
+TABLE = """
+-- A row a text, whichever records have it: they are derived, and made again by `atlas reembed`.
+CREATE TABLE token_vectors (
+    text_hash BLOB PRIMARY KEY,
+    packed    BLOB NOT NULL                      -- 24 bytes a word piece
+) WITHOUT ROWID;
+"""
+
+
+class SqlTokenVectors:
+    """The token vectors of the texts of every collection."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def at(self, seqs: Sequence[int]) -> dict[int, bytes]:
+        """Return the packed token vectors of records, by number, of those that have any."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT r.seq, t.packed FROM records r JOIN token_vectors t ON t.text_hash = r.text_hash "
+                "WHERE r.seq IN (SELECT value FROM json_each(?)) AND length(t.packed) > 0",
+                (Numbers(seqs),),
+            ).fetchall()
+        return dict(rows)
+
+    def count_missing(self) -> int:
+        """Return how many texts of live records have no token vectors."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT count(DISTINCT text_hash) FROM records "
+                "WHERE deleted = 0 AND text_hash NOT IN (SELECT text_hash FROM token_vectors)"
+            ).fetchone()
+        return int(row[0])
+
+
+def text_hash(text: str) -> bytes:
+    """Return what equal texts have in common."""
+    return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
+
+
+def write_tokens(connection: Connection, text: str, packed: bytes) -> None:
+    """Keep the token vectors of a text, unless they are there: equal texts have equal ones."""
+    connection.executemany(
+        "INSERT INTO token_vectors VALUES (?, ?) ON CONFLICT DO NOTHING", [(text_hash(text), packed)]
+    )
+
+
+def forget_tokens(connection: Connection, kept: Sequence[str] = ()) -> None:
+    """Forget the token vectors of all texts but these."""
+    hashes = {text_hash(text) for text in kept}
+    held = connection.execute("SELECT text_hash FROM token_vectors").fetchall()
+    connection.executemany(
+        "DELETE FROM token_vectors WHERE text_hash = ?", [row for row in held if row[0] not in hashes]
+    )

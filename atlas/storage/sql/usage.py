@@ -1,0 +1,282 @@
+"""Uses of records by agents: each use with its outcome, and how often a search returned them.
+
+Kept in the ledger rather than with the marks: at 10,000 marked records, one use written through the JSON file costs a
+rewrite of all of it (`benchmarks/storing.py` measures both), and a search would have to rewrite it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from atlas.core.errors import PlanOutdated
+from atlas.core.operations import NO_USAGE, Usage, Use
+from atlas.protocols.infra import Clock
+from atlas.storage.damage import instant
+from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.filters import USAGE_COLUMNS, absorbed_sql, counted_usage
+
+USE = "use"
+BY = ":"
+"""Between the kind of an event and the trajectory that caused it: `use`, or `use:` and the trajectory's id."""
+
+UNDONE, WAITING = 1, 2
+"""Why a use counts for nothing, as bits of its column `undone`: with its operation, or until that is accepted."""
+
+
+class SqlUsage:
+    """The usage of the records of every collection."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
+        """Return what happened to each record, and to those that were merged into it.
+
+        Nothing where nobody used or found it.
+        """
+        counted = counted_usage(collection, ids)
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT counts_for, {', '.join(USAGE_COLUMNS)} FROM ({counted.text})", counted.parameters
+            ).fetchall()
+            found: dict[str, Usage] = {}
+            for record_id, *figures in rows:
+                found[record_id] = _plus(found.get(record_id, NO_USAGE), _usage(*figures))
+        return {record_id: found.get(record_id, NO_USAGE) for record_id in ids}
+
+    def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
+        """Return each use of each record, and of those that were merged into it, oldest first. Of one attempt one."""
+        absorbed, columns = absorbed_sql(collection, ids), "record_id, kind, success, task_id, created_at, actor, seq"
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"{absorbed.text}, counted AS (SELECT j.value AS counts_for, u.* FROM json_each(?) j "
+                "CROSS JOIN events u ON u.collection = ? AND u.record_id = j.value "
+                "UNION ALL SELECT a.kept, u.* FROM absorbed a "
+                "CROSS JOIN events u ON u.collection = a.collection AND u.record_id = a.gone) "
+                f"SELECT counts_for, {columns} FROM counted "
+                "WHERE undone = 0 AND seq NOT IN (SELECT seq FROM repeated) ORDER BY seq",
+                (*absorbed.parameters, Texts(ids), collection),
+            ).fetchall()
+            found: dict[str, list[Use]] = {record_id: [] for record_id in ids}
+            for counts_for, *event, _ in rows:
+                found[counts_for].append(_use(*event))
+        return found
+
+    def by_attempt(self) -> dict[str, list[tuple[str, str]]]:
+        """Return the records that each attempt used, each as its collection and id, by the attempt's own id.
+
+        Records that are gone are among them. Uses that name no attempt are not.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT kind, collection, record_id FROM events "
+                "WHERE undone = 0 AND kind > ? AND kind < ? ORDER BY seq",
+                (f"{USE}{BY}", f"{USE}{chr(ord(BY) + 1)}"),
+            ).fetchall()
+        used: dict[str, list[tuple[str, str]]] = {}
+        for kind, collection, record_id in rows:
+            used.setdefault(kind.partition(BY)[2], []).append((collection, record_id))
+        return used
+
+    def check_unused(self, collection: str, seen: Mapping[str, Usage]) -> None:
+        """Raise `PlanOutdated` if a record's usage is not what was seen, as part of a transaction inside one."""
+        if self.read(collection, list(seen)) != dict(seen):
+            raise PlanOutdated(
+                "experiences that the plan removes have been used since it was made; nothing was done. Plan again"
+            )
+
+    def record(
+        self,
+        collection: str,
+        record_id: str,
+        success: bool,
+        *,
+        task_id: str,
+        actor: str,
+        trajectory_id: str = "",
+        operation_id: str = "",
+        is_waiting: bool = False,
+    ) -> None:
+        """Add one use and its outcome, durably. An attempt of which a use counts for the record adds none.
+
+        Args:
+            operation_id: The operation that it is part of, and with which it is undone.
+            is_waiting: Whether it counts for nothing until what the operation added is accepted.
+        """
+        kind, at = _kind(trajectory_id), self._clock.now().isoformat()
+        with self._database.write() as connection:
+            if trajectory_id and _counts(connection, collection, record_id, kind):
+                return
+            connection.execute(
+                "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor, operation, "
+                "undone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (collection, record_id, kind, success, task_id, at, actor, operation_id, WAITING * is_waiting),
+            )
+            if is_waiting:
+                return
+            connection.execute(
+                "INSERT INTO usage (collection, record_id, n_uses, n_successes, last_used_at) VALUES (?, ?, 1, ?, ?) "
+                "ON CONFLICT (collection, record_id) DO UPDATE SET n_uses = usage.n_uses + 1, "
+                "n_successes = usage.n_successes + excluded.n_successes, "
+                "last_used_at = excluded.last_used_at",
+                (collection, record_id, success, at),
+            )
+
+    def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
+        """Return when a search last returned each record, of those that one returned after a time."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT record_id, last_retrieved_at FROM usage WHERE collection = ? AND last_retrieved_at > ?",
+                (collection, since),
+            )
+            return dict(rows.fetchall())
+
+    def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
+        """Add to how often searches returned each record, by collection and record."""
+        at = self._clock.now().isoformat()
+        with self._database.write() as connection:
+            connection.executemany(
+                "INSERT INTO usage (collection, record_id, n_retrieved, last_retrieved_at) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (collection, record_id) DO UPDATE SET "
+                "n_retrieved = usage.n_retrieved + excluded.n_retrieved, "
+                "last_retrieved_at = excluded.last_retrieved_at",
+                [
+                    (collection, record_id, count, at)
+                    for collection, counts in retrievals.items()
+                    for record_id, count in counts.items()
+                ],
+            )
+
+
+def change_uses(connection: Connection, operation_id: str, why: int, *, is_set: bool) -> None:
+    """Leave the uses of an operation out of every count and list, or let them count again.
+
+    Args:
+        why: `UNDONE` or `WAITING`. A use counts where neither is set.
+        is_set: Whether that holds from now on.
+    """
+    events = connection.execute(
+        "SELECT seq, collection, record_id, kind, success, undone FROM events WHERE operation = ? "
+        f"AND (undone & ?) {'=' if is_set else '<>'} 0",
+        (operation_id, why),
+    ).fetchall()
+    for seq, collection, record_id, kind, success, before in events:
+        after = before ^ why
+        if not after and kind != USE and _counts(connection, collection, record_id, kind):
+            continue  # the attempt was recorded again meanwhile
+        connection.execute("UPDATE events SET undone = ? WHERE seq = ?", (after, seq))
+        if sign := (not after) - (not before):
+            _change_totals(connection, collection, record_id, sign, sign * success)
+
+
+def _change_totals(connection: Connection, collection: str, record_id: str, n: int, n_successes: int) -> None:
+    """Add to the totals of a record, which has none yet where all its uses have waited."""
+    connection.execute(
+        "INSERT INTO usage (collection, record_id) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, record_id)
+    )
+    connection.execute(
+        "UPDATE usage SET n_uses = n_uses + ?3, n_successes = n_successes + ?4, last_used_at = (SELECT "
+        "max(created_at) FROM events WHERE collection = ?1 AND record_id = ?2 AND undone = 0) "
+        "WHERE collection = ?1 AND record_id = ?2",
+        (collection, record_id, n, n_successes),
+    )
+
+
+def restore_usage(connection: Connection, collection: str, usage: Mapping[str, Usage]) -> None:
+    """Set the totals of records that were imported with theirs. Records that have totals already keep them."""
+    connection.executemany(
+        "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [
+            (
+                collection,
+                record_id,
+                u.n_uses,
+                u.n_successes,
+                _text(u.last_used_at),
+                u.n_retrieved,
+                _text(u.last_retrieved_at),
+            )
+            for record_id, u in usage.items()
+            if u != NO_USAGE
+        ],
+    )
+
+
+def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Sequence[Use]]) -> None:
+    """Write the uses of records that were imported with theirs. Records of which uses are known already keep those."""
+    held = connection.execute(
+        "SELECT DISTINCT record_id FROM events WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
+        (collection, Texts(uses)),
+    ).fetchall()
+    known = {record_id for (record_id,) in held}
+    connection.executemany(
+        "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (collection, record_id, _kind(use.trajectory_id), use.success, use.task_id, use.at.isoformat(), use.actor)
+            for record_id, of in uses.items()
+            for use in of
+            if record_id not in known
+        ],
+    )
+
+
+def _counts(connection: Connection, collection: str, record_id: str, kind: str) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM events WHERE collection = ? AND record_id = ? AND kind = ? AND undone = 0 LIMIT 1",
+        (collection, record_id, kind),
+    ).fetchone()
+    return row is not None
+
+
+def _kind(trajectory_id: str) -> str:
+    return f"{USE}{BY}{trajectory_id}" if trajectory_id else USE
+
+
+def _use(record_id: str, kind: str, success: int, task_id: str, created_at: str, actor: str) -> Use:
+    return Use(
+        record_id=record_id,
+        success=bool(success),
+        task_id=task_id,
+        trajectory_id=kind.partition(BY)[2],
+        at=instant(created_at),
+        actor=actor,
+    )
+
+
+def _usage(
+    n_uses: int, n_successes: int, last_used_at: str | None, n_retrieved: int, last_retrieved_at: str | None
+) -> Usage:
+    return Usage(
+        n_uses=n_uses,
+        n_successes=n_successes,
+        last_used_at=_instant(last_used_at),
+        n_retrieved=n_retrieved,
+        last_retrieved_at=_instant(last_retrieved_at),
+    )
+
+
+def _plus(one: Usage, other: Usage) -> Usage:
+    if one == NO_USAGE:
+        return other
+    return Usage(
+        n_uses=one.n_uses + other.n_uses,
+        n_successes=one.n_successes + other.n_successes,
+        last_used_at=_latest(one.last_used_at, other.last_used_at),
+        n_retrieved=one.n_retrieved + other.n_retrieved,
+        last_retrieved_at=_latest(one.last_retrieved_at, other.last_retrieved_at),
+    )
+
+
+def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max(one, other) if one and other else one or other
+
+
+def _instant(text: str | None) -> datetime | None:
+    return instant(text) if text else None
+
+
+def _text(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None

@@ -1,0 +1,170 @@
+"""The vectors of a ledger's records, and other ones for every text of it, those in its history included."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from atlas.core.types import Vector, Vectors
+from atlas.embedding.chunking import EncodedText
+from atlas.storage.damage import parsed
+from atlas.storage.records import PROJECTION, Seqs
+from atlas.storage.sql import meta
+from atlas.storage.sql.connection import Connection, Database, Numbers, Texts
+from atlas.storage.sql.meta import GONE
+from atlas.storage.sql.records import FLOAT, join_vectors, read_vectors, write_vectors
+from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
+
+_IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
+
+
+class SqlVectors:
+    """The vectors of the records of every collection."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def at(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
+        """Return the vectors of records, a row for each window, and the record that each row belongs to."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, window",
+                (Numbers(seqs.tolist()),),
+            ).fetchall()
+            return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
+
+    def of_records(self, seqs: Sequence[int]) -> dict[int, Vectors]:
+        """Return the vectors of each record, of shape (n_windows, dim). Empty where it has none."""
+        numbers = np.array(seqs, np.int64)
+        owners, vectors = self.at(numbers)
+        starts, ends = np.searchsorted(owners, numbers, "left"), np.searchsorted(owners, numbers, "right")
+        return {seq: vectors[start:end] for seq, start, end in zip(seqs, starts, ends, strict=True)}
+
+    def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+        """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
+        found: dict[str, Vectors] = {}
+        with self._database.read() as connection:
+            for document in dict.fromkeys(documents):
+                row = connection.execute(
+                    "SELECT seq FROM records WHERE text_hash = ? AND deleted = 0 LIMIT 1", (text_hash(document),)
+                ).fetchone()
+                if row:
+                    found[document] = read_vectors(connection, row[0])
+        return found
+
+    def first(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the vector of each record as a whole, which is its first, by id."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT r.id, v.vector FROM records r JOIN vectors v ON v.seq = r.seq AND v.window = 0 "
+                "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
+                (collection, Texts(ids)),
+            ).fetchall()
+            return dict(zip([row[0] for row in rows], join_vectors([row[1] for row in rows]), strict=True))
+
+    def count(self, collection: str) -> int:
+        """Return how many vectors the records of a collection have."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ?", (collection,)
+            ).fetchone()
+        return int(row[0])
+
+    def exceed(self, collection: str, n_vectors: int) -> bool:
+        """Return whether the live records of a collection have more vectors than this. It counts no further."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT 1 FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ? AND r.deleted = 0 "
+                "LIMIT 1 OFFSET ?",
+                (collection, n_vectors),
+            )
+            return bool(rows.fetchall())
+
+    def texts(self) -> list[str]:
+        """Return each text that was embedded, of the records and of their history, once."""
+        with self._database.read() as connection:
+            return read_texts_embedded(connection)
+
+    def replace(
+        self,
+        vectors: Mapping[str, EncodedText],
+        embed: Callable[[Sequence[str]], Mapping[str, EncodedText]],
+        *,
+        model: str,
+        dimension: int,
+        projection: str = "",
+    ) -> int:
+        """Give every text its vector of another model and bind the store to that.
+
+        Returns:
+            How many texts there are.
+
+
+        Args:
+            vectors: By text.
+            embed: Makes those of texts that others have added meanwhile.
+            projection: That packed the token vectors. Empty where the model gives none.
+        """
+        with self._database.write() as connection:
+            late = [text for text in read_texts_embedded(connection) if text not in vectors]
+            every = {**vectors, **embed(late)}
+            _replace_records(connection, every)
+            _replace_images(connection, every)
+            _replace_tokens(connection, every, projection)
+            meta.bind_model(connection, model, dimension)
+            meta.renew_ledger_id(connection)  # whoever holds vectors of the old model drops them
+        return len(every)
+
+
+def read_texts_embedded(connection: Connection) -> list[str]:
+    """Return each text that was embedded, of the records and of their history, once."""
+    return list(dict.fromkeys(_texts(connection)))
+
+
+def _texts(connection: Connection) -> Iterator[str]:
+    for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
+        yield document
+    for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_IMAGE}"):
+        yield parsed(before, "document")["document"]
+
+
+def _replace_tokens(connection: Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
+    forget_tokens(connection)
+    for text, encoded in texts.items():
+        if encoded.tokens is not None:
+            write_tokens(connection, text, encoded.tokens)
+    connection.execute("DELETE FROM meta WHERE name = ?", (PROJECTION,))
+    meta.write_texts(connection, PROJECTION, {"": projection} if projection else {})
+
+
+def _replace_records(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
+    revision = meta.read_revision(connection)
+    connection.execute("DELETE FROM vectors")
+    for seq, document in connection.execute("SELECT seq, document FROM records WHERE deleted = 0").fetchall():
+        revision += 1
+        windows = vectors[document].vectors
+        write_vectors(connection, seq, windows)
+        connection.execute(
+            "UPDATE records SET revision = ?1, n_windows = CASE WHEN n_windows < ?2 THEN ?2 ELSE n_windows END "
+            "WHERE seq = ?3",
+            (revision, len(windows), seq),
+        )
+    meta.write_revision(connection, revision)
+
+
+def _replace_images(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
+    for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall():
+        image = parsed(before, "document")
+        replace_image(connection, seq, image, vectors[image["document"]].vectors)
+
+
+def replace_image(connection: Connection, seq: int, image: dict[str, Any], vectors: Vectors) -> None:
+    """Put another image, with its vectors, in the place of the one that a change holds."""
+    image["n_vectors"] = len(vectors)
+    connection.execute(
+        "UPDATE changes SET before = ?, vectors = ? WHERE seq = ?",
+        (json.dumps(image, ensure_ascii=False), np.ascontiguousarray(vectors, FLOAT).tobytes(), seq),
+    )

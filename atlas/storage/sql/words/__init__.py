@@ -1,0 +1,1 @@
+"""Keyword search over tables of words, whoever keeps them."""

@@ -1,0 +1,121 @@
+"""Who holds which words, and how long texts are, as this process has read it, for as long as that is still so.
+
+Each search asks first what was written since, by whatever process. A word is read again once a record that has changed
+held it, or holds it now. Of other words, memory knows the same as the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from atlas.storage.records import Position, Seqs
+from atlas.storage.sql.connection import Connection
+from atlas.storage.sql.meta import has_change
+from atlas.storage.text.bm25 import Numbers, Postings
+
+MAX_HELD = 1_000_000
+"""How many postings are held, of all words: 16 MB. Beyond, all are let go."""
+
+MAX_CHANGED = 64
+"""Records that have changed, of which it is asked what words they hold. After more changes, words are read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordTable:
+    """The table of a collection's words, in one state of the store."""
+
+    connection: Connection
+    name: str
+    collection: str
+    at: Position
+
+
+class HeldWords:
+    """The words that this process has read. Any thread may use them: what another reads too is read twice."""
+
+    def __init__(self) -> None:
+        self._postings: dict[tuple[str, str], tuple[Position, Postings]] = {}
+        self._n_read = 0
+        """Postings that were read since all were let go."""
+
+        self._lengths: dict[str, tuple[Position, Numbers]] = {}
+        """Of each table, the lengths of records by number. Not a number where it was not read."""
+
+    def postings(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
+        """Return who holds each of some words. See `read_postings`."""
+        held = self._current(table, words)
+        read = table.connection.dialect.words.read_postings(
+            table.connection, table.name, [word for word in words if word not in held]
+        )
+        self._n_read += sum(len(one.seqs) for one in read.values())
+        if self._n_read > MAX_HELD:
+            self._postings, self._n_read = {}, 0
+        found = held | read
+        self._postings |= {(table.name, word): (table.at, one) for word, one in found.items()}
+        return {word: found[word] for word in words if word in found}  # in one order, so that sums are the same
+
+    def lengths(self, table: WordTable, seqs: Seqs) -> Numbers:
+        """Return how many tokens each of these records has. See `read_lengths`."""
+        lengths = self._current_lengths(table, int(seqs.max(initial=-1)) + 1)
+        missing = seqs[np.isnan(lengths[seqs])]
+        if len(missing):
+            lengths[missing] = table.connection.dialect.words.read_lengths(table.connection, table.name, missing)
+        found: Numbers = lengths[seqs]
+        return found
+
+    def _current(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
+        """Return what is held of words that no change has touched since they were read."""
+        by_position: dict[Position, dict[str, Postings]] = {}
+        for word in words:
+            if held := self._postings.get((table.name, word)):
+                by_position.setdefault(held[0], {})[word] = held[1]
+        current: dict[str, Postings] = {}
+        for at, known in by_position.items():
+            changed = _changed_since(table, at)
+            if changed is not None:
+                touched = _touched(table, known, changed)
+                current |= {word: one for word, one in known.items() if word not in touched}
+        return current
+
+    def _current_lengths(self, table: WordTable, size: int) -> Numbers:
+        """Return the lengths that are held of the first so many records. Those that have changed are forgotten."""
+        at, lengths = self._lengths.get(table.name, (None, np.zeros(0)))
+        if at != table.at:
+            changed = None if at is None else _changed_since(table, at)
+            lengths = np.zeros(0) if changed is None else lengths.copy()
+            lengths[changed[changed < len(lengths)] if changed is not None else slice(0)] = np.nan
+        if len(lengths) < size:
+            lengths = np.concatenate([lengths, np.full(size - len(lengths), np.nan)])
+        self._lengths[table.name] = table.at, lengths
+        return lengths
+
+
+def _changed_since(table: WordTable, then: Position) -> Seqs | None:
+    """Return the records of a table that have changed since, or None where they are too many, or that is not known.
+
+    It is not where the ledger was put back, or where `then` is later than what this reader sees.
+    """
+    now = table.at
+    if then == now:
+        return np.zeros(0, np.int64)
+    if then.ledger_id != now.ledger_id or then.revision > now.revision:
+        return None
+    if then.tip != now.tip and not has_change(table.connection, then.tip):
+        return None
+    rows = table.connection.execute(
+        "SELECT seq FROM records WHERE collection = ? AND revision > ? LIMIT ?",
+        (table.collection, then.revision, MAX_CHANGED + 1),
+    ).fetchall()
+    return np.array([seq for (seq,) in rows], np.int64) if len(rows) <= MAX_CHANGED else None
+
+
+def _touched(table: WordTable, known: Mapping[str, Postings], changed: Seqs) -> set[str]:
+    """Return the words that one of these records held when they were read, or holds now."""
+    if not len(changed):
+        return set()
+    held = {word for word, one in known.items() if np.isin(changed, one.seqs).any()}
+    others = [*known.keys() - held]
+    return held | table.connection.dialect.words.held_by(table.connection, table.name, others, changed)

@@ -1,0 +1,243 @@
+"""Keyword search: the records that hold the words of a text, and how telling those are (BM25 over FTS5).
+
+How telling a word is, and how long a text is usual, is counted among the live records of the collection. Words are
+scored here, from FTS5's own tables, in the order of what a record could reach at best, until no other can be among the
+best; pairs of words, beginnings of words and other scripts by FTS5's `bm25`. Both compute the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from atlas.core.words import FUNCTION_WORDS
+from atlas.storage.records import NO_TIP, SMALL, Matches, Position, Scope
+from atlas.storage.sql.connection import Connection, Database, Totals
+from atlas.storage.sql.meta import has_change, read_position
+from atlas.storage.sql.words.held_words import HeldWords, WordTable
+from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
+from atlas.storage.text.bm25 import K1, Postings, Scores
+from atlas.storage.text.stemming import stem
+
+MAX_SEARCHED = 48
+"""Of more terms that are held, the rarest are searched for. Further ones find nothing better, and take longer."""
+
+MAX_POSTINGS = 40_000
+"""Terms are searched for, rarest first, until records hold them this often. So nothing is left out of collections of a
+few thousand records, and of large ones the commonest words, which tell the least."""
+
+COMMON = 10_000
+FEWEST = 3
+"""A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this. FTS5 gives
+what half of the records hold no weight. A pair is not looked for at all if more than `COMMON` hold one of its words:
+to find it, all occurrences of both would have to be read."""
+
+NARROW = 0.1
+"""Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
+
+FUNCTION_WEIGHT = 0.5
+"""Share of its weight that a function word keeps, and a pair of them.
+
+A third of the words of a question hold it together and name nothing. In a small store they are rare by chance. Taken
+out altogether, they cost where a text is nearly the query's own."""
+
+FUNCTION_WEIGHT_OF_SMALL = 0.01
+"""The same in a collection of fewer than `SMALL` records: next to nothing, so that a share of the words tells by itself
+whether a record has to do with a query."""
+
+_NAMING_NOTHING = FUNCTION_WORDS | {stem(word) for word in FUNCTION_WORDS}
+"""Function words and their stems, which are looked for beside them."""
+
+FEW_RECORDS = 10
+"""In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
+
+MAX_COUNTS = 50_000
+DRIFT = 0.01
+"""How many counts are kept, and by what share one may be off, after writes, before it is made again."""
+
+
+class SqlWords:
+    """Keyword search over a ledger. It may be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
+        """How many records held a term, and when. Of common ones, at least so many."""
+
+        self._tip = NO_TIP
+        """The newest change when counts were last kept."""
+
+        self._held = HeldWords()
+
+    def find(
+        self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
+    ) -> Matches:
+        """Return the n records that hold the most telling words of a text, and those of some others that hold any.
+
+        Any text is literal. Equal values are in the order of their records.
+
+        Args:
+            as_typed: Whether the last word may be the beginning of one, and records have to hold what is quoted.
+        """
+        terms = [*query_terms(text), *(typed_terms(text) if as_typed else [])]
+        with self._database.read() as connection:
+            tables = connection.dialect.words
+            name = tables.word_table(connection, collection) if terms else None
+            if name is None or not (totals := tables.read_totals(connection, name)).n_records:
+                return Matches(values={}, information=0.0)
+            if as_typed and (quoted := phrases(text)):
+                scope = _holding(connection, name, quoted, scope)
+            table = WordTable(connection, name, collection, read_position(connection, collection))
+            counts = self._counted(table, terms)
+            searched = _searched(connection, name, counts, totals.n_records)
+            values = self._values(table, list(searched), totals, scope, n, also)
+        rarest = 0 if totals.n_records >= FEW_RECORDS else 1
+        missing = [term for term, n_holding in counts.items() if not n_holding and not term.is_composed]
+        weights = [
+            _weight(n_holding, totals.n_records) * _share(term, totals.n_records)
+            for term, n_holding in searched.items()
+        ]
+        weights += [_weight(rarest, totals.n_records) * _share(term, totals.n_records) for term in missing]
+        return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
+
+    def merge_parts(self, collections: Sequence[str]) -> None:
+        """Bring together what many small writes have scattered, so that words are found several times as soon."""
+        with self._database.read() as connection:
+            scattered = [name for name in collections if connection.dialect.words.is_scattered(connection, name)]
+        for name in scattered:
+            with self._database.write() as connection:
+                connection.dialect.words.merge_parts(connection, name)
+
+    def _values(
+        self,
+        table: WordTable,
+        terms: Sequence[Term],
+        totals: Totals,
+        scope: Scope,
+        n: int,
+        also: Sequence[int],
+    ) -> dict[int, float]:
+        """Return the BM25 values of the n best records, the best first, and of those of `also` that hold any term."""
+        is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
+        n_records = totals.n_records
+        is_token = table.connection.dialect.words.is_token
+        words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
+        read = self._held.postings(table, words)
+        postings = [
+            (one, _weight(len(one.seqs), n_records) * _share(Term(word), n_records)) for word, one in read.items()
+        ]
+        others = [term for term in terms if is_narrow or term.is_prefix or term.text not in read]
+        given = _other_values(table.connection, table.name, others, scope, n_records) if others else {}
+        scores = Scores(
+            [_within(one, scope) for one, _ in postings],
+            [weight for _, weight in postings],
+            given,
+            lambda seqs: self._held.lengths(table, seqs) / totals.mean_length,
+        )
+        return scores.best(n) | scores.of(np.array(also, np.int64))
+
+    def _counted(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
+        """Return how many records hold each term that is looked for.
+
+        Of one that more than `COMMON` hold, at least so many.
+
+        Each write changes the words of one record, so a count is about right for some writes after it was made.
+        """
+        counts = self._counts_of(table, [term for term in terms if not _is_pair(term)])
+        common = {term.text for term, held in counts.items() if held > COMMON and not term.is_prefix}
+        pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]
+        counts |= self._counts_of(table, pairs)
+        return {term: counts[term] for term in terms if term in counts}
+
+    def _counts_of(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
+        now = table.at
+        if now.tip != self._tip and not has_change(table.connection, self._tip):
+            self._counts = {}  # a copy of the file was put back, and they are of what came after it
+        self._tip = now.tip
+        kept = {term: self._counts.get((table.name, term)) for term in terms}
+        counts = {term: count[0] for term, count in kept.items() if count and _still_holds(count[0], count[1], now)}
+        counted = _counts(table.connection, table.name, [term for term in terms if term not in counts], 2 * COMMON)
+        if len(self._counts) > MAX_COUNTS:
+            self._counts = {}
+        self._counts |= {(table.name, term): (held, now) for term, held in counted.items()}
+        return counts | counted
+
+
+def _still_holds(held: int, then: Position, now: Position) -> bool:
+    """Return whether a count is about right yet.
+
+    A common one stays common for as many writes as it is above `COMMON`.
+    """
+    most_off = max(DRIFT * held, held - COMMON - 1)
+    return then.ledger_id == now.ledger_id and abs(now.revision - then.revision) <= most_off
+
+
+def _searched(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
+    """Return the terms to search for, with how many records hold each."""
+    most = min(COMMON, n_records // 2)
+    chosen = _rarest({term: n for term, n in counts.items() if 0 < n <= most})
+    if len(chosen) < FEWEST:
+        common = _counts(connection, table, [term for term, n in counts.items() if n > most], n_records)
+        chosen |= dict(sorted(common.items(), key=lambda item: item[1])[: FEWEST - len(chosen)])
+    return chosen
+
+
+def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
+    """Return the rarest terms, as many as are searched for."""
+    ordered = sorted(counts.items(), key=lambda item: item[1])[:MAX_SEARCHED]
+    n_postings = np.cumsum([n for _, n in ordered])
+    return dict(ordered[: max(FEWEST, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
+
+
+def _holding(connection: Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
+    """Return the part of a scope whose records hold every one of some phrases."""
+    holding = connection.dialect.words.read_holding(connection, table, quoted)
+    if scope.passing is None:
+        return Scope(passing=np.setdiff1d(holding, scope.hidden), hidden=scope.hidden)
+    return Scope(passing=np.intersect1d(holding, scope.passing), hidden=scope.hidden)
+
+
+def _within(postings: Postings, scope: Scope) -> Postings:
+    if scope.passing is None and not len(scope.hidden):
+        return postings
+    named = scope.hidden if scope.passing is None else scope.passing
+    is_named = np.isin(postings.seqs, named, assume_unique=True, kind="table")
+    is_kept = ~is_named if scope.passing is None else is_named
+    return Postings(postings.seqs[is_kept], postings.often[is_kept])
+
+
+def _other_values(
+    connection: Connection, table: str, terms: Sequence[Term], scope: Scope, n_records: int
+) -> dict[int, float]:
+    """Return what FTS5's `bm25` makes of terms, of function words only their share."""
+    shares = {term: _share(term, n_records) for term in terms}
+    values: dict[int, float] = {}
+    for share in {*shares.values()}:
+        asked = [term for term in terms if shares[term] == share]
+        for seq, value in connection.dialect.words.read_bm25(connection, table, asked, scope):
+            values[seq] = values.get(seq, 0.0) + share * value
+    return values
+
+
+def _counts(connection: Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
+    """Return how many records hold each term. At most so many are counted."""
+    return dict(zip(terms, connection.dialect.words.count_holding(connection, table, terms, most), strict=True))
+
+
+def _weight(n_holding: int, n_records: int) -> float:
+    """Return the inverse document frequency, exactly as FTS5 computes it."""
+    weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
+    return weight if weight > 0 else 1e-6
+
+
+def _share(term: Term, n_records: int) -> float:
+    """Return how much of its weight a term keeps."""
+    if not _NAMING_NOTHING.issuperset(term.text.split()):
+        return 1.0
+    return FUNCTION_WEIGHT if n_records >= SMALL else FUNCTION_WEIGHT_OF_SMALL
+
+
+def _is_pair(term: Term) -> bool:
+    return " " in term.text

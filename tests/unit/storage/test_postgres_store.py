@@ -1,0 +1,151 @@
+"""A store in PostgreSQL: its address, its files on this machine, and errors that say what to do."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from atlas.core.address import companion, read_address
+from atlas.core.errors import InvalidInput, ReadOnlyStore, SchemaTooNew, StoreUnavailable
+from atlas.core.settings import Settings
+from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.store import LABEL, Store
+from tests.support.storage.ledgers import THINGS, Opened, vector_of
+
+
+@pytest.fixture
+def opened(postgres_address):
+    store = Store.open(postgres_address)
+    yield Opened(store)
+    store.close()
+
+
+def run(address: str, *statements: str) -> None:
+    """Run statements in a store's schema, as somebody else does who has the server."""
+    where = read_address(address)
+    with psycopg.connect(where.conninfo, autocommit=True) as connection:
+        connection.execute(f"SET search_path TO {where.schema}")
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("postgresql://ada:secret@db/memories", "postgresql://ada@db/memories?schema=atlas"),
+        ("postgres://db:6000/m?schema=team&sslmode=require", "postgresql://db:6000/m?sslmode=require&schema=team"),
+        ("postgresql:///m?password=secret&user=ada", "postgresql:///m?user=ada&schema=atlas"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(given, shown):
+    assert str(read_address(given)) == shown
+
+
+@pytest.mark.parametrize("schema", ["Team", "a-b", "", "x" * 64, 'a"; DROP'])
+def test_a_schema_that_is_no_plain_name_is_refused(schema):
+    with pytest.raises(InvalidInput, match=r"lower-case letters.*write \?schema=NAME"):
+        read_address(f"postgresql://db/m?schema={schema}")
+
+
+def test_the_files_of_this_machine_say_whose_they_are_and_open_the_store(opened, postgres_address):
+    opened.add("a")
+    directory = companion(postgres_address)
+    assert opened.store.path == directory
+    assert str(read_address(postgres_address)) in (directory / LABEL).read_text().replace("\\/", "/")
+    again = Store.open(directory)
+    assert Opened(again).ids() == ["a"]
+    assert again.place == opened.store.place == str(read_address(postgres_address))
+    again.close()
+
+
+def test_settings_take_the_address_from_where_a_directory_would_be(postgres_address):
+    settings = Settings.from_environment({"ATLAS_STORE": postgres_address})
+    assert (settings.address, settings.directory) == (postgres_address, companion(postgres_address))
+
+
+def test_a_misspelt_variable_opens_no_other_store():
+    with pytest.raises(InvalidInput, match="there is no variable ATLAS_STROE; did you mean ATLAS_STORE"):
+        Settings.from_environment({"ATLAS_STROE": "postgresql://db/m"})
+
+
+def test_a_server_that_is_not_there_is_said_with_its_address(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATLAS_LOCAL", str(tmp_path))
+    with pytest.raises(StoreUnavailable, match=r"the server of postgresql://ada@127.0.0.1:1/m.* cannot be reached"):
+        Store.open("postgresql://ada:secret@127.0.0.1:1/m")
+
+
+def test_a_store_that_is_not_there_is_made_only_where_that_is_asked(postgres_address):
+    with pytest.raises(StoreUnavailable, match=r"there is no store at .*atlas --store ADDRESS init"):
+        Store.open(postgres_address, create=False)
+    with pytest.raises(ReadOnlyStore, match="there is no store at "):
+        Store.open(postgres_address, read_only=True)
+
+
+def test_a_newer_schema_is_refused_and_left_as_it_is(opened, postgres_address):
+    run(postgres_address, "UPDATE meta SET value = '99' WHERE name = 'schema_version'")
+    with pytest.raises(SchemaTooNew, match=r"has schema 99, but .* Update ATLAS; the store is unchanged"):
+        Store.open(postgres_address)
+
+
+def test_a_user_without_rights_is_told_what_to_grant(opened, postgres_address):
+    opened.add("a")
+    run(postgres_address, "DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN")
+    guest = postgres_address.replace("//atlas@", "//guest@")
+    with pytest.raises(StoreUnavailable, match=r"may not do that .*Grant it usage of the schema"):
+        Store.open(guest)
+
+
+def test_a_writer_that_is_kept_waiting_is_told_so(opened, postgres_address):
+    where = read_address(postgres_address)
+    short = Store.open(postgres_address, settings=Settings(busy_timeout_seconds=0.2))
+    with psycopg.connect(where.conninfo) as other:
+        other.execute(f"SELECT value FROM {where.schema}.meta WHERE name = 'revision' FOR UPDATE")
+        with pytest.raises(StoreUnavailable, match=r"locked for over 0.2 s; nothing was written"):
+            Opened(short).add("a")
+        other.rollback()
+    Opened(short).add("a")
+    assert opened.ids() == ["a"]
+    short.close()
+
+
+def test_a_connection_that_the_server_ended_is_made_again(opened, postgres_address):
+    opened.add("a")
+    run(postgres_address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    with pytest.raises(StoreUnavailable, match="the connection was lost"):
+        opened.add("b")
+    opened.add("c")
+    assert set(opened.ids()) == {"a", "c"}
+
+
+def test_texts_that_postgresql_cannot_hold_come_back_as_they_were(opened):
+    odd = "nul\0 and \x01 and \x010 and \x011\0"
+    title = odd.replace("\0", "")
+    opened.add("a")
+    opened.edit("a", odd, title=title, words=[title, "x" * 5_000, "x" * 4_999 + "y"])
+    (row,) = opened.store.collection(THINGS).get(["a"])
+    assert (row["document"], row["metadata"]["title"]) == (odd, title)
+    assert opened.ids({"title": title}) == ["a"]
+    assert opened.ids({"words": "x" * 4_999 + "y"}) == ["a"]
+    assert opened.ids({"words": {"$gt": "x" * 4_999 + "x"}}) == ["a"]
+    assert opened.ids({"words": "x" * 4_999}) == []
+    with pytest.raises(InvalidInput, match="lone surrogate"):
+        opened.store.collection(THINGS).update(["a"], [vector_of("a")], [{}], ["\ud800"])
+
+
+def test_a_backup_is_a_file_that_a_store_in_a_directory_reads_too(opened, tmp_path):
+    opened.add("a", colour="red")
+    backup(opened.store, tmp_path / "backup")
+    opened.delete("a")
+    other = Opened(Store.open(tmp_path / "other"))
+    restore(other.store, tmp_path / "backup")
+    restore(opened.store, tmp_path / "backup")
+    assert opened.contents() == other.contents() != {}
+    assert opened.ids({"colour": "red"}) == ["a"]
+    opened.add("b")
+    other.store.close()
+
+
+def test_the_size_is_that_of_the_servers_tables(opened):
+    opened.add(*(f"r{i}" for i in range(50)))
+    assert opened.store.n_bytes() > 100_000
+    assert (opened.store.path / LABEL).stat().st_size < 1_000
