@@ -30,7 +30,10 @@ In one of the query's length, none does: there the pooled vectors know better. W
 the nine sets of the development half three were worse by more than chance. Chosen on that half."""
 
 MOST_PIECES = 512
-"""Different word pieces of a text that are kept. It bounds what a search reads of long texts."""
+"""Different word pieces of a text that are kept. It bounds what a search reads of long texts.
+
+Of more, those with the highest numbers are kept: vocabularies are in the order of how common a piece is, and the rare
+ones tell the most."""
 
 _BYTES = BITS // 8
 
@@ -116,14 +119,14 @@ class Projection:
 
     def packed(self, tokens: TokenVectors) -> bytes:
         """Return word pieces as they are kept: the signs of their vectors along the directions."""
-        projected = tokens.vectors[:MOST_PIECES] @ self.directions if len(tokens.ids) else np.zeros((0, BITS))
+        projected = tokens.vectors[-MOST_PIECES:] @ self.directions if len(tokens.ids) else np.zeros((0, BITS))
         return np.packbits(projected > 0, axis=1).tobytes()
 
     def projected(self, tokens: TokenVectors) -> Vectors:
         """Return the word pieces of a query, as they are compared: exactly, of unit length, shape (n, BITS)."""
         if not len(tokens.ids):
             return np.zeros((0, BITS), np.float32)
-        return _unit(product(tokens.vectors[:MOST_PIECES], self.directions))
+        return _unit(product(tokens.vectors[-MOST_PIECES:], self.directions))
 
     def similarities(self, query: Vectors, texts: Sequence[bytes], cosines: Sequence[float]) -> Vector:
         """Return similarities of a query and texts, on the scale of the pooled vectors' cosine, shape (n,).
@@ -152,6 +155,11 @@ class Projection:
         by_chance = self.unrelated + self.growth * np.log(lengths)
         return np.asarray(self.cosine + (found - by_chance) / (self.same - by_chance) * (1 - self.cosine), np.float32)
 
+    @property
+    def is_usable(self) -> bool:
+        """True where a text is found in itself more than by chance, however long texts are."""
+        return bool(self.same > self.unrelated + self.growth * np.log(MOST_PIECES))
+
     def as_text(self) -> str:
         """Return it as a text that `projection_of` reads."""
         content = base64.b85encode(np.ascontiguousarray(self.directions, np.dtype("<f2")).tobytes()).decode()
@@ -170,9 +178,12 @@ def projection_of(text: str) -> Projection:
         unrelated, growth, same, cosine = map(float, held["levels"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"it lacks a part: {error}") from error
-    if not len(flat) or len(flat) % BITS or not same > unrelated + growth * np.log(MOST_PIECES):
-        raise ValueError("its numbers do not fit together")
-    return Projection(flat.reshape(-1, BITS), unrelated, growth, same, cosine)
+    if not len(flat) or len(flat) % BITS:
+        raise ValueError("its directions are not whole")
+    projection = Projection(flat.reshape(-1, BITS), unrelated, growth, same, cosine)
+    if not projection.is_usable:
+        raise ValueError("its levels do not fit together")
+    return projection
 
 
 def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:

@@ -113,6 +113,12 @@ def kept(ledger: LedgerEngine) -> Projection | None:
 
 
 def fitted(embedder: TokenEmbedder) -> Projection | None:
-    """Return the projection of a model, or None where the engine that runs it gives no token vectors."""
+    """Return the projection of a model, or None where it gives no token vectors, or none that tell texts apart.
+
+    Those of some models are so alike that a text is found in any other.
+    """
     vectors, tokens = embedder.encode_with_tokens(list(calibration_queries()))
-    return fit(tokens, vectors) if all(len(text.ids) for text in tokens) else None
+    if not all(len(text.ids) for text in tokens):
+        return None
+    projection = fit(tokens, vectors)
+    return projection if projection.is_usable else None

@@ -219,3 +219,22 @@ def test_a_search_by_words_asks_for_no_word_pieces(store):
 def test_settings_can_switch_it_off(monkeypatch):
     monkeypatch.setenv("ATLAS_LATE_INTERACTION", "0")
     assert Settings.from_environment() == replace(Settings.from_environment(), late_interaction=False)
+
+
+class Alike(HashTokenEmbedder):
+    """A model whose word pieces are all alike, so that every text is found in every other."""
+
+    def encode_with_tokens(self, texts):
+        vectors, tokens = super().encode_with_tokens(texts)
+        return vectors, [
+            replace(one, vectors=np.full_like(one.vectors, one.vectors.shape[1] ** -0.5)) for one in tokens
+        ]
+
+
+def test_a_model_whose_word_pieces_tell_nothing_is_searched_by_whole_texts(tmp_path):
+    with opened(tmp_path / "store", Alike()) as memory:
+        memory.experience.store_many([attempt(LONG), attempt(SHORT)])
+        found = similarities(memory)
+    with opened(tmp_path / "store", Alike(), settings=WITHOUT) as memory:
+        assert similarities(memory) == found
+    assert packed(tmp_path / "store") == []
