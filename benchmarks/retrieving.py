@@ -32,9 +32,12 @@ N_QUERIES, N_WARM = 40, 20
 
 QUERY_WORDS, DOCUMENT_WORDS, SOLUTION_WORDS = 20, 90, 60
 BATCH = 1_000
-N_BUCKETS = 20
+N_BUCKETS, N_LOTS = 20, 200
 FILTER = {"bucket": 7}
 """A filter that 5 % pass."""
+
+NARROW_FILTER = {"lot": 7}
+"""A filter that 0.5 % pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +55,23 @@ class GivenVectors:
     dimension = DIMENSION
 
     def __init__(self, queries: Sequence[Query]) -> None:
-        self._vectors = {query.text: query.vector for query in queries}
+        self._queries = {query.text: query.vector for query in queries}
+        self._told: dict[str, Vector] = {}
         self._words: dict[str, tuple[int, Vector]] = {}
         self._generator = np.random.default_rng(5)
         self.query_tokens = cache(self._tokens)
 
     def tell(self, texts: Sequence[str], vectors: Vectors) -> None:
-        """Tell it the vectors of texts."""
-        self._vectors = dict(zip(texts, vectors, strict=True)) | self._vectors
+        """Tell it the vectors of the texts that come next."""
+        self._told = dict(zip(texts, vectors, strict=True))
 
     def encode(self, text: str) -> Vector:
         """Return the vector it was told."""
-        return self._vectors[text]
+        return self._queries[text] if text in self._queries else self._told[text]
 
     def encode_batch(self, texts: list[str]) -> Vectors:
         """Return the vectors it was told."""
-        return np.stack([self._vectors[text] for text in texts])
+        return np.stack([self.encode(text) for text in texts])
 
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors it was told, and those of each text's words."""
@@ -85,7 +89,7 @@ class GivenVectors:
 
 def figures(sizes: tuple[int, ...] = SIZES) -> Iterator[Figure]:
     queries = made_queries(N_WARM + N_QUERIES)
-    embedder = GivenVectors([*queries, *_foreign()])
+    embedder = GivenVectors([*queries, *foreign_queries()])
     yield from _embedding(queries[:N_QUERIES])
     for n_records in sizes:
         with tempfile.TemporaryDirectory() as scratch:
@@ -117,16 +121,22 @@ def made_queries(n: int) -> list[Query]:
     return [Query(text, vector) for text, vector in zip(texts, clustered_vectors(n, seed=2), strict=True)]
 
 
-def _foreign() -> list[Query]:
+def foreign_queries() -> list[Query]:
     """Return the queries that a store's level is measured with, on made-up topics."""
     texts = calibration_queries()
     return [Query(text, vector) for text, vector in zip(texts, clustered_vectors(len(texts), seed=4), strict=True)]
 
 
-def fill(directory: Path, vectors: Vectors, embedder: GivenVectors, settings: atlas.Settings | None = None) -> None:
-    """Fill a store with these vectors and with texts on topics, as long and with words as frequent as real ones."""
-    texts = Texts(N_TOPICS, seed=1)
-    with atlas.open_memory(directory, embedder=embedder, settings=settings) as memory:
+def fill(
+    place: Path | str, vectors: Vectors, embedder: GivenVectors, settings: atlas.Settings | None = None
+) -> tuple[float, float]:
+    """Fill a store with these vectors and with texts on topics, as long and with words as frequent as real ones.
+
+    Returns:
+        The seconds that it took to write them, without making them up, and to close the store.
+    """
+    texts, took = Texts(N_TOPICS, seed=1), 0.0
+    with atlas.open_memory(place, embedder=embedder, settings=settings) as memory:
         importing = memory.experience.within("import", "made for a measurement")
         for start in range(0, len(vectors), BATCH):
             part = vectors[start : start + BATCH]
@@ -134,7 +144,9 @@ def fill(directory: Path, vectors: Vectors, embedder: GivenVectors, settings: at
             documents = list(texts.on(topics, DOCUMENT_WORDS))
             embedder.tell(documents, part)
             rows = zip(documents, texts.on(topics, SOLUTION_WORDS), strict=True)
-            importing.restore_many([_attempt(start + i, *row) for i, row in enumerate(rows)])
+            attempts = [_attempt(start + i, *row) for i, row in enumerate(rows)]
+            took += seconds(partial(importing.restore_many, attempts))
+        return took, seconds(memory.close)
 
 
 def _attempt(number: int, text: str, solution: str) -> ExportedExperience:
@@ -145,7 +157,7 @@ def _attempt(number: int, text: str, solution: str) -> ExportedExperience:
         outcome=atlas.Outcome(success=number % 3 > 0),
         embedding_text=text,
         created_at=START,
-        metadata={"bucket": number % N_BUCKETS},
+        metadata={"bucket": number % N_BUCKETS, "lot": number % N_LOTS},
         solution_output=solution,
     )
     return ExportedExperience(experience=experience, marks=NO_MARKS, usage=NO_USAGE)
@@ -157,15 +169,15 @@ def _embedding(queries: Sequence[Query]) -> Iterator[Figure]:
     texts = [" ".join(generator.choice(WORDS, QUERY_WORDS)) for _ in queries]
     embedder.encode_query(texts[0])
     what = f"embedding a query of {QUERY_WORDS} words, which the rest leaves out"
-    yield from _both(what, [_seconds(lambda: embedder.encode_query(text)) for text in texts])  # noqa: B023 - called at once
+    yield from _both(what, [seconds(lambda: embedder.encode_query(text)) for text in texts])  # noqa: B023 - called at once
 
 
 def _compared(memory: atlas.MemorySystem, chroma: Any, queries: Sequence[Query], n_records: int) -> Iterator[Figure]:
     for where, filtered in ((None, ""), (FILTER, ", 5 % pass")):
         at = f"at {n_records:,} records{filtered}"
-        first = [_seconds(lambda: _retrieve(memory, queries[0], where))]  # noqa: B023 - called at once
+        first = [seconds(lambda: retrieve(memory, queries[0], where))]  # noqa: B023 - called at once
         yield Figure(what=f"the first retrieve {at}", ours=first[0] * 1e3, baseline=None, unit="ms", aim="")
-        for name, ask in (("retrieve", _retrieve), ("by vector alone", _by_vector), ("by words alone", _by_words)):
+        for name, ask in (("retrieve", retrieve), ("by vector alone", _by_vector), ("by words alone", _by_words)):
             for query in queries[:N_WARM]:
                 ask(memory, query, where)
             timed = queries[N_WARM:]
@@ -180,9 +192,9 @@ def _word_pieces(
     memory: atlas.MemorySystem, without: atlas.MemorySystem, queries: Sequence[Query], n_records: int
 ) -> Iterator[Figure]:
     for query in queries[:N_WARM]:
-        _retrieve(without, query, None)
-    ours = [partial(_retrieve, memory, query, None) for query in queries[N_WARM:]]
-    theirs = [partial(_retrieve, without, query, None) for query in queries[N_WARM:]]
+        retrieve(without, query, None)
+    ours = [partial(retrieve, memory, query, None) for query in queries[N_WARM:]]
+    theirs = [partial(retrieve, without, query, None) for query in queries[N_WARM:]]
     spent = interleaved_seconds(ours, theirs, time.process_time)
     yield from _both(f"retrieve at {n_records:,} records, beside without word pieces, processor time", *spent)
 
@@ -191,7 +203,7 @@ def _megabytes(store: Path) -> float:
     return sum(path.stat().st_size for path in store.rglob("*") if path.is_file()) / 2**20
 
 
-def _retrieve(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:
+def retrieve(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:
     memory.experience.retrieve(query.text, K, where=where, count_retrieval=False)
 
 
@@ -215,7 +227,7 @@ def _both(what: str, ours: Sequence[float], theirs: Sequence[float] | None = Non
         yield Figure(what=f"{what}, {name}", ours=mine, baseline=baseline, unit="ms", aim="")
 
 
-def _seconds(call: Callable[[], object]) -> float:
+def seconds(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start

@@ -110,7 +110,7 @@ def figures() -> Iterator[Figure]:
         for n in SIZES:
             with tempfile.TemporaryDirectory() as scratch:
                 remembered(Path(scratch), n)
-                with _served(REPOSITORY / "app.py", Path(scratch)) as address:
+                with served(REPOSITORY / "app.py", Path(scratch)) as (address, _):
                     yield from _pages(browser, address, n)
                     told = _told(browser, address, Path(scratch))
                     yield _figure(f"at {n:,}: another process's write is told", told, "s", "< 2 s")
@@ -121,8 +121,8 @@ def _plain(browser: Any) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         script = Path(scratch) / "plain.py"
         script.write_text("import streamlit as st\n\nst.title('Plain')\n", encoding="utf-8")
-        with _served(script, Path(scratch)) as address:
-            visit = _fastest(browser, address)
+        with served(script, Path(scratch)) as (address, _):
+            visit = fastest(browser, address)
     yield _figure("a page of one line: in a browser that never saw it", visit.seconds, "s", "")
     yield _figure("a page of one line: heap in the browser", visit.heap_megabytes, "MB", "")
 
@@ -130,7 +130,7 @@ def _plain(browser: Any) -> Iterator[Figure]:
 def _pages(browser: Any, address: str, n: int) -> Iterator[Figure]:
     for name in PAGES:
         title, url = name or "overview", f"{address}/{name}"
-        first, fresh = _visit(browser, url), _fastest(browser, url)
+        first, fresh = visit(browser, url), fastest(browser, url)
         yield _figure(f"{title} at {n:,}: first visit of the server", first.seconds, "s", "")
         yield _figure(f"{title} at {n:,}: in a browser that never saw it", fresh.seconds, "s", "")
         yield _figure(f"{title} at {n:,}: sent to the browser", fresh.sent_megabytes, "MB", "")
@@ -178,11 +178,11 @@ def _figure(what: str, ours: float, unit: str, aim: str) -> Figure:
     return Figure(what=what, ours=ours, baseline=None, unit=unit, aim=aim)
 
 
-def _fastest(browser: Any, url: str) -> Visit:
-    return min((_visit(browser, url) for _ in range(N_VISITS)), key=lambda visit: visit.seconds)
+def fastest(browser: Any, url: str) -> Visit:
+    return min((visit(browser, url) for _ in range(N_VISITS)), key=lambda visit: visit.seconds)
 
 
-def _visit(browser: Any, url: str) -> Visit:
+def visit(browser: Any, url: str) -> Visit:
     """Return one visit in a browser that has nothing of the page yet."""
     with _tab(browser) as tab:
         sent = _Sent()
@@ -219,8 +219,8 @@ def _timed(page: Any, do: Callable[[Any], None]) -> float:
 
 
 @contextmanager
-def _served(script: Path, store: Path) -> Iterator[str]:
-    """Serve a script on a store, and yield its address."""
+def served(script: Path, store: Path | str) -> Iterator[tuple[str, int]]:
+    """Serve a script on a store, and yield its address and its process."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = int(listener.getsockname()[1])
@@ -229,7 +229,7 @@ def _served(script: Path, store: Path) -> Iterator[str]:
     process = subprocess.Popen(command, cwd=REPOSITORY, env=surroundings, stdout=subprocess.DEVNULL)
     try:
         _wait_until_healthy(port)
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(GIVE_UP_SECONDS)

@@ -32,6 +32,7 @@ from atlas.storage.records import (
     Seqs,
     Tip,
 )
+from atlas.storage.vectors.following_index import FollowingIndex
 
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
@@ -308,6 +309,9 @@ class LedgerEngine(Protocol):
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
+
+    def index(self, collection: str, dimension: int) -> FollowingIndex:
+        """Return the index of a collection's vectors, which follows the ledger."""
 
     def n_bytes_elsewhere(self) -> int:
         """Return what it takes on a server's disk. 0 where it is a file of the store's directory."""

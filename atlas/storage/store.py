@@ -39,13 +39,11 @@ from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.vector_store import LedgerVectorStore
-from atlas.storage.vectors.chroma import ChromaIndex
 from atlas.storage.vectors.vector_search import Nearest
 
 logger = logging.getLogger(__name__)
 
 LABEL = "store.json"
-INDEX = "chroma"
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,20 +339,17 @@ class Store:
             logger.warning("the store at %s could not be closed properly: %s", self.path, closing)
 
     def _drop_index(self, name: str) -> None:
-        if not self.ledger.is_file:
-            return
         held = self._collections.get(name)
         index = held.nearest.index if held is not None else None
-        if not (index or ChromaIndex(self.path / INDEX, name)).clear():
-            raise StoreUnavailable(f"{self.path / INDEX / name} cannot be removed by a forked process")
+        if not (index or self.ledger.index(name, self.model.dimension if self.model else 0)).clear():
+            raise StoreUnavailable(f"the index of {name} cannot be removed by a forked process")
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
-        has_index = self.ledger.is_file and not self._is_opened_read_only
-        index = ChromaIndex(self.path / INDEX, name) if has_index else None
+        has_index = not (self.ledger.is_file and self._is_opened_read_only)  # ChromaDB's files are written by readers
         nearest = Nearest(
             self.ledger,
             name,
-            index,
+            self.ledger.index(name, model.dimension) if has_index else None,
             model=(model.name, model.dimension),
             exact_max_rows=self.settings.exact_max_rows,
         )

@@ -23,6 +23,7 @@ from atlas.infra.actor import Role, check_role
 from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.postgres import postings
 from atlas.storage.postgres.dialect import PostgresDialect
+from atlas.storage.postgres.hnsw import HnswIndex
 from atlas.storage.postgres.statements import translated
 from atlas.storage.postgres.types import register
 from atlas.storage.sql.connection import Dialect, Rows, Stream
@@ -30,6 +31,11 @@ from atlas.storage.sql.lending import Lending
 
 _ADDS = re.compile(r"INSERT INTO (\w+)")
 _PLAINLY = re.compile(r"INSERT INTO (\w+(?: \([^)]*\))?) VALUES \((?:%s, )*%s\)")
+
+_UNLESS_THERE = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) VALUES \((?:%s, )*%s\) ON CONFLICT DO NOTHING")
+
+FEW_ROWS = 200
+"""Rows that are sooner sent one by one, where some may be there."""
 
 MOST_ROWS = 50_000
 """Rows that wait at most, before they are written."""
@@ -83,8 +89,22 @@ class PostgresConnection:
                 with self.raw.cursor() as cursor, cursor.copy(f"COPY {plain[1]} FROM STDIN") as copy:
                     for row in rows:
                         copy.write_row(row)
+            elif len(rows) > FEW_ROWS and (some := _UNLESS_THERE.fullmatch(translated(statement).text)):
+                self._write_unless_there(some[1], some[2], rows)
             else:
                 self._run(statement, rows)
+
+    def _write_unless_there(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Add the rows of which none is there yet, by way of a table of this connection."""
+        self.raw.execute(
+            f"CREATE TEMPORARY TABLE IF NOT EXISTS new_{table} ON COMMIT DELETE ROWS AS "
+            f"SELECT {columns} FROM {table} WITH NO DATA"
+        )
+        with self.raw.cursor() as cursor, cursor.copy(f"COPY new_{table} FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+        self.raw.execute(f"INSERT INTO {table} ({columns}) SELECT * FROM new_{table} ON CONFLICT DO NOTHING")
+        self.raw.execute(f"DELETE FROM new_{table}")
 
     def forget_rows(self) -> None:
         """Let go of the rows that wait, as their transaction was rolled back."""
@@ -179,6 +199,20 @@ class PostgresDatabase:
         ):
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(?))", (f"atlas {self.address.schema}",))
             yield connection
+
+    @contextmanager
+    def connected(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+        """Yield a connection of its own, which is closed at the block's end. What it has not committed is undone."""
+        with self._translated("nothing was written"):
+            raw = self._connect().raw
+            try:
+                yield raw
+            finally:
+                raw.close()
+
+    def index(self, collection: str, dimension: int) -> HnswIndex:
+        """Return the index of a collection's vectors."""
+        return HnswIndex(self, collection, dimension)
 
     def close(self) -> None:
         """Close every connection, those that a thread is using when it is done. A later use opens a new one."""

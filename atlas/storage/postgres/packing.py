@@ -42,11 +42,16 @@ def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tup
     which = np.array(words, np.int64)
     order = np.argsort(which, kind="stable")  # those of a word stay in the order of records and places
     owners, placed = np.concatenate(seqs)[order], np.concatenate(places)[order]
-    ends = np.cumsum(np.bincount(which, minlength=len(numbers)))
-    for word, number in numbers.items():
-        part = slice(ends[number - 1] if number else 0, ends[number])
-        holders, often = np.unique(owners[part], return_counts=True)
-        yield word, Held(holders, often, placed[part])
+    is_other = np.diff(which[order]).astype(bool) | np.diff(owners).astype(bool)
+    starts = np.concatenate([[0], np.flatnonzero(is_other) + 1])  # of each record that holds a word
+    often, holders = np.diff(np.append(starts, len(order))), owners[starts]
+    n_holders = np.bincount(which[order][starts], minlength=len(numbers))
+    to_holder, to_place = np.cumsum(n_holders), np.cumsum(np.bincount(which, minlength=len(numbers)))
+    first_holder, first_place = 0, 0
+    for word, holder, place in zip(numbers, to_holder.tolist(), to_place.tolist(), strict=True):
+        every = slice(first_holder, holder)
+        yield word, Held(holders[every], often[every], placed[first_place:place])
+        first_holder, first_place = holder, place
 
 
 def merged(parts: Sequence[Held]) -> Held:

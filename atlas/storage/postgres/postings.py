@@ -40,6 +40,11 @@ MOST_PARTS = 64
 WHOLE = 512
 """Records of a row that is left as it is."""
 
+MERGED_AT_ONCE = 20_000
+"""Rows that one transaction brings together, as other writers wait for it."""
+
+_SMALL = "SELECT term, segment, seqs, often, places FROM word_postings WHERE key = ? AND n < ?"
+
 _END = "\U0010ffff"
 
 _ADD = (
@@ -186,13 +191,20 @@ def is_scattered(connection: Connection, collection: str) -> bool:
     return bool(found and found[0])
 
 
-def merge_parts(connection: Connection, collection: str) -> None:
-    """Bring the small rows of each word together."""
+def merge_parts(connection: Connection, collection: str, after: str) -> str | None:
+    """Bring the small rows of some words together. Return the last of these words, or None where that was all.
+
+    Args:
+        after: The last word that was done. Empty to begin.
+    """
     key = _key(word_table(connection, collection) or "words_0")
     rows = connection.execute(
-        "SELECT term, segment, seqs, often, places FROM word_postings WHERE key = ? AND n < ? ORDER BY term",
-        (key, WHOLE),
+        f"{_SMALL} AND term > ? ORDER BY term LIMIT ?", (key, WHOLE, after, MERGED_AT_ONCE)
     ).fetchall()
+    last = rows[-1][0] if len(rows) == MERGED_AT_ONCE else None
+    if last is not None:
+        rows = [row for row in rows if row[0] != last]
+        rows += connection.execute(f"{_SMALL} AND term = ?", (key, WHOLE, last)).fetchall()
     small: dict[str, list[tuple[int, Held]]] = defaultdict(list)
     for term, segment, *packed in rows:
         small[term].append((segment, unpack(*packed)))
@@ -203,7 +215,9 @@ def merge_parts(connection: Connection, collection: str) -> None:
         _ADD,
         [row_of(key, term, part) for term, held in scattered.items() for part in cut(merged([one for _, one in held]))],
     )
-    connection.execute("UPDATE word_tables SET n_parts = 0 WHERE key = ?", (key,))
+    if last is None:
+        connection.execute("UPDATE word_tables SET n_parts = 0 WHERE key = ?", (key,))
+    return last
 
 
 def check_word_table(connection: Connection, collection: str) -> str:

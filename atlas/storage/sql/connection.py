@@ -20,6 +20,7 @@ from atlas.storage.records import Scope, Seqs
 from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
+from atlas.storage.vectors.following_index import FollowingIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,9 @@ class Database(Protocol):
     def write(self) -> AbstractContextManager[Connection]:
         """Return a write transaction: committed at the block's end, rolled back on any error."""
 
+    def index(self, collection: str, dimension: int) -> FollowingIndex:
+        """Return the index of a collection's vectors, which follows the ledger."""
+
     def close(self) -> None:
         """Close every connection. A later use opens a new one."""
 
@@ -153,8 +157,11 @@ class Words(Protocol):
     def is_scattered(self, connection: Connection, collection: str, /) -> bool:
         """Return whether a table is in so many parts that looking words up takes far too long."""
 
-    def merge_parts(self, connection: Connection, collection: str, /) -> None:
-        """Make one of the parts that writes have left."""
+    def merge_parts(self, connection: Connection, collection: str, after: str, /) -> str | None:
+        """Make one of the parts that writes have left, of some words after one.
+
+        Return the last that was done, or None where all are.
+        """
 
     def check_word_table(self, connection: Connection, collection: str, /) -> str:
         """Return how a collection's table differs from its records, or nothing."""

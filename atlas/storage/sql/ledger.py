@@ -46,6 +46,7 @@ from atlas.storage.sql.token_vectors import SqlTokenVectors
 from atlas.storage.sql.usage import SqlUsage, restore_usage, restore_uses
 from atlas.storage.sql.vectors import SqlVectors
 from atlas.storage.sql.words.keyword_search import SqlWords
+from atlas.storage.vectors.following_index import FollowingIndex
 
 
 class SqlLedger:
@@ -82,6 +83,10 @@ class SqlLedger:
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
         return self.database.read()
+
+    def index(self, collection: str, dimension: int) -> FollowingIndex:
+        """Return the index of a collection's vectors, which follows the ledger."""
+        return self.database.index(collection, dimension)
 
     def n_bytes_elsewhere(self) -> int:
         """Return what it takes on a server's disk. 0 where it is a file of the store's directory."""
@@ -327,9 +332,10 @@ class SqlLedger:
         with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
             writer.look_up(collection, [record.id for record in records])
+            known = writer.known(collection, records) if skip_known else set()
             added = []
             for record in records:
-                if skip_known and writer.holds(collection, record):
+                if record.id in known or (skip_known and writer.exists(collection, record.id)):
                     continue
                 if writer.exists(collection, record.id):
                     raise InvalidInput(

@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import new_id
 from atlas.storage.damage import Unreadable
 from atlas.storage.records import NO_TIP, Moment, Position, Tip
-from atlas.storage.sql.connection import Connection, Database
+from atlas.storage.sql.connection import Connection, Database, Texts
 
 _SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
@@ -139,6 +139,13 @@ def purged_by(connection: Connection, collection: str, record_id: str) -> str | 
     """Return the id of the operation that purged a record. None where none did."""
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"{PURGED}{collection}:{record_id}",)).fetchone()
     return row[0] if row else None
+
+
+def purged_among(connection: Connection, collection: str, ids: Sequence[str]) -> set[str]:
+    """Return those of some ids that purged records had."""
+    names = {f"{PURGED}{collection}:{record_id}": record_id for record_id in ids}
+    rows = connection.execute("SELECT name FROM meta WHERE name IN (SELECT value FROM json_each(?))", (Texts(names),))
+    return {names[row[0]] for row in rows.fetchall()}
 
 
 def refuse_purged(connection: Connection, collection: str, record_id: str) -> None:

@@ -25,7 +25,7 @@ from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import OperationDraft, Record, mismatch
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.filters import bindable
-from atlas.storage.sql.meta import purged_by, read_model, read_revision, refuse_purged, write_revision
+from atlas.storage.sql.meta import purged_among, read_model, read_revision, refuse_purged, write_revision
 from atlas.storage.sql.token_vectors import text_hash, write_tokens
 
 FLOAT = np.dtype("<f4")
@@ -85,22 +85,24 @@ class LedgerWriter:
         row = self._find(collection, record_id)
         return row is not None and not row.deleted
 
-    def holds(self, collection: str, record: Record) -> bool:
-        """Return whether a live record has this one's id, or a purged one had it, or one of another operation says it.
+    def known(self, collection: str, records: Sequence[Record]) -> set[str]:
+        """Return those whose id a purged record had, or that a live one of another operation says already, by id.
 
         One that stands for others says what they said.
         """
-        if self.exists(collection, record.id) or purged_by(self.connection, collection, record.id):
-            return True
-        if not record.content_hash:
-            return False
-        row = self.connection.execute(
-            f"SELECT 1 FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
-            "(SELECT 1 FROM changes c WHERE c.collection = r.collection AND c.record_id = r.id AND c.operation = ?4) "
-            "LIMIT 1",
-            (collection, Texts([record.content_hash]), actor_name(""), self.operation.id),
-        ).fetchone()
-        return row is not None
+        purged = purged_among(self.connection, collection, [record.id for record in records])
+        said = self.connection.execute(
+            f"SELECT s.content_hash FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
+            "(SELECT 1 FROM changes c WHERE c.collection = r.collection AND c.record_id = r.id AND c.operation = ?4)",
+            (
+                collection,
+                Texts({record.content_hash for record in records if record.content_hash}),
+                actor_name(""),
+                self.operation.id,
+            ),
+        )
+        hashes = {row[0] for row in said.fetchall()}
+        return purged | {record.id for record in records if record.content_hash in hashes}
 
     def put(self, count: str, collection: str, record: Record, *, state: int | None = None) -> None:
         """Write a record over whatever has its id: nothing, a tombstone or an older version.
@@ -236,7 +238,7 @@ class LedgerWriter:
                 (*columns, found.seq),
             )
             words.put_words(self.connection, collection, found.seq, record.document, record.search_text)
-            self._rows.pop((collection, record.id))
+            self._rows[collection, record.id] = _Row(found.seq, 0, columns[1], columns[4])
             return found.seq
         seq = self._next_seq()
         self.connection.executemany(  # of one row: it may wait for others
@@ -245,7 +247,7 @@ class LedgerWriter:
             [(seq, collection, record.id, *columns)],
         )
         words.put_words(self.connection, collection, seq, record.document, record.search_text)
-        self._rows.pop((collection, record.id))
+        self._rows[collection, record.id] = _Row(seq, 0, columns[1], columns[4])
         return seq
 
     def _empty(self, seq: int) -> None:

@@ -15,8 +15,11 @@ from atlas.storage.records import PROJECTION, Seqs
 from atlas.storage.sql import meta
 from atlas.storage.sql.connection import Connection, Database, Numbers, Texts
 from atlas.storage.sql.meta import GONE
-from atlas.storage.sql.records import FLOAT, join_vectors, read_vectors, write_vectors
+from atlas.storage.sql.records import FLOAT, join_vectors, write_vectors
 from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
+
+AT_ONCE = 500
+"""Texts that one statement looks up."""
 
 _IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
 
@@ -45,15 +48,19 @@ class SqlVectors:
 
     def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
-        found: dict[str, Vectors] = {}
+        hashes = {text_hash(document): document for document in documents}
+        held: dict[str, int] = {}
         with self._database.read() as connection:
-            for document in dict.fromkeys(documents):
-                row = connection.execute(
-                    "SELECT seq FROM records WHERE text_hash = ? AND deleted = 0 LIMIT 1", (text_hash(document),)
-                ).fetchone()
-                if row:
-                    found[document] = read_vectors(connection, row[0])
-        return found
+            for start in range(0, len(hashes), AT_ONCE):
+                some = [*hashes][start : start + AT_ONCE]
+                rows = connection.execute(
+                    f"SELECT text_hash, min(seq) FROM records WHERE text_hash IN ({', '.join('?' * len(some))}) "
+                    "AND deleted = 0 GROUP BY text_hash",
+                    some,
+                )
+                held |= {hashes[bytes(row[0])]: row[1] for row in rows.fetchall()}
+            vectors = self.of_records(sorted(set(held.values())))
+        return {document: vectors[held[document]] for document in dict.fromkeys(documents) if document in held}
 
     def first(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vector of each record as a whole, which is its first, by id."""

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -26,6 +26,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.infra import fork_safety as forking
 from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
+from atlas.storage.vectors.following_index import IndexUnusable, Seal
 
 BATCH = 1_000
 VECTORS = "vectors"
@@ -41,31 +42,10 @@ _users: set[int] = set()
 """The processes among this one and those it was forked from that have used ChromaDB."""
 
 
-class IndexUnusable(Exception):
-    """The index's files are gone, damaged or half written. Clear it and follow the ledger from its start."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seal:
-    """The note of the last writer: how far it had followed which ledger, and its files."""
-
-    ledger_id: str = ""
-    revision: int = 0
-    files: str = ""
-    """A digest over the HNSW files. Opening other ones could crash the process."""
-
-    n_keys: int = 0
-    """How many keys it held. ChromaDB makes an empty database where its own is gone."""
-
-    change: int = 0
-    """The newest change of the ledger then."""
-
-    change_name: str = ""
-    """A name that no other change of that number has, as a ledger that was put back may hold other records by now."""
-
-
 class ChromaIndex:
     """One ChromaDB collection, in a directory of its own. Every method holds the index's lock."""
+
+    is_counted = True
 
     def __init__(self, directory: Path, collection: str) -> None:
         self._directory = directory / collection
@@ -82,10 +62,13 @@ class ChromaIndex:
         forking.watch(self)
 
     @contextmanager
-    def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
+    def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
         """Hold the lock over several calls. Return False where another process kept it for longer than the timeout.
 
         False as well in a process that was forked from one that had used ChromaDB: it would hang there.
+
+        Args:
+            to_write: False changes nothing, as whoever reads needs the lock as well.
         """
         if _is_inherited() or not self._threads.acquire(timeout=timeout_seconds):
             yield False
@@ -102,7 +85,7 @@ class ChromaIndex:
             seal = Seal(**json.loads(self._seal_path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError, RecursionError):
             return Seal()
-        return seal if _is_sound(seal) else Seal()
+        return seal if seal.is_sound else Seal()
 
     def begin(self, seal: Seal) -> None:
         """Open the files to write on from a seal, which is broken until the writer sets the next one.
@@ -340,15 +323,6 @@ def _blank_unused(directory: Path) -> None:
                 n_unused = file.seek(0, os.SEEK_END) - n_held * n_each
                 file.seek(n_held * n_each)
                 file.write(bytes(max(0, n_unused)))
-
-
-def _is_sound(seal: Seal) -> bool:
-    """Return whether its fields are such as `set_seal` writes."""
-    texts = (seal.ledger_id, seal.files, seal.change_name)
-    numbers = (seal.revision, seal.n_keys, seal.change)
-    return all(type(text) is str for text in texts) and all(
-        type(number) is int and 0 <= number < 2**63 for number in numbers
-    )
 
 
 def _is_inherited() -> bool:

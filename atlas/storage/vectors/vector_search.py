@@ -16,7 +16,7 @@ from atlas.core.errors import AtlasError
 from atlas.core.types import Vector
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import Entry, Position, Seqs, Tip, mismatch
-from atlas.storage.vectors.chroma import ChromaIndex, IndexUnusable, Seal
+from atlas.storage.vectors.following_index import FilteredIndex, FollowingIndex, IndexUnusable, Seal
 from atlas.storage.vectors.in_memory import Found, InMemory, best, keys_and_vectors, keys_of, owner
 from atlas.storage.vectors.products import products
 
@@ -35,6 +35,9 @@ answers for, that is done once filtered queries have read as many from the ledge
 pass, some ten times slower, but without the seconds that it takes to read all. Beyond, only a query that much passes
 reads all of them."""
 
+FEW = 1_000
+"""Records up to which a filtered query compares every one, whatever the index could do."""
+
 MANY_QUERIES = 8
 """Queries of one process that the index answers before the vectors are read into memory, beside them. A command asks
 fewer."""
@@ -47,7 +50,7 @@ class Nearest:
         self,
         ledger: LedgerEngine,
         collection: str,
-        index: ChromaIndex | None,
+        index: FollowingIndex | None,
         *,
         model: tuple[str, int],
         exact_max_rows: int,
@@ -103,6 +106,10 @@ class Nearest:
             return []
         with self._lock, self._ledger.reading():
             now = self._position()
+            if len(seqs) > FEW and self._is_for_index(now):
+                found = self._query_index(vector, k, now, among=seqs)
+                if found is not None:
+                    return found
             if not self._is_worth_holding(len(seqs), now):
                 return best(self.similarities(vector, seqs).items(), k)
             self._refresh(self._whole, now, base=0)
@@ -277,9 +284,9 @@ class Nearest:
         except AtlasError as error:  # closed meanwhile, or damaged, which whoever asks is told
             logger.debug("the vectors of %s could not be read into memory: %s", self._collection, error)
 
-    def _query_index(self, vector: Vector, k: int, now: Position) -> Found | None:
+    def _query_index(self, vector: Vector, k: int, now: Position, among: Seqs | None = None) -> Found | None:
         """Return what index and tail find together, or None where the index is of no use now."""
-        if self.index is None:
+        if self.index is None or (among is not None and not isinstance(self.index, FilteredIndex)):
             return None
         seal = self.index.seal()
         if now.revision - seal.revision > self._exact_max_rows or self._flaw(seal, now):
@@ -288,21 +295,24 @@ class Nearest:
         held = self._tail.base
         is_usable = held.ledger_id == now.ledger_id and 0 <= seal.revision - held.revision <= self._exact_max_rows
         self._refresh(self._tail, now, base=held.revision if is_usable else seal.revision)
-        with self.index.held(LOCK_SECONDS) as is_held:
+        with self.index.held(LOCK_SECONDS, to_write=False) as is_held:
             seal = self.index.seal()
             if not is_held or self._flaw(seal, now) or seal.revision < self._tail.base.revision:
                 return None  # where it is held: it was deleted or made again meanwhile
             try:
-                return best([*self._ask(self.index, seal, vector, k), *self._tail.query(vector, k)], k)
+                return best([*self._ask(self.index, seal, vector, k, among), *self._tail.query(vector, k, among)], k)
             except IndexUnusable as error:
                 logger.info("the index of %s is out of use until it is built again: %s", self._collection, error)
                 self.index.clear()
                 return None
 
-    def _ask(self, index: ChromaIndex, seal: Seal, vector: Vector, k: int) -> Found:
+    def _ask(self, index: FollowingIndex, seal: Seal, vector: Vector, k: int, among: Seqs | None) -> Found:
         wanted = 2 * k
         while True:
-            hits = index.query(vector, wanted, seal=seal)
+            if among is not None and isinstance(index, FilteredIndex):
+                hits = index.query_among(vector, wanted, among)
+            else:
+                hits = index.query(vector, wanted, seal=seal)
             owned = ((owner(key), similarity) for key, similarity in hits)
             found = best(((seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)), k)
             if len(found) == k or len(hits) < wanted:
@@ -320,9 +330,9 @@ class Nearest:
                 break
         memory.tip = now.tip
 
-    def _follow(self, index: ChromaIndex) -> int:
+    def _follow(self, index: FollowingIndex) -> int:
         """Hand over what the index lacks, and seal it if it then holds as many vectors as the ledger."""
-        seal, n_taken, n_vectors = self.seal(), 0, 0
+        seal, n_taken, n_vectors = self.seal(), 0, None
         if seal == Seal():
             index.clear()
         at = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
@@ -330,7 +340,7 @@ class Nearest:
             with self._ledger.reading():  # one state of the ledger: what changed, and what it adds up to
                 at, entries = self._changes_after(at)
                 if not entries:
-                    n_vectors = self._ledger.vectors.count(self._collection) if n_taken else 0
+                    n_vectors = self._ledger.vectors.count(self._collection) if n_taken and index.is_counted else None
                     break
             if not n_taken:
                 index.begin(seal)
@@ -354,7 +364,7 @@ def _tip(seal: Seal) -> Tip:
     return Tip(seal.change, seal.change_name)
 
 
-def _hand_over(index: ChromaIndex, entries: Sequence[Entry]) -> None:
+def _hand_over(index: FollowingIndex, entries: Sequence[Entry]) -> None:
     gone = [key for entry in entries for key in keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
     keys, vectors = keys_and_vectors([entry for entry in entries if len(entry.vectors)])
     if gone:

@@ -39,8 +39,9 @@ def reachable(package: Path, directory: Path) -> Path:
 class Server:
     """A running server, as the user `nobody` where this is root, whom PostgreSQL refuses."""
 
-    def __init__(self, directory: Path, *, fsync: bool) -> None:
+    def __init__(self, directory: Path, *, fsync: bool, shared_buffers: str) -> None:
         self.directory = directory
+        self._shared_buffers = shared_buffers
         self._fsync = "on" if fsync else "off"
         self._account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self._package = reachable(installed(), directory) if self._account else installed()
@@ -54,7 +55,8 @@ class Server:
         return f"postgresql://atlas@/postgres?host={self.directory}&schema={schema}"
 
     def start(self) -> None:
-        options = f"-k {self.directory} -c listen_addresses='' -c fsync={self._fsync} -c shared_buffers=64MB"
+        settings = {"listen_addresses": "''", "fsync": self._fsync, "shared_buffers": self._shared_buffers}
+        options = " ".join([f"-k {self.directory}", *(f"-c {name}={value}" for name, value in settings.items())])
         self._run("pg_ctl", "-w", "-l", str(self.directory / "log"), "-o", options, "start")
 
     def kill(self) -> None:
@@ -86,11 +88,11 @@ class Server:
 
 
 @contextmanager
-def running(*, fsync: bool = False) -> Iterator[Server]:
+def running(*, fsync: bool = False, shared_buffers: str = "64MB") -> Iterator[Server]:
     """A server that runs as long as the block."""
     directory = Path(tempfile.mkdtemp(prefix="atlas-pg-", dir="/tmp"))  # a socket's path may be 107 characters long
     try:
-        server = Server(directory, fsync=fsync)
+        server = Server(directory, fsync=fsync, shared_buffers=shared_buffers)
         try:
             yield server
         finally:

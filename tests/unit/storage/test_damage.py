@@ -15,7 +15,7 @@ from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged
 from atlas.core.settings import Settings
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.store import EmbeddingModel, Store
-from atlas.storage.vectors.chroma import Seal
+from atlas.storage.vectors.following_index import Seal
 from atlas.storage.vectors.vector_search import Nearest
 from atlas.testing import HashEmbedder
 from tests.support.storage.ledgers import THINGS, Opened, files_in

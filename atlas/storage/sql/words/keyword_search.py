@@ -107,8 +107,10 @@ class SqlWords:
         with self._database.read() as connection:
             scattered = [name for name in collections if connection.dialect.words.is_scattered(connection, name)]
         for name in scattered:
-            with self._database.write() as connection:
-                connection.dialect.words.merge_parts(connection, name)
+            done: str | None = ""
+            while done is not None:
+                with self._database.write() as connection:
+                    done = connection.dialect.words.merge_parts(connection, name, done)
 
     def _values(
         self,

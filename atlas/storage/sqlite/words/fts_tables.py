@@ -117,8 +117,12 @@ def is_scattered(connection: Connection, collection: str) -> bool:
     return bool(connection.execute(f"SELECT count(DISTINCT segid) > ? FROM {table}_idx", (MOST_PARTS,)).fetchone()[0])
 
 
-def merge_parts(connection: Connection, collection: str) -> None:
-    """Make one of the parts that writes have left, which changes nothing but how soon words are found."""
+def merge_parts(connection: Connection, collection: str, after: str) -> None:
+    """Make one of the parts that writes have left, which changes nothing but how soon words are found.
+
+    FTS5 does all words at once, so there is never one after which others are left.
+    """
+    del after
     table = word_table(connection, collection)
     connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-PAGES_MERGED,))
 

@@ -1,0 +1,308 @@
+"""pgvector's HNSW index over a collection's vectors, in half precision, that follows the ledger beside it.
+
+It is written in a transaction of its own, with its seal: what is sealed is there, and what is not was never there. So
+no write of the ledger waits for it, and a bulk is indexed at once, which takes a fraction of the time.
+
+Every reader sees the state of its own transaction. Rows are deleted, never truncated, as truncating a table empties it
+for those who are still reading an older state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psycopg
+from psycopg import errors, sql
+
+from atlas.core.types import Vector, Vectors
+from atlas.storage.records import Seqs
+from atlas.storage.sql.connection import Numbers
+from atlas.storage.sql.records import join_vectors
+from atlas.storage.vectors.following_index import IndexUnusable, Seal
+from atlas.storage.vectors.products import products
+
+if TYPE_CHECKING:
+    from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
+
+logger = logging.getLogger(__name__)
+
+TABLES = """
+CREATE TABLE index_seals (collection TEXT PRIMARY KEY, seal TEXT NOT NULL) WITHOUT ROWID;
+
+-- The vectors again, for the index. Plain storage, as they are read for every candidate.
+CREATE TABLE index_vectors (
+    seq        INTEGER NOT NULL,
+    window     INTEGER NOT NULL,
+    collection TEXT    NOT NULL,
+    vector     HALFVEC NOT NULL,
+    PRIMARY KEY (seq, window)
+);
+ALTER TABLE index_vectors ALTER COLUMN vector SET STORAGE PLAIN;
+"""
+
+FEWEST_SCANNED, MOST_SCANNED = 200, 1_000
+"""Candidates that the index keeps while it looks (`hnsw.ef_search`): the more, the fewer neighbours it misses."""
+
+EXACT_AMONG = 20_000
+"""Records up to which a narrowed query compares every one in the server, without the index."""
+
+BUILDING_BYTES = 2 << 30
+"""Memory that building an index may take at most. Without it, building takes several times as long."""
+
+_EACH = 300
+"""Bytes of a vector's neighbours in the index, about."""
+
+
+class HnswIndex:
+    """One collection's vectors under an HNSW index."""
+
+    is_counted = False
+    is_open = False
+
+    def __init__(self, database: PostgresDatabase, collection: str, dimension: int) -> None:
+        self._database = database
+        self._collection = collection
+        self._type = f"halfvec({dimension})"
+        self._dimension = dimension
+        self._name = f"index_vectors_{hashlib.blake2b(collection.encode(), digest_size=8).hexdigest()}"
+        self._threads = threading.RLock()
+        self._writing: psycopg.Connection[Any] | None = None
+
+    @contextmanager
+    def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
+        """Keep others from writing it. Gives False where another process kept it for longer than the timeout.
+
+        What was not sealed at the end is rolled back. Readers need no lock.
+        """
+        if not to_write:
+            yield True
+            return
+        if not self._threads.acquire(timeout=timeout_seconds):
+            yield False
+            return
+        try:
+            if self._writing is not None:
+                yield True
+                return
+            with self._translated(), self._database.connected() as raw:
+                raw.autocommit = False
+                if not self._lock(raw, timeout_seconds):
+                    yield False
+                    return
+                self._writing = raw
+                try:
+                    yield True
+                finally:
+                    self._writing = None
+        finally:
+            self._threads.release()
+
+    def seal(self) -> Seal:
+        """Return what the last writer left. An empty seal where nobody finished writing."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT seal FROM index_seals WHERE collection = ?", (self._collection,)
+            ).fetchone()
+        return Seal(**json.loads(row[0])) if row else Seal()
+
+    def begin(self, seal: Seal) -> None:
+        """Begin to write on from a seal."""
+        if self.seal() != seal:
+            raise IndexUnusable("another process has written it since its seal was read")
+
+    def set_seal(
+        self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
+    ) -> None:
+        """Have all that was written in the index, say how far it has followed which ledger, and commit both."""
+        seal = Seal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
+        with self._to_write() as raw:
+            self._build(raw)
+            raw.execute(
+                "INSERT INTO index_seals VALUES (%s, %s) ON CONFLICT (collection) DO UPDATE SET seal = EXCLUDED.seal",
+                (self._collection, json.dumps(asdict(seal))),
+            )
+            raw.commit()
+
+    def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Hold these vectors under these keys, in place of what the keys held."""
+        seqs, windows = _numbers(keys)
+        if not len(seqs):
+            return
+        with self._to_write() as raw, raw.cursor() as cursor:
+            self._delete(raw, seqs, windows)
+            with cursor.copy("COPY index_vectors FROM STDIN (FORMAT BINARY)") as copy:
+                copy.write(_binary(seqs, windows, self._collection, vectors))
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Forget these keys. Unknown ones are ignored."""
+        seqs, windows = _numbers(keys)
+        with self._to_write() as raw:
+            self._delete(raw, seqs, windows)
+
+    def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
+        """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
+
+        Args:
+            seal: Answer only from what it was set over. None for whatever is there.
+
+        Raises:
+            IndexUnusable: There is another seal.
+        """
+        if k <= 0:
+            return []
+        with self._translated(), self._database.read() as connection:
+            if seal is not None and self.seal() != seal:
+                raise IndexUnusable("another process has written it since its seal was read")
+            return self._nearest(connection, vector, k)
+
+    def query_among(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
+        """Return at most k keys of these records, with their similarity, highest first.
+
+        Every one of a few is compared. Of many, the index is asked on until it has found enough that are wanted.
+        """
+        with self._translated(), self._database.read() as connection:
+            return self._nearest(connection, vector, k, Numbers(seqs.tolist()))
+
+    def count(self) -> int:
+        """Return how many keys it holds."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM index_vectors WHERE collection = ?", (self._collection,)
+            ).fetchone()
+        return int(row[0])
+
+    def clear(self) -> bool:
+        """Forget everything."""
+        with self.held(), self._to_write() as raw:
+            raw.rollback()
+            raw.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(self._name)))
+            raw.execute("DELETE FROM index_vectors WHERE collection = %s", (self._collection,))
+            raw.execute("DELETE FROM index_seals WHERE collection = %s", (self._collection,))
+            raw.commit()
+        return True
+
+    def close(self) -> None:
+        """Do nothing: it holds no files."""
+
+    @contextmanager
+    def _to_write(self) -> Iterator[psycopg.Connection[Any]]:
+        with self.held() as is_held:
+            assert is_held  # without a timeout, it waits until it is
+            assert self._writing is not None
+            yield self._writing
+
+    def _delete(self, raw: psycopg.Connection[Any], seqs: Seqs, windows: Seqs) -> None:
+        raw.execute(
+            'DELETE FROM index_vectors v USING unnest(%s, %s) AS gone (seq, "window") '
+            'WHERE v.seq = gone.seq AND v."window" = gone."window"',
+            (Numbers(seqs.tolist()), Numbers(windows.tolist())),
+        )
+
+    def _lock(self, raw: psycopg.Connection[Any], timeout_seconds: float) -> bool:
+        raw.execute(f"SET lock_timeout = {max(1, int(timeout_seconds * 1000)) if timeout_seconds >= 0 else 0}")
+        try:
+            name = f"atlas {self._database.address.schema} {self._name}"
+            raw.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
+        except errors.LockNotAvailable:
+            return False
+        raw.execute("SET lock_timeout = 0")
+        raw.commit()
+        return True
+
+    def _build(self, raw: psycopg.Connection[Any]) -> None:
+        """Make the HNSW index unless it is there, by all processors where the server has the memory to share."""
+        (n_there, n_vectors) = _row(
+            raw.execute(
+                "SELECT (SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexname = %s), "
+                "(SELECT count(*) FROM index_vectors WHERE collection = %s)",
+                (self._database.address.schema, self._name, self._collection),
+            )
+        )
+        if n_there:
+            return
+        needed = min(BUILDING_BYTES, max(64 << 20, int(1.2 * n_vectors * (2 * self._dimension + _EACH))))
+        raw.execute(f"SET LOCAL maintenance_work_mem = '{needed >> 10}kB'")
+        make = sql.SQL(
+            "CREATE INDEX {} ON index_vectors USING hnsw ((vector::{}) halfvec_ip_ops) WHERE collection = {}"
+        )
+        statement = make.format(sql.Identifier(self._name), sql.SQL(self._type), sql.Literal(self._collection))
+        try:
+            with raw.transaction():
+                raw.execute(statement)
+        except (errors.DiskFull, errors.OutOfMemory) as error:  # of shared memory, which containers have little of
+            logger.info("building the index of %s with one process: %s", self._collection, error)
+            raw.execute("SET LOCAL max_parallel_maintenance_workers = 0")
+            raw.execute(statement)
+
+    def _nearest(
+        self, connection: PostgresConnection, vector: Vector, k: int, among: Numbers | None = None
+    ) -> list[tuple[str, float]]:
+        """Return the k best that the server finds, by their vectors in the ledger, which are exact."""
+        connection.raw.execute(f"SET LOCAL hnsw.ef_search = {min(MOST_SCANNED, max(FEWEST_SCANNED, 2 * k))}")
+        connection.raw.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
+        text = f"[{','.join(map(str, vector.tolist()))}]"
+        found = connection.raw.execute(
+            self._statement(among),
+            {"vector": text, "k": k, "among": among},
+            binary=True,
+        ).fetchall()
+        held = [row for row in found if row[2] is not None]
+        hits = [(f"{row[0]}:{row[1]}", -1.0) for row in found if row[2] is None]  # deleted since: the tail says so
+        if held:
+            similarities = products(join_vectors([row[2] for row in held]), vector).tolist()
+            hits += [(f"{row[0]}:{row[1]}", value) for row, value in zip(held, similarities, strict=True)]
+        return sorted(hits, key=lambda hit: -hit[1])
+
+    def _statement(self, among: Numbers | None) -> sql.Composed:
+        wanted = sql.SQL("collection = {}").format(sql.Literal(self._collection))
+        table = sql.SQL("index_vectors")
+        if among is not None and len(among) <= EXACT_AMONG:
+            # `OFFSET 0` keeps the index out of it, as every one of these is to be compared.
+            table = sql.SQL("(SELECT * FROM index_vectors WHERE seq = ANY(%(among)s) OFFSET 0) AS few")
+        elif among is not None:
+            wanted += sql.SQL(" AND seq = ANY(%(among)s)")
+        return sql.SQL(
+            'SELECT near.seq, near."window", held.vector FROM (SELECT seq, "window" FROM {} WHERE {} '
+            "ORDER BY vector::{} <#> %(vector)s::{} LIMIT %(k)s) AS near "
+            'LEFT JOIN vectors held ON held.seq = near.seq AND held."window" = near."window"'
+        ).format(table, wanted, sql.SQL(self._type), sql.SQL(self._type))
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Say that the index is unusable where the server cannot answer by it, as queries go on without."""
+        try:
+            yield
+        except (errors.DataException, errors.UndefinedObject, errors.UndefinedTable, errors.DiskFull) as error:
+            raise IndexUnusable(str(error)) from error
+
+
+def _row(cursor: psycopg.Cursor[Any]) -> tuple[Any, ...]:
+    row = cursor.fetchone()
+    assert row is not None
+    return tuple(row)
+
+
+def _numbers(keys: Sequence[str]) -> tuple[Seqs, Seqs]:
+    """Return the records and the windows that keys name."""
+    pairs = np.array([key.split(":") for key in keys], np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _binary(seqs: Seqs, windows: Seqs, collection: str, vectors: Vectors) -> bytes:
+    """Return rows in the binary format of COPY: each field after its length, in network order."""
+    name, dimension = collection.encode(), vectors.shape[1]
+    fields = [("n", ">i2"), ("len_seq", ">i4"), ("seq", ">i8"), ("len_window", ">i4"), ("window", ">i8")]
+    fields += [("len_name", ">i4"), ("name", f"S{len(name)}"), ("len_vector", ">i4"), ("dim", ">i2"), ("zero", ">i2")]
+    rows = np.zeros(len(seqs), np.dtype([*fields, ("vector", ">f2", (dimension,))]))
+    rows["n"], rows["len_seq"], rows["len_window"], rows["len_name"] = 4, 8, 8, len(name)
+    rows["len_vector"], rows["dim"] = 4 + 2 * dimension, dimension
+    rows["seq"], rows["window"], rows["name"], rows["vector"] = seqs, windows, name, vectors
+    return b"PGCOPY\n\xff\r\n\0" + bytes(8) + rows.tobytes() + b"\xff\xff"

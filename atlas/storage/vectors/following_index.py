@@ -1,0 +1,99 @@
+"""Indexes that follow the ledger: derived from it, behind it at times, and never believed alone.
+
+ChromaDB's files and PostgreSQL's HNSW index are two. `Nearest` merges what an index finds with what it has not followed
+yet, and builds it again where its seal does not fit the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from atlas.core.types import Vector, Vectors
+from atlas.storage.records import Seqs
+
+
+class IndexUnusable(Exception):
+    """The index is gone, damaged or half written. Clear it and follow the ledger from its start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """The note of the last writer: how far it had followed which ledger, and its files."""
+
+    ledger_id: str = ""
+    revision: int = 0
+    files: str = ""
+    """A digest over the files, where there are any. Opening other ones could crash the process."""
+
+    n_keys: int = 0
+    """How many keys it held, where they are counted."""
+
+    change: int = 0
+    """The newest change of the ledger then."""
+
+    change_name: str = ""
+    """A name that no other change of that number has, as a ledger that was put back may hold other records by now."""
+
+    @property
+    def is_sound(self) -> bool:
+        """True where its fields are such as a writer leaves."""
+        texts = (self.ledger_id, self.files, self.change_name)
+        numbers = (self.revision, self.n_keys, self.change)
+        return all(type(text) is str for text in texts) and all(
+            type(number) is int and 0 <= number < 2**63 for number in numbers
+        )
+
+
+class FollowingIndex(Protocol):
+    """One collection's vectors in an index, by keys that name a record and its window. Safe for many processes."""
+
+    @property
+    def is_counted(self) -> bool:
+        """True where a write may go astray without an error, so that its keys are counted before it is sealed."""
+
+    @property
+    def is_open(self) -> bool:
+        """True while it holds files open."""
+
+    def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
+        """Keep others from writing it. Gives False where another process kept it for longer than the timeout."""
+
+    def seal(self) -> Seal:
+        """Return what the last writer left. An empty seal where nobody finished writing."""
+
+    def begin(self, seal: Seal) -> None:
+        """Begin to write on from a seal."""
+
+    def set_seal(
+        self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
+    ) -> None:
+        """Finish writing, and say how far it has followed which ledger."""
+
+    def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Hold these vectors under these keys, in place of what the keys held."""
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Forget these keys. Unknown ones are ignored."""
+
+    def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
+        """Return at most k keys with their similarity, highest first, if this is its seal."""
+
+    def count(self) -> int:
+        """Return how many keys it holds."""
+
+    def clear(self) -> bool:
+        """Forget everything. Return False where that cannot be done in this process."""
+
+    def close(self) -> None:
+        """Let go of files."""
+
+
+@runtime_checkable
+class FilteredIndex(FollowingIndex, Protocol):
+    """An index whose queries can be narrowed."""
+
+    def query_among(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
+        """Return at most k keys of these records, with their similarity, highest first."""
