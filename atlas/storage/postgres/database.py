@@ -23,7 +23,6 @@ from atlas.infra.actor import Role, check_role
 from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.postgres import postings
 from atlas.storage.postgres.dialect import PostgresDialect
-from atlas.storage.postgres.hnsw import HnswIndex
 from atlas.storage.postgres.statements import translated
 from atlas.storage.postgres.types import register
 from atlas.storage.sql.connection import Dialect, Rows, Stream
@@ -209,10 +208,6 @@ class PostgresDatabase:
                 yield raw
             finally:
                 raw.close()
-
-    def index(self, collection: str, dimension: int) -> HnswIndex:
-        """Return the index of a collection's vectors."""
-        return HnswIndex(self, collection, dimension)
 
     def close(self) -> None:
         """Close every connection, those that a thread is using when it is done. A later use opens a new one."""

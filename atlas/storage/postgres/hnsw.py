@@ -16,38 +16,21 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import psycopg
 from psycopg import errors, sql
 
 from atlas.core.types import Vector, Vectors
+from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Numbers
 from atlas.storage.sql.records import join_vectors
 from atlas.storage.vectors.following_index import IndexUnusable, Seal
 from atlas.storage.vectors.products import products
 
-if TYPE_CHECKING:
-    from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
-
 logger = logging.getLogger(__name__)
-
-TABLES = """
-CREATE TABLE index_seals (collection TEXT PRIMARY KEY, seal TEXT NOT NULL) WITHOUT ROWID;
-
--- The vectors again, for the index. Plain storage, as they are read for every candidate.
-CREATE TABLE index_vectors (
-    seq        INTEGER NOT NULL,
-    window     INTEGER NOT NULL,
-    collection TEXT    NOT NULL,
-    vector     HALFVEC NOT NULL,
-    PRIMARY KEY (seq, window)
-);
-ALTER TABLE index_vectors ALTER COLUMN vector SET STORAGE PLAIN;
-"""
-
 FEWEST_SCANNED, MOST_SCANNED = 200, 1_000
 """Candidates that the index keeps while it looks (`hnsw.ef_search`): the more, the fewer neighbours it misses."""
 

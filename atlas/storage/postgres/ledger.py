@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from atlas.core.address import Address
 from atlas.protocols.infra import Clock
 from atlas.storage.postgres.copies import PostgresCopies
 from atlas.storage.postgres.database import PostgresDatabase
+from atlas.storage.postgres.hnsw import HnswIndex
 from atlas.storage.postgres.schema import prepare_schema
 from atlas.storage.sql.ledger import SqlLedger
 
@@ -33,4 +35,4 @@ def open_postgres(
     except BaseException:
         database.close()
         raise
-    return SqlLedger(database, PostgresCopies(database, clock), clock=clock)
+    return SqlLedger(database, PostgresCopies(database, clock), partial(HnswIndex, database), clock=clock)

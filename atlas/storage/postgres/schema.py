@@ -8,7 +8,6 @@ from psycopg import errors, sql
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew, StoreUnavailable
 from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
-from atlas.storage.postgres.hnsw import TABLES as INDEX
 from atlas.storage.postgres.postings import TABLES as POSTINGS
 from atlas.storage.sql.marks import TABLES as MARKS
 from atlas.storage.sql.meta import begin
@@ -17,6 +16,20 @@ from atlas.storage.sql.token_vectors import TABLE as TOKENS
 
 VERSION = 2
 """Version of the tables in PostgreSQL. SQLite's are numbered on their own."""
+
+INDEX = """
+CREATE TABLE index_seals (collection TEXT PRIMARY KEY, seal TEXT NOT NULL) WITHOUT ROWID;
+
+-- The vectors again, for the index. Plain storage, as they are read for every candidate.
+CREATE TABLE index_vectors (
+    seq        INTEGER NOT NULL,
+    window     INTEGER NOT NULL,
+    collection TEXT    NOT NULL,
+    vector     HALFVEC NOT NULL,
+    PRIMARY KEY (seq, window)
+);
+ALTER TABLE index_vectors ALTER COLUMN vector SET STORAGE PLAIN;
+"""
 
 MIGRATIONS = {1: INDEX}
 """From each older version, what makes the next one of it."""

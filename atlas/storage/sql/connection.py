@@ -20,7 +20,6 @@ from atlas.storage.records import Scope, Seqs
 from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
-from atlas.storage.vectors.following_index import FollowingIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +106,6 @@ class Database(Protocol):
 
     def write(self) -> AbstractContextManager[Connection]:
         """Return a write transaction: committed at the block's end, rolled back on any error."""
-
-    def index(self, collection: str, dimension: int) -> FollowingIndex:
-        """Return the index of a collection's vectors, which follows the ledger."""
 
     def close(self) -> None:
         """Close every connection. A later use opens a new one."""

@@ -6,7 +6,7 @@ remembers the last one it has seen can ask for what came after.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any
@@ -52,10 +52,13 @@ from atlas.storage.vectors.following_index import FollowingIndex
 class SqlLedger:
     """The truth of a store. All methods are synchronous and may be called from any thread and process."""
 
-    def __init__(self, database: Database, copies: Copies, *, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, copies: Copies, make_index: Callable[[str, int], FollowingIndex], *, clock: Clock
+    ) -> None:
         self.database = database
         self.clock = clock
         self.copies = copies
+        self._make_index = make_index
         self.words = SqlWords(database)
         self.columns = SqlColumns(database)
         self.vectors = SqlVectors(database)
@@ -86,7 +89,7 @@ class SqlLedger:
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
         """Return the index of a collection's vectors, which follows the ledger."""
-        return self.database.index(collection, dimension)
+        return self._make_index(collection, dimension)
 
     def n_bytes_elsewhere(self) -> int:
         """Return what it takes on a server's disk. 0 where it is a file of the store's directory."""

@@ -17,10 +17,6 @@ from atlas.storage.sql.connection import Dialect
 from atlas.storage.sql.lending import Lending
 from atlas.storage.sqlite.dialect import SqliteDialect
 from atlas.storage.text.analyzer import searchable
-from atlas.storage.vectors.chroma import ChromaIndex
-
-INDEX = "chroma"
-"""The directory of indexes."""
 
 _DAMAGED = (
     sqlite3.SQLITE_CORRUPT,
@@ -152,11 +148,6 @@ class SqliteDatabase:
     def directory(self) -> Path:
         """The store's directory."""
         return self.path.parent
-
-    def index(self, collection: str, dimension: int) -> ChromaIndex:
-        """Return the index of a collection's vectors, in files beside this one. ChromaDB finds the dimension itself."""
-        del dimension
-        return ChromaIndex(self.directory / INDEX, collection)
 
     @contextmanager
     def read(self) -> Iterator[SqliteConnection]:

@@ -10,6 +10,10 @@ from atlas.storage.sql.ledger import SqlLedger
 from atlas.storage.sqlite.copies import SqliteCopies
 from atlas.storage.sqlite.database import SqliteDatabase
 from atlas.storage.sqlite.schema import prepare_schema
+from atlas.storage.vectors.chroma import ChromaIndex
+
+INDEX = "chroma"
+"""The directory of indexes."""
 
 
 def open_sqlite(path: Path, *, clock: Clock, read_only: bool = False, busy_timeout_seconds: float = 60.0) -> SqlLedger:
@@ -22,4 +26,8 @@ def open_sqlite(path: Path, *, clock: Clock, read_only: bool = False, busy_timeo
     except BaseException:
         database.close()
         raise
-    return SqlLedger(database, SqliteCopies(database, clock), clock=clock)
+
+    def index(collection: str, _dimension: int) -> ChromaIndex:
+        return ChromaIndex(path.parent / INDEX, collection)  # it finds the dimension itself
+
+    return SqlLedger(database, SqliteCopies(database, clock), index, clock=clock)
