@@ -16,6 +16,7 @@ from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Clock, Where
+from atlas.storage.following_index import FollowingIndex
 from atlas.storage.history import History, Purges, Reword
 from atlas.storage.records import (
     Check,
@@ -32,7 +33,6 @@ from atlas.storage.records import (
     Seqs,
     Tip,
 )
-from atlas.storage.vectors.following_index import FollowingIndex
 
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from atlas.protocols.infra import VectorIndex
+from atlas.storage.following_index import IndexUnusable, Seal
 from atlas.storage.vectors.chroma import ChromaIndex
 from atlas.storage.vectors.exact import ExactIndex
-from atlas.storage.vectors.following_index import IndexUnusable, Seal
 
 DIMENSION = 32
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from atlas.infra.actor import Role, actor_name, check_role
+from atlas.storage.following_index import IndexUnusable
 from atlas.storage.records import Check
 from atlas.storage.store import Store
-from atlas.storage.vectors.following_index import IndexUnusable
 from atlas.storage.vectors.vector_search import Nearest
 
 logger = logging.getLogger(__name__)

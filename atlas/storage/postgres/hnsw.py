@@ -23,11 +23,11 @@ import psycopg
 from psycopg import errors, sql
 
 from atlas.core.types import Vector, Vectors
+from atlas.storage.following_index import IndexUnusable, Seal
 from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Numbers
 from atlas.storage.sql.records import join_vectors
-from atlas.storage.vectors.following_index import IndexUnusable, Seal
 from atlas.storage.vectors.products import products
 
 logger = logging.getLogger(__name__)

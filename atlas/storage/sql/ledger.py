@@ -18,6 +18,7 @@ from atlas.infra.actor import Role, check_kind, check_store, is_under_review, ma
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.engine import Copies, Progress
+from atlas.storage.following_index import FollowingIndex
 from atlas.storage.records import Check, Described, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
 from atlas.storage.sql import meta
 from atlas.storage.sql.checks import checks_of
@@ -46,7 +47,6 @@ from atlas.storage.sql.token_vectors import SqlTokenVectors
 from atlas.storage.sql.usage import SqlUsage, restore_usage, restore_uses
 from atlas.storage.sql.vectors import SqlVectors
 from atlas.storage.sql.words.keyword_search import SqlWords
-from atlas.storage.vectors.following_index import FollowingIndex
 
 
 class SqlLedger:

@@ -26,7 +26,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.infra import fork_safety as forking
 from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.storage.vectors.following_index import IndexUnusable, Seal
+from atlas.storage.following_index import IndexUnusable, Seal
 
 BATCH = 1_000
 VECTORS = "vectors"

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from atlas.core.errors import AtlasError
 from atlas.core.types import Vector
 from atlas.storage.engine import LedgerEngine
+from atlas.storage.following_index import FilteredIndex, FollowingIndex, IndexUnusable, Seal
 from atlas.storage.records import Entry, Position, Seqs, Tip, mismatch
-from atlas.storage.vectors.following_index import FilteredIndex, FollowingIndex, IndexUnusable, Seal
 from atlas.storage.vectors.in_memory import Found, InMemory, best, keys_and_vectors, keys_of, owner
 from atlas.storage.vectors.products import products
 

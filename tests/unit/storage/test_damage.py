@@ -13,9 +13,9 @@ import pytest
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
 from atlas.core.settings import Settings
+from atlas.storage.following_index import Seal
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.store import EmbeddingModel, Store
-from atlas.storage.vectors.following_index import Seal
 from atlas.storage.vectors.vector_search import Nearest
 from atlas.testing import HashEmbedder
 from tests.support.storage.ledgers import THINGS, Opened, files_in

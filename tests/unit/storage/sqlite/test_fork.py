@@ -11,8 +11,8 @@ import pytest
 
 from atlas.core.errors import StoreError
 from atlas.core.operations import Marks
+from atlas.storage.following_index import IndexUnusable
 from atlas.storage.maintenance.doctor import examine
-from atlas.storage.vectors.following_index import IndexUnusable
 from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.forks import fork, went_through
 from tests.support.storage.ledgers import THINGS, vector_of

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from atlas.storage.following_index import Seal
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.store import Store
 from atlas.storage.vectors import vector_search as nearest_module
-from atlas.storage.vectors.following_index import Seal
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 10**6}

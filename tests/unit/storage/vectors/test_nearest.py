@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.errors import EmbeddingModelMismatch
+from atlas.storage.following_index import Seal
 from atlas.storage.maintenance.reembed import reembed
-from atlas.storage.vectors.following_index import Seal
 from atlas.storage.vectors.vector_search import MANY_QUERIES
 from atlas.testing import HashEmbedder
 from tests.support.storage.ledgers import THINGS, vector_of
