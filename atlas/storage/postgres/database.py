@@ -60,7 +60,7 @@ class PostgresConnection:
         """Run a statement."""
         self._write_rows_of(statement)
         said = translated(statement)
-        return self.raw.execute(said.text, said.arranged(parameters))
+        return self.raw.execute(said.text, said.arranged(parameters), binary=True)  # of vectors, half the bytes
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each set of parameters. Rows that are added wait until their table is asked for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,13 @@ def merged(parts: Sequence[Held]) -> Held:
         return no_one()
     if len(parts) == 1:
         return parts[0]
+    in_order = sorted(parts, key=lambda part: int(part.seqs[0]))
+    if all(one.seqs[-1] < other.seqs[0] for one, other in pairwise(in_order)):
+        return Held(
+            np.concatenate([part.seqs for part in in_order]),
+            np.concatenate([part.often for part in in_order]),
+            np.concatenate([part.places for part in in_order]),
+        )
     owners = np.concatenate([np.repeat(part.seqs, part.often) for part in parts])
     places = np.concatenate([part.places for part in parts])
     order = np.lexsort((places, owners))
@@ -113,6 +121,17 @@ def unpack(seqs: bytes, often: bytes, places: bytes) -> Held:
         np.frombuffer(often, "<u4").astype(np.int64),
         np.frombuffer(places, "<i4").astype(np.int64),
     )
+
+
+def side_by_side(words: Sequence[Held]) -> Held:
+    """Return who holds words side by side, with the places of the last one."""
+    if len(words) < 2:
+        return words[0] if words else no_one()
+    keys = occurrences(words[-1]) - (len(words) - 1)
+    for number, word in enumerate(words[:-1]):
+        keys = np.intersect1d(keys, occurrences(word) - number, assume_unique=True)
+    seqs, starts = np.unique(keys >> 32, return_index=True)
+    return Held(seqs, np.diff(np.append(starts, len(keys))), keys & (2**32 - 1))
 
 
 def occurrences(held: Held) -> Seqs:

@@ -11,6 +11,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
@@ -19,10 +20,9 @@ from atlas.storage.postgres.packing import (
     by_term,
     cut,
     merged,
-    no_one,
-    occurrences,
     pack,
     row_of,
+    side_by_side,
     unpack,
     weighed,
     without,
@@ -280,7 +280,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     """Return the records within a scope that hold any of some terms, each with its BM25, as FTS5 defines it."""
     totals = read_totals(connection, table)
     values: dict[int, float] = defaultdict(float)
-    found = [weighed(_holders(connection, table, term)) for term in terms]
+    found = [weighed(held) for held in _holders(connection, table, terms)]
     every = np.unique(np.concatenate([np.zeros(0, np.int64), *(one.seqs for one in found)]))
     every = np.setdiff1d(every, scope.hidden) if scope.passing is None else np.intersect1d(every, scope.passing)
     lengths = dict(zip(every.tolist(), read_lengths(connection, table, every).tolist(), strict=True))
@@ -295,32 +295,23 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
 
 def count_holding(connection: Connection, table: str, terms: Sequence[Term], most: int) -> list[int]:
     """Return how many records hold each term. At most so many are counted."""
-    plain = [term.text for term in terms if not term.is_prefix and is_token(term.text)]
+    plain = [term for term in terms if not term.is_prefix and is_token(term.text)]
     rows = connection.execute(
         "SELECT term, sum(n) FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "
         "GROUP BY term",
-        (_key(table), Texts(plain)),
+        (_key(table), Texts({term.text for term in plain})),
     )
-    counted = dict(rows.fetchall())
-    known = {*plain}
-    return [
-        min(
-            most,
-            int(counted.get(term.text, 0))
-            if term.text in known and not term.is_prefix
-            else len(_holders(connection, table, term).seqs),
-        )
-        for term in terms
-    ]
+    held = {word: int(n) for word, n in rows.fetchall()}
+    counted = {term: held.get(term.text, 0) for term in plain}
+    others = [term for term in terms if term not in counted]
+    counted |= {term: len(one.seqs) for term, one in zip(others, _holders(connection, table, others), strict=True)}
+    return [min(most, counted[term]) for term in terms]
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
     """Return the records that hold every one of some phrases."""
-    holding: Seqs | None = None
-    for phrase in phrases:
-        seqs = _holders(connection, table, phrase).seqs
-        holding = seqs if holding is None else np.intersect1d(holding, seqs)
-    return holding if holding is not None else np.zeros(0, np.int64)
+    holding = [held.seqs for held in _holders(connection, table, phrases)]
+    return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)
 
 
 def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
@@ -333,23 +324,18 @@ def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs
     return {term for term, packed in rows.fetchall() if np.isin(np.frombuffer(packed, "<i8"), seqs).any()}
 
 
-def _holders(connection: Connection, table: str, term: Term) -> Held:
-    """Return who holds a term: a word, words side by side, or any that begins so."""
-    words = tokens(term.text)
-    if not words:
-        return no_one()
-    *before, last = words
-    held = _read(connection, table, before)
-    ends = merged(list(_beginning(connection, table, last))) if term.is_prefix else None
-    if ends is None:
-        ends = _read(connection, table, [last])[last]
-    if not before:
-        return ends
-    keys = occurrences(ends) - len(before)
-    for number, word in enumerate(before):
-        keys = np.intersect1d(keys, occurrences(held[word]) - number)
-    seqs, starts = np.unique(keys >> 32, return_index=True)
-    return Held(seqs, np.diff(np.append(starts, len(keys))), keys & (2**32 - 1))
+def _holders(connection: Connection, table: str, terms: Sequence[Term]) -> list[Held]:
+    """Return who holds each term: a word, words side by side, or any that begins so."""
+    words = {term: tokens(term.text) for term in terms}
+    whole = {word for term, held in words.items() for word in (held[:-1] if term.is_prefix else held)}
+    read = _read(connection, table, sorted(whole))
+    found = []
+    for term in terms:
+        held = [read[word] for word in (words[term][:-1] if term.is_prefix else words[term])]
+        if term.is_prefix and words[term]:
+            held.append(merged(list(_beginning(connection, table, words[term][-1]))))
+        found.append(side_by_side(held))
+    return found
 
 
 def _read(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Held]:

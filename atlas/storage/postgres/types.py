@@ -11,7 +11,9 @@ from typing import Any
 
 from psycopg import Connection
 from psycopg.adapt import Dumper, Loader
+from psycopg.pq import Format
 from psycopg.types.json import set_json_loads
+from psycopg.types.numeric import NumericBinaryLoader
 
 from atlas.storage.sql.connection import Numbers, Texts
 
@@ -63,12 +65,16 @@ class _TextLoader(Loader):
         return unescaped(bytes(data).decode())
 
 
-class _NumericLoader(Loader):
+class _BinaryTextLoader(_TextLoader):
+    format = Format.BINARY
+
+
+class _NumericLoader(NumericBinaryLoader):
     """Whole numbers and floats, which a `numeric` keeps apart by its digits behind the point."""
 
-    def load(self, data: Any) -> int | float:
-        text = bytes(data).decode()
-        return int(text) if text.lstrip("-").isdigit() else float(text)
+    def load(self, data: Any) -> int | float:  # type: ignore[override]
+        value = super().load(data)
+        return int(value) if value.as_tuple().exponent == 0 else float(value)
 
 
 def numeric(value: int | float) -> Decimal:
@@ -88,6 +94,7 @@ def register(connection: Connection[Any]) -> None:
     adapters.register_dumper(Numbers, _NumbersDumper)
     for name in ("text", "varchar", "name", "bpchar"):
         adapters.register_loader(name, _TextLoader)
+        adapters.register_loader(name, _BinaryTextLoader)
     adapters.register_loader("numeric", _NumericLoader)
     set_json_loads(_read_json, context=connection)
 
