@@ -7,7 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import platformdirs
 
@@ -33,7 +33,7 @@ class Address:
         user, _, host = parts.netloc.rpartition("@")
         shown = f"{user.partition(':')[0]}@{host}" if user else host
         given = [(name, value) for name, value in parse_qsl(parts.query) if "password" not in name]
-        query = urlencode([*given, ("schema", self.schema)], safe="/")
+        query = urlencode([*given, ("schema", self.schema)], safe="/", quote_via=quote)
         return f"postgresql://{shown}{parts.path}?{query}"
 
 
@@ -58,7 +58,7 @@ def read_address(text: str) -> Address:
             f"the schema of a store is lower-case letters, digits and _, at most 63, but is {schema!r}: write "
             "?schema=NAME after the database's name"
         )
-    return Address(f"postgresql://{parts.netloc}{parts.path}?{urlencode(given)}", schema)
+    return Address(f"postgresql://{parts.netloc}{parts.path}?{urlencode(given, quote_via=quote)}", schema)
 
 
 def companion(text: str) -> Path:

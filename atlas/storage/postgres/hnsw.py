@@ -40,6 +40,8 @@ EXACT_AMONG = 20_000
 BUILDING_BYTES = 2 << 30
 """Memory that building an index may take at most. Without it, building takes several times as long."""
 
+DROPPING_MILLISECONDS = 500
+
 _EACH = 300
 """Bytes of a vector's neighbours in the index, about."""
 
@@ -166,7 +168,7 @@ class HnswIndex:
         """Forget everything."""
         with self.held(), self._to_write() as raw:
             raw.rollback()
-            raw.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(self._name)))
+            self._drop(raw)
             raw.execute("DELETE FROM index_vectors WHERE collection = %s", (self._collection,))
             raw.execute("DELETE FROM index_seals WHERE collection = %s", (self._collection,))
             raw.commit()
@@ -199,6 +201,16 @@ class HnswIndex:
         raw.execute("SET lock_timeout = 0")
         raw.commit()
         return True
+
+    def _drop(self, raw: psycopg.Connection[Any]) -> None:
+        """Drop the HNSW index, as a new one is made sooner at once. It stays where somebody reads it for long."""
+        raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # others who ask wait behind this
+        try:
+            with raw.transaction():
+                raw.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(self._name)))
+        except errors.LockNotAvailable:
+            logger.info("the index of %s is in use, and is written on", self._collection)
+        raw.execute("SET LOCAL lock_timeout = 0")
 
     def _build(self, raw: psycopg.Connection[Any]) -> None:
         """Make the HNSW index unless it is there, by all processors where the server has the memory to share."""

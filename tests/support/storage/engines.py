@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
+
+from atlas.core.address import read_address
 
 ENGINES = ("sqlite", "postgres")
 
@@ -14,3 +17,12 @@ of_files = pytest.mark.parametrize("engine", ENGINES[:1])
 def every_engine(request: pytest.FixtureRequest) -> str:
     """Each engine in turn."""
     return str(request.param)
+
+
+def run_in(address: str, *statements: str) -> None:
+    """Run statements in a store's schema, as somebody else does who has the server."""
+    where = read_address(address)
+    with psycopg.connect(where.conninfo, autocommit=True) as connection:
+        connection.execute(f"SET search_path TO {where.schema}, public")
+        for statement in statements:
+            connection.execute(statement)

@@ -10,6 +10,7 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore, SchemaTooNew, StoreUn
 from atlas.core.settings import Settings
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.store import LABEL, Store
+from tests.support.storage.engines import run_in
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 
@@ -20,20 +21,12 @@ def opened(postgres_address):
     store.close()
 
 
-def run(address: str, *statements: str) -> None:
-    """Run statements in a store's schema, as somebody else does who has the server."""
-    where = read_address(address)
-    with psycopg.connect(where.conninfo, autocommit=True) as connection:
-        connection.execute(f"SET search_path TO {where.schema}")
-        for statement in statements:
-            connection.execute(statement)
-
-
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
         ("postgresql://ada:secret@db/memories", "postgresql://ada@db/memories?schema=atlas"),
         ("postgres://db:6000/m?schema=team&sslmode=require", "postgresql://db:6000/m?sslmode=require&schema=team"),
+        ("postgresql:///m?options=-c%20jit%3Doff", "postgresql:///m?options=-c%20jit%3Doff&schema=atlas"),
         ("postgresql:///m?password=secret&user=ada", "postgresql:///m?user=ada&schema=atlas"),
     ],
 )
@@ -82,14 +75,14 @@ def test_a_store_that_is_not_there_is_made_only_where_that_is_asked(postgres_add
 
 
 def test_a_newer_schema_is_refused_and_left_as_it_is(opened, postgres_address):
-    run(postgres_address, "UPDATE meta SET value = '99' WHERE name = 'schema_version'")
+    run_in(postgres_address, "UPDATE meta SET value = '99' WHERE name = 'schema_version'")
     with pytest.raises(SchemaTooNew, match=r"has schema 99, but .* Update ATLAS; the store is unchanged"):
         Store.open(postgres_address)
 
 
 def test_a_user_without_rights_is_told_what_to_grant(opened, postgres_address):
     opened.add("a")
-    run(postgres_address, "DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN")
+    run_in(postgres_address, "DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN")
     guest = postgres_address.replace("//atlas@", "//guest@")
     with pytest.raises(StoreUnavailable, match=r"may not do that .*Grant it usage of the schema"):
         Store.open(guest)
@@ -110,7 +103,7 @@ def test_a_writer_that_is_kept_waiting_is_told_so(opened, postgres_address):
 
 def test_a_connection_that_the_server_ended_is_made_again(opened, postgres_address):
     opened.add("a")
-    run(postgres_address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    run_in(postgres_address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
     with pytest.raises(StoreUnavailable, match="the connection was lost"):
         opened.add("b")
     opened.add("c")
