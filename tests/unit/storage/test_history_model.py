@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,9 @@ class ModelOperation:
 
     undoes: str = ""
     undone_by: str = ""
+
+
+NUMBERS = count(1)
 
 
 class PlainModel:
@@ -106,9 +110,13 @@ def vectors(seeds):
 class Histories(RuleBasedStateMachine):
     """Drives a store and the model at once."""
 
+    server = None
+    """Has the stores. None where they are directories."""
+
     def __init__(self):
         super().__init__()
         self.path = Path(tempfile.mkdtemp(prefix="atlas-test-"))
+        self.place = self.server.address(f"histories_{next(NUMBERS)}") if self.server else self.path / "store"
         self.store = None
         self.reopen()
         self.store.bind(EmbeddingModel(MODEL, 4))
@@ -123,7 +131,7 @@ class Histories(RuleBasedStateMachine):
     def reopen(self):
         if self.store:
             self.store.ledger.close()
-        self.store = Store.open(self.path / "store", settings=Settings(actor="t"))
+        self.store = Store.open(self.place, settings=Settings(actor="t"))
 
     @property
     def marks_file(self):
@@ -216,14 +224,14 @@ class Histories(RuleBasedStateMachine):
         for record_id, marks in changed.items():
             self.model.change(operation, MARKS, record_id, None if marks == NO_MARKS else marks)
 
-    @precondition(lambda self: self.model.operations)
+    @precondition(lambda self: self.model.operations and not self.server)
     @rule(text=st.sampled_from(["", "{", None]))
     def lose_the_marks_file(self, text):
         self.marks_file.unlink(missing_ok=True)
         if text is not None:
             self.marks_file.write_text(text)
 
-    @precondition(lambda self: self.model.operations)
+    @precondition(lambda self: self.model.operations and not self.server)
     @rule(data=st.data(), note=st.sampled_from(["", "x", "z"]))
     def mark_by_hand(self, data, note):
         self.store.marks.settle()
@@ -338,3 +346,36 @@ Histories.TestCase.settings = settings(
     max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestHistories = Histories.TestCase
+
+
+class HistoriesInPostgres(Histories):
+    """Drives a store in PostgreSQL."""
+
+
+HistoriesInPostgres.TestCase.settings = settings(Histories.TestCase.settings, max_examples=12)
+
+
+class ManyHistoriesInPostgres(HistoriesInPostgres):
+    """Drives as many of them as on SQLite."""
+
+
+ManyHistoriesInPostgres.TestCase.settings = settings(Histories.TestCase.settings, deadline=None)
+
+
+@pytest.mark.usefixtures("stores_in_postgres")
+class TestHistoriesInPostgres(HistoriesInPostgres.TestCase):
+    """As `TestHistories`."""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("stores_in_postgres")
+class TestManyHistoriesInPostgres(ManyHistoriesInPostgres.TestCase):
+    """As `TestHistories`, as often."""
+
+
+@pytest.fixture(scope="module")
+def stores_in_postgres(postgres_server, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATLAS_LOCAL", str(tmp_path_factory.mktemp("local")))
+        patch.setattr(HistoriesInPostgres, "server", postgres_server)
+        yield
