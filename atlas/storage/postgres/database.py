@@ -33,6 +33,9 @@ _PLAINLY = re.compile(r"INSERT INTO (\w+(?: \([^)]*\))?) VALUES \((?:%s, )*%s\)"
 
 _UNLESS_THERE = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) VALUES \((?:%s, )*%s\) ON CONFLICT DO NOTHING")
 
+REFERRED_TO = ("records", "operations")
+"""Tables whose rows are written first, as rows of others refer to them."""
+
 FEW_ROWS = 200
 """Rows that are sooner sent one by one, where some may be there."""
 
@@ -83,7 +86,7 @@ class PostgresConnection:
     def write_rows(self) -> None:
         """Write the rows that wait."""
         waiting, self._rows = self._rows, {}
-        for (_, statement), rows in waiting.items():
+        for (_, statement), rows in sorted(waiting.items(), key=lambda item: item[0][0] not in REFERRED_TO):
             if plain := _PLAINLY.fullmatch(translated(statement).text):
                 with self.raw.cursor() as cursor, cursor.copy(f"COPY {plain[1]} FROM STDIN") as copy:
                     for row in rows:

@@ -142,3 +142,12 @@ def test_the_size_is_that_of_the_servers_tables(opened):
     opened.add(*(f"r{i}" for i in range(50)))
     assert opened.store.n_bytes() > 100_000
     assert (opened.store.path / LABEL).stat().st_size < 1_000
+
+
+def test_a_write_that_changes_a_record_and_adds_another_keeps_both(opened):
+    opened.add("a")
+    things = opened.store.collection(THINGS)
+    opened.delete("a")
+    things.add(["a", "b"], [vector_of("a"), vector_of("b")], [{}, {}], ["the first", "the second"])
+    assert opened.ids() == ["a", "b"]
+    assert opened.nearest("b") == ["b"]
