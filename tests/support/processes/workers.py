@@ -8,15 +8,20 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import atlas
 from atlas.core.errors import StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.testing import HashEmbedder
+
+T = TypeVar("T")
 
 DIMENSION = 32
 WINDOW_WORDS = 8
@@ -62,7 +67,7 @@ def write(path: str, worker: str, n_writes: str, is_indexed: str = "") -> None:
 
 def write_on(path: str, worker: str) -> None:
     """Store attempts without end, also where the server that has the store goes away and comes back."""
-    memory = opened(path)
+    memory = opened(path, is_indexed=True)
     wait_for_word()
     for i in range(10**9):
         name = f"{worker}-{i}"
@@ -131,8 +136,28 @@ def ask(path: str, is_indexed: str = "") -> None:
     say("ready")
     for line in sys.stdin:
         record_id, name = line.split()
-        hits = memory.experience.search_hits(f"task {name}", 3, count_retrieval=False)
+        hits = patiently(lambda name=name: memory.experience.search_hits(f"task {name}", 3, count_retrieval=False))
         say("found" if record_id in [hit.item.id for hit in hits] else f"missed {record_id} {name}")
+
+
+def follow(path: str) -> None:
+    """Say each record that another process adds, as the ledger's revisions tell of it."""
+    ledger, seen = opened(path).storage.ledger, 0
+    say("ready")
+    while True:
+        for entry in patiently(lambda since=seen: ledger.follow(COLLECTION, since, 50)):
+            seen = entry.revision
+            say("told", entry.seq)
+        time.sleep(0.02)
+
+
+def patiently(ask: Callable[[], T]) -> T:
+    """What is answered, once the server that has the store is there again."""
+    while True:
+        try:
+            return ask()
+        except StoreUnavailable:
+            time.sleep(0.05)
 
 
 def note(path: str, worker: str, n_writes: str = "") -> None:
@@ -209,7 +234,10 @@ def purge_and_die(path: str, record_id: str, n_steps: str) -> None:
 STEPS = ("open", "os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "sqlite3.connect")
 JOBS = {
     job.__name__: job
-    for job in (write, write_on, write_and_mark, mark, tag, ask, note, forget, create, read_on, search, purge_and_die)
+    for job in (
+        *(write, write_on, write_and_mark, mark, tag, ask, follow),
+        *(note, forget, create, read_on, search, purge_and_die),
+    )
 }
 
 if __name__ == "__main__":
