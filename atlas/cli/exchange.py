@@ -20,7 +20,7 @@ from atlas.cli.common import (
     safe,
 )
 from atlas.core.errors import InvalidInput
-from atlas.core.settings import Settings
+from atlas.core.settings import Settings, for_bulk
 from atlas.importers.logs import SuccessRule, Wishes
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
@@ -58,7 +58,7 @@ def _rule(text: str) -> SuccessRule:
 def _import(options: argparse.Namespace, settings: Settings) -> int:
     if options.dry_run:
         return _count(options, settings)
-    with opened(settings, create=True) as memory:
+    with opened(for_bulk(settings), create=True) as memory:
         sink = MemorySink(memory, f"imported {', '.join(safe(path.name) for path in options.paths)}")
         report = _run(sink, options, settings)
         _print_report(report, "added")

@@ -114,7 +114,8 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
 
 def _copy(options: argparse.Namespace, settings: Settings) -> int:
     source = open_storage(settings=at(settings, options.source), create=False, read_only=True)
-    with source, open_storage(settings=at(settings, options.target)) as target, progress_bar(unit="row") as on_progress:
+    target = open_storage(settings=at(settings, options.target), begun=True)
+    with source, target, progress_bar(unit="row") as on_progress:
         n_rows = copy_store(source, target, on_progress)
     print(f"Copied {counted(n_rows, 'row')}. What arrived is what was copied, byte for byte.")
     return 0

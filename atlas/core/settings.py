@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -194,6 +195,11 @@ def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
             near = get_close_matches(name, known, n=1)
             meant = f"did you mean {near[0]}?" if near else f"the variables are: {', '.join(sorted(known))}"
             raise InvalidInput(f"there is no variable {name}; {meant} To go on without it: unset {name}")
+
+
+def for_bulk(settings: Settings) -> Settings:
+    """Return settings for writing very much: indexes follow at the end, and all at once."""
+    return replace(settings, index_lag_rows=sys.maxsize)
 
 
 def at(settings: Settings, store: str) -> Settings:

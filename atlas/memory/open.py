@@ -166,9 +166,14 @@ def _memories(
     return memory
 
 
-def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True) -> Store:
-    """Open a store directory for what needs no embedding: history, undo, backup, doctor."""
-    return Store.open(settings.directory, read_only=read_only or settings.read_only, create=create, settings=settings)
+def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True, begun: bool = False) -> Store:
+    """Open a store directory for what needs no embedding: history, undo, backup, doctor.
+
+    Args:
+        begun: Whether it may be one in which a copy of another one was begun.
+    """
+    is_read_only = read_only or settings.read_only
+    return Store.open(settings.directory, read_only=is_read_only, create=create, settings=settings, begun=begun)
 
 
 def reembed_store(settings: Settings, model: str = "", on_progress: Progress | None = None) -> tuple[str, int]:

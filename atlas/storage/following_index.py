@@ -64,8 +64,8 @@ class FollowingIndex(Protocol):
     def seal(self) -> Seal:
         """Return what the last writer left. An empty seal where nobody finished writing."""
 
-    def begin(self, seal: Seal) -> None:
-        """Begin to write on from a seal."""
+    def begin(self, seal: Seal, n_changes: int = 0) -> None:
+        """Begin to write on from a seal, by about so many changes."""
 
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None

@@ -23,6 +23,9 @@ Seqs = npt.NDArray[np.int64]
 """Numbers of records, of shape (n,)."""
 
 
+BEGUN = "copy_begun"
+"""Name of the ledger's note while a copy of another one is made in it: which one that is, and in what state."""
+
 PROJECTION = "late_interaction"
 """Name of the ledger's note on how token vectors are packed."""
 

@@ -34,7 +34,7 @@ from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.marks.judgements import JudgementBook
 from atlas.storage.profiles import ProfileBook
-from atlas.storage.records import mismatch
+from atlas.storage.records import BEGUN, mismatch
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
@@ -90,11 +90,13 @@ class Store:
         create: bool = True,
         settings: Settings | None = None,
         clock: Clock | None = None,
+        begun: bool = False,
     ) -> Store:
         """Open a store directory, creating it unless it is opened for reading only.
 
         Args:
             create: Whether it may be created where there is none.
+            begun: Whether it may be one in which a copy of another one was begun.
 
         Raises:
             ReadOnlyStore: There is no store, and one that is opened for reading only cannot be created.
@@ -102,7 +104,19 @@ class Store:
             StoreUnavailable: The directory cannot be written or read, or there is no store and `create` is False.
             SchemaTooNew: A newer version of ATLAS wrote it.
         """
-        settings = settings or Settings()
+        store = cls._open(path, settings or Settings(), clock, read_only=read_only, create=create)
+        if not begun and store.ledger.notes.read(BEGUN):
+            store.ledger.close()
+            raise StoreUnavailable(
+                f"a copy of another store was begun at {store.place} and is not all there; to go on: atlas copy FROM "
+                f"{store.place}"
+            )
+        return store
+
+    @classmethod
+    def _open(
+        cls, path: str | os.PathLike[str], settings: Settings, clock: Clock | None, *, read_only: bool, create: bool
+    ) -> Store:
         if is_address(str(path)):
             settings = replace(settings, address=str(path))
             path = settings.directory
@@ -151,6 +165,8 @@ class Store:
         store = cls(path, ledger, settings, address)
         if not (path / LABEL).exists():
             store._write_label()
+        if not read_only and (problem := store.finish_purges()):
+            logger.warning("%s: %s", store.place, problem)
         return store
 
     @property

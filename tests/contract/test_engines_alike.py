@@ -9,9 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, StoreUnavailable
 from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.records import Scope
+from atlas.storage.sql import copying, ledger
 from atlas.storage.store import Store
 from tests.support.repository import REPOSITORY
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
@@ -137,3 +138,56 @@ def test_a_store_is_copied_there_and_back_and_what_was_done_before_is_undone_the
         copy_store(here, there)
     for store in (there, back):
         store.ledger.close()
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+@pytest.mark.parametrize("n_calls", [1, 2, 4])
+def test_a_copy_that_was_cut_off_is_no_store_and_goes_on(tmp_path, postgres_address, both, monkeypatch, way, n_calls):
+    monkeypatch.setattr(copying, "BATCH", 50)
+    source = both[0 if way == "there" else 1]
+    place = postgres_address if way == "there" else tmp_path / "back"
+    target, inserted = Store.open(place), copying._insert
+
+    def cut_off(*arguments):
+        cut_off.n_calls += 1
+        if cut_off.n_calls > n_calls:
+            raise KeyboardInterrupt
+        inserted(*arguments)
+
+    cut_off.n_calls = 0
+    monkeypatch.setattr(copying, "_insert", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        copy_store(source, target)
+    target.ledger.close()
+    with pytest.raises(StoreUnavailable, match=r"a copy of another store was begun at .*; to go on: atlas copy FROM "):
+        Store.open(place)
+    told = []
+    monkeypatch.setattr(copying, "_insert", inserted)
+    target = Store.open(place, begun=True)
+    n_rows = copy_store(source, target, lambda done, total: told.append((done, total)))
+    assert told[-1] == (n_rows, n_rows)
+    assert told[0][0] > 50
+    target.ledger.close()
+    again = Store.open(place)
+    assert Opened(again).contents() == Opened(source).contents()
+    assert again.history(1_000) == source.history(1_000)
+    assert [check.look() for check in again.ledger.checks()] == [""] * 5
+    again.ledger.close()
+
+
+def test_a_copy_begins_again_where_the_source_was_written_meanwhile(tmp_path, postgres_address, both, monkeypatch):
+    source = Store.open(tmp_path / "source")
+    fill(Opened(source))
+    target = Store.open(postgres_address)
+    monkeypatch.setattr(copying, "end_copy", None)
+    monkeypatch.setattr(ledger, "end_copy", None)
+    with pytest.raises(TypeError):
+        copy_store(source, target)
+    monkeypatch.undo()
+    monkeypatch.setenv("ATLAS_LOCAL", str(tmp_path / "local"))
+    Opened(source).edit("r3", "said otherwise")
+    Opened(source).delete("r4")
+    assert copy_store(source, target) > 200
+    assert Opened(target).contents() == Opened(source).contents()
+    source.close()
+    target.close()

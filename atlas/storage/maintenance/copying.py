@@ -13,7 +13,8 @@ from atlas.storage.store import Store
 def copy_store(source: Store, target: Store, on_progress: Progress | None = None) -> int:
     """Copy a store into one that holds nothing, with its history, so that what was done before can still be undone.
 
-    It is all copied, or nothing is. What is written to the source meanwhile is not copied.
+    A copy that was cut off is no store, and goes on with the next call, unless the source was written meanwhile: then
+    it begins again. What is written to the source during the copy is not copied.
 
     Returns:
         How many rows were copied and compared.

@@ -81,7 +81,7 @@ class PostgresConnection:
         self._write_rows_of(statement)
         cursor = self.raw.cursor("stream")
         cursor.execute(translated(statement).text)
-        return _Closing(cursor)
+        return cursor
 
     def write_rows(self) -> None:
         """Write the rows that wait."""
@@ -125,20 +125,6 @@ class PostgresConnection:
     def close(self) -> None:
         """Close it."""
         self.raw.close()
-
-
-class _Closing:
-    """A cursor of the server that is closed after its last row."""
-
-    def __init__(self, cursor: psycopg.ServerCursor[tuple[Any, ...]]) -> None:
-        self._cursor = cursor
-
-    def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
-        """Return the next rows."""
-        rows = self._cursor.fetchmany(size)
-        if not rows:
-            self._cursor.close()
-        return rows
 
 
 class PostgresDatabase:

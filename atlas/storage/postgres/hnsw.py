@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 FEWEST_SCANNED, MOST_SCANNED = 200, 1_000
 """Candidates that the index keeps while it looks (`hnsw.ef_search`): the more, the fewer neighbours it misses."""
 
+MANY_CHANGES = 20_000
+"""Changes from which on it is considered to make the index again instead: each takes three times as long alone."""
+
 EXACT_AMONG = 20_000
 """Records up to which a narrowed query compares every one in the server, without the index."""
 
@@ -98,10 +101,13 @@ class HnswIndex:
             ).fetchone()
         return Seal(**json.loads(row[0])) if row else Seal()
 
-    def begin(self, seal: Seal) -> None:
-        """Begin to write on from a seal."""
+    def begin(self, seal: Seal, n_changes: int = 0) -> None:
+        """Begin to write on from a seal. Where much has changed since, the index is made again at the end, at once."""
         if self.seal() != seal:
             raise IndexUnusable("another process has written it since its seal was read")
+        if n_changes > MANY_CHANGES and n_changes > self.count() // 4:
+            with self._to_write() as raw:
+                self._drop(raw)
 
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
@@ -203,7 +209,7 @@ class HnswIndex:
         return True
 
     def _drop(self, raw: psycopg.Connection[Any]) -> None:
-        """Drop the HNSW index, as a new one is made sooner at once. It stays where somebody reads it for long."""
+        """Remove the HNSW index, as a new one is made sooner at once. It stays where somebody reads it for long."""
         raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # others who ask wait behind this
         try:
             with raw.transaction():

@@ -40,6 +40,9 @@ MOST_PARTS = 64
 WHOLE = 512
 """Records of a row that is left as it is."""
 
+BUILT_AT_ONCE = 4_000
+"""Records whose words are written together where a table is built."""
+
 MERGED_AT_ONCE = 20_000
 """Rows that one transaction brings together, as other writers wait for it."""
 
@@ -116,12 +119,16 @@ def make_word_table_anew(connection: Connection, collection: str) -> None:
             connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(held),))
     made = connection.execute("INSERT INTO word_tables (collection) VALUES (?) RETURNING key", (collection,)).fetchone()
     _waiting(connection).keys[collection] = made[0]
-    rows = connection.execute(
-        "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 ORDER BY seq",
-        (collection,),
-    )
-    for seq, document, search_text in rows.fetchall():
-        put_words(connection, collection, seq, document, search_text)
+    last = 0
+    while rows := connection.execute(
+        "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 AND seq > ? "
+        "ORDER BY seq LIMIT ?",
+        (collection, last, BUILT_AT_ONCE),
+    ).fetchall():
+        for seq, document, search_text in rows:
+            put_words(connection, collection, seq, document, search_text)
+        flush(connection)
+        last = rows[-1][0]
 
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:

@@ -65,6 +65,9 @@ class Stream(Protocol):
     def fetchmany(self, size: int, /) -> list[Any]:
         """Return the next rows, so many at most."""
 
+    def close(self) -> None:
+        """Ask for no more."""
+
 
 class Connection(Protocol):
     """A connection to the ledger's database."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, closing
 from typing import Any
 
-from atlas.core.errors import InvalidInput, StoreError
+from atlas.core.errors import InvalidInput
 from atlas.storage.engine import Progress
+from atlas.storage.records import BEGUN
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TEXTS
+from atlas.storage.sql.meta import read_ledger_id, read_revision, read_texts, read_tip, renew_ledger_id, write_texts
 from atlas.storage.sql.records import read_collections
 
 TABLES: dict[str, str] = {
@@ -32,41 +36,78 @@ ENGINES_OWN = ("schema_version",)
 
 BATCH = 2_000
 
+Writing = Callable[[], AbstractContextManager[Connection]]
+"""Gives the connection for some rows, and keeps them at the block's end."""
 
-def copy_ledger(source: Connection, target: Connection, on_progress: Progress | None = None) -> int:
-    """Copy all that a ledger holds into one that holds nothing, as part of a transaction. Return how many rows.
 
-    Raises:
-        InvalidInput: The target holds something.
+def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | None = None) -> int:
+    """Copy all that a ledger holds into one that holds nothing, or a beginning of the same. Return how many rows.
+
+    Args:
+        source: A connection that sees one state of its ledger.
+        writing: Gives the target. What was written by one block is not written again where the copy goes on later.
     """
-    if target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
-        raise InvalidInput("the store that is copied to holds something already; give one that is not there yet")
     total = sum(_count(source, table) for table in (*TABLES, "attributes"))
     n_done = 0
     for table, columns in TABLES.items():
-        for rows in _batches(source, table, columns):
-            _insert(target, table, columns, rows)
-            n_done += len(rows)
-            if on_progress is not None:
-                on_progress(n_done, total)
-    n_done += _copy_attributes(source, target)
-    _copy_meta(source, target)
-    target.dialect.renumber(target)
-    for collection in read_collections(target):
-        target.dialect.words.make_word_table_anew(target, collection)
+        with writing() as target:
+            n_there = _count(target, table)
+        n_done += n_there
+        with closing(_batches(source, table, columns, n_there)) as batches:
+            for rows in batches:
+                with writing() as target:
+                    _insert(target, table, columns, rows)
+                n_done += len(rows)
+                _tell(on_progress, n_done, total)
+    n_attributes = _copy_attributes(source, writing, lambda n: _tell(on_progress, n_done + n, total))
+    with writing() as target:
+        target.dialect.renumber(target)
+        for collection in read_collections(target):
+            target.dialect.words.make_word_table_anew(target, collection)
+        _copy_meta(source, target)
+    return n_done + n_attributes
+
+
+def begin_copy(source: Connection, target: Connection) -> None:
+    """Note in a ledger that holds nothing that a copy is made in it, or go on with one of the same state.
+
+    What was copied of another state is taken out again.
+
+    Raises:
+        InvalidInput: The target holds something that no copy has put there.
+    """
+    state, begun = _state(source), read_texts(target, BEGUN).get("")
+    if begun is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
+        raise InvalidInput("the store that is copied to holds something already; give one that is not there yet")
+    if begun not in (None, state):
+        empty(target)
+    write_texts(target, BEGUN, {"": state})
+
+
+def _state(source: Connection) -> str:
+    """Return what no two states of a ledger share, and no two ledgers."""
+    uses = source.execute("SELECT count(*), coalesce(sum(n_uses + n_retrieved), 0) FROM usage").fetchone()
+    return json.dumps([read_ledger_id(source), read_revision(source), read_tip(source).name, *map(int, uses)])
+
+
+def _tell(on_progress: Progress | None, n_done: int, total: int) -> None:
     if on_progress is not None:
         on_progress(n_done, total)
-    return n_done
 
 
-def check_copy(source: Connection, target: Connection) -> None:
-    """Raise `StoreError` unless two ledgers hold the same rows, byte for byte."""
+def end_copy(source: Connection, target: Connection) -> str:
+    """Let a copy be a store of its own, if it holds the same rows, byte for byte. Else take everything out again.
+
+    Returns:
+        The table that differs. Empty where none does.
+    """
     for table, columns in TABLES.items():
         if _digest(source, table, columns) != _digest(target, table, columns):
-            raise StoreError(
-                f"the table {table} of the copy differs from what was copied; nothing was kept. Try again. If it "
-                "differs again, run: atlas doctor"
-            )
+            empty(target)
+            return table
+    target.execute("DELETE FROM meta WHERE name = ?", (BEGUN,))
+    renew_ledger_id(target)
+    return ""
 
 
 def _digest(connection: Connection, table: str, columns: str) -> bytes:
@@ -87,13 +128,14 @@ def _count(connection: Connection, table: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def _batches(source: Connection, table: str, columns: str) -> Iterator[list[tuple[Any, ...]]]:
+def _batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -> Generator[list[tuple[Any, ...]]]:
     """Yield the rows of a table in the order of its first columns."""
     order = "1, 2, 3, 4" if table == "marks" else "1, 2"
-    rows = source.stream(f"SELECT {columns} FROM {table} ORDER BY {order}")
-    while batch := rows.fetchmany(BATCH):
-        # A truth is a number in SQLite, and a text in PostgreSQL.
-        yield [(*row[:4], row[4] if row[2] in TEXTS else 1) for row in batch] if table == "marks" else batch
+    query = f"SELECT {columns} FROM {table} ORDER BY {order} LIMIT {2**62} OFFSET {n_skipped}"
+    with closing(source.stream(query)) as rows:
+        while batch := rows.fetchmany(BATCH):
+            # A truth is a number in SQLite, and a text in PostgreSQL.
+            yield [(*row[:4], row[4] if row[2] in TEXTS else 1) for row in batch] if table == "marks" else batch
 
 
 def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
@@ -101,12 +143,18 @@ def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, 
     target.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", rows)
 
 
-def _copy_attributes(source: Connection, target: Connection) -> int:
-    rows = source.stream(f"SELECT a.key, {source.dialect.value('a')}, a.seq FROM attributes a")
-    n_copied = 0
-    while batch := rows.fetchmany(BATCH):
-        target.dialect.put_attributes(target, batch)
-        n_copied += len(batch)
+def _copy_attributes(source: Connection, writing: Writing, on_copied: Callable[[int], None]) -> int:
+    """Copy what filters ask for, and again the last ones that are there: some of that record may be missing."""
+    with writing() as target:
+        last = int(target.execute("SELECT coalesce(max(seq), 0) FROM attributes").fetchone()[0])
+    n_copied = int(source.execute("SELECT count(*) FROM attributes WHERE seq < ?", (last,)).fetchone()[0])
+    query = f"SELECT a.key, {source.dialect.value('a')}, a.seq FROM attributes a WHERE a.seq >= {last} ORDER BY a.seq"
+    with closing(source.stream(query)) as rows:
+        while batch := rows.fetchmany(BATCH):
+            with writing() as target:
+                target.dialect.put_attributes(target, batch)
+            n_copied += len(batch)
+            on_copied(n_copied)
     return n_copied
 
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, StoreError
 from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
 from atlas.infra.actor import Role, check_kind, check_store, is_under_review, may
@@ -24,7 +24,7 @@ from atlas.storage.sql import meta
 from atlas.storage.sql.checks import checks_of
 from atlas.storage.sql.columns import SqlColumns, check_alone
 from atlas.storage.sql.connection import Database, Numbers, Sql, Texts, bounded
-from atlas.storage.sql.copying import check_copy, copy_ledger
+from atlas.storage.sql.copying import begin_copy, copy_ledger, end_copy
 from atlas.storage.sql.filters import KEY, read_matching, where_sql
 from atlas.storage.sql.history.history import SqlHistory
 from atlas.storage.sql.history.operations import check_records_unchanged, check_unchanged
@@ -96,16 +96,25 @@ class SqlLedger:
         return self.database.n_bytes_elsewhere()
 
     def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
-        """Copy all of it into another ledger that holds nothing, in one transaction, and return how many rows.
+        """Copy all of it into another ledger that holds nothing, and return how many rows.
+
+        It goes on where an earlier copy of the same state was cut off.
 
         Raises:
             InvalidInput: The other one holds something.
-            StoreError: What arrived differs from what was copied; nothing of it was kept.
+            StoreError: What arrived differs from what was copied; nothing of it is kept.
         """
-        with self.database.read() as source, target.database.write() as written:
-            n_rows = copy_ledger(source, written, on_progress)
-            check_copy(source, written)
-            meta.renew_ledger_id(written)
+        with self.database.read() as source:
+            with target.database.write() as written:
+                begin_copy(source, written)
+            n_rows = copy_ledger(source, target.database.write, on_progress)
+            with target.database.write() as written:
+                differing = end_copy(source, written)
+        if differing:
+            raise StoreError(
+                f"the table {differing} of the copy differs from what was copied; nothing is kept. Try again. If it "
+                "differs again, run: atlas doctor"
+            )
         return n_rows
 
     def checks(self) -> tuple[Check, ...]:

@@ -87,8 +87,11 @@ class ChromaIndex:
             return Seal()
         return seal if seal.is_sound else Seal()
 
-    def begin(self, seal: Seal) -> None:
+    def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Open the files to write on from a seal, which is broken until the writer sets the next one.
+
+        Args:
+            n_changes: Makes no difference, as each takes as long.
 
         Raises:
             IndexUnusable: They are not those that it was set over; they were deleted, say, after it was read.

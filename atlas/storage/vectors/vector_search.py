@@ -343,7 +343,7 @@ class Nearest:
                     n_vectors = self._ledger.vectors.count(self._collection) if n_taken and index.is_counted else None
                     break
             if not n_taken:
-                index.begin(seal)
+                index.begin(seal, self._ledger.position(self._collection).revision - seal.revision)
             _hand_over(index, entries)
             n_taken += len(entries)
         if n_taken:
