@@ -32,6 +32,9 @@ N_QUERIES, N_WARM = 40, 20
 
 QUERY_WORDS, DOCUMENT_WORDS, SOLUTION_WORDS = 20, 90, 60
 BATCH = 1_000
+LARGEST_WEIGHED = 30_000
+"""Records up to which a second store is filled, to see how much larger the first one is."""
+
 N_BUCKETS, N_LOTS = 20, 200
 FILTER = {"bucket": 7}
 """A filter that 5 % pass."""
@@ -104,7 +107,7 @@ def figures(sizes: tuple[int, ...] = SIZES) -> Iterator[Figure]:
             ):
                 yield from _compared(memory, chroma, queries, n_records)
                 yield from _word_pieces(memory, without, queries, n_records)
-            if n_records == min(sizes):
+            if n_records <= LARGEST_WEIGHED:
                 fill(Path(scratch) / "wholes", vectors, embedder, as_wholes)
                 yield Figure(
                     what=f"size of a store of {n_records:,} records, beside one without word pieces",

@@ -92,7 +92,11 @@ def _word_pieces(memory: MemorySystem) -> str:
     if memory.storage.late is None:
         return "not compared"
     n_missing = memory.storage.ledger.token_vectors.count_missing()
-    return f"compared, but of {counted(n_missing, 'text')}: atlas reembed" if n_missing else "compared"
+    if not n_missing:
+        return "compared"
+    if not memory.storage.late.makes_any():
+        return "not compared: this model gives none that tell texts apart"
+    return f"compared, but of {counted(n_missing, 'text')}: atlas reembed"
 
 
 def _backup(options: argparse.Namespace, settings: Settings) -> int:

@@ -77,13 +77,13 @@ def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], pack: Pack) -> l
     windows = list(dict.fromkeys(chain.from_iterable(passages)))
     vectors, tokens = embedder.encode_with_tokens(windows)  # type: ignore[attr-defined]  # or there were no `pack`
     made = dict(zip(windows, zip(vectors, tokens, strict=True), strict=True))
-    return [
-        EncodedText(
-            _with_whole(np.stack([made[passage][0] for passage in cut])),
-            pack(joined([made[passage][1] for passage in cut])),
-        )
-        for cut in passages
-    ]
+    encoded = []
+    for text, cut in zip(texts, passages, strict=True):
+        pieces = joined([made[passage][1] for passage in cut])
+        # Without any, they can still be made, unless there is nothing to make them of.
+        packed = pack(pieces) if len(pieces.ids) or not text.strip() else None
+        encoded.append(EncodedText(_with_whole(np.stack([made[passage][0] for passage in cut])), packed))
+    return encoded
 
 
 def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vectors]:

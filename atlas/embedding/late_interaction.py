@@ -166,11 +166,11 @@ class Projection:
         return json.dumps({"directions": content, "levels": [self.unrelated, self.growth, self.same, self.cosine]})
 
 
-def projection_of(text: str) -> Projection:
+def projection_of(text: str, dimension: int) -> Projection:
     """Return a projection from its text.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is none, or none of vectors of this dimension.
     """
     try:
         held = json.loads(text)
@@ -178,8 +178,8 @@ def projection_of(text: str) -> Projection:
         unrelated, growth, same, cosine = map(float, held["levels"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"it lacks a part: {error}") from error
-    if not len(flat) or len(flat) % BITS:
-        raise ValueError("its directions are not whole")
+    if len(flat) != dimension * BITS:
+        raise ValueError(f"expected {BITS} directions of {dimension} dimensions, got {len(flat)} numbers")
     projection = Projection(flat.reshape(-1, BITS), unrelated, growth, same, cosine)
     if not projection.is_usable:
         raise ValueError("its levels do not fit together")

@@ -85,6 +85,7 @@ class SentenceTransformerEmbedder:
         self._cutter: Cutter | None = None
         self._lock = lock_of(self)  # a child forked during an export finds it free
         self._remembered = lru_cache(REMEMBERED_QUERIES)(self._query)
+        self._remembered_tokens = lru_cache(REMEMBERED_QUERIES)(self._query_tokens)
         self._remembered_words = lru_cache(REMEMBERED_QUERIES)(self._words)
 
     @property
@@ -136,7 +137,7 @@ class SentenceTransformerEmbedder:
 
     def query_tokens(self, text: str) -> TokenVectors:
         """Return the vectors of a question's word pieces. They are kept as its vector is."""
-        return self._remembered(text)[1]
+        return self._remembered_tokens(text) if self._prompt() else self._remembered(text)[1]
 
     def windows(self, text: str) -> list[Span]:
         """Return spans of characters that cover a text, each of which the model reads whole.
@@ -202,15 +203,26 @@ class SentenceTransformerEmbedder:
         return encoder.word_vectors(text) if encoder.gives_tokens else NO_WORDS
 
     def _query(self, text: str) -> tuple[Vector, TokenVectors]:
-        prompt = self._loaded().query_prompt or (_BGE_QUERY if self.model_name.startswith("BAAI/bge-") else "")
-        spans = self._spans(text, prompt, MAX_QUERY_WINDOWS)
-        passages = [text[start:end] for start, end in spans]
-        vectors, tokens = self.encode_with_tokens(passages)
-        if prompt:  # the words of an instruction are none of the question's
-            vectors = self.encode_batch([prompt + passage for passage in passages])
+        """Return a question's vector, and its word pieces where one run of the model gives both."""
+        prompt = self._prompt()
+        passages = self._passages(text, prompt)
+        if prompt:
+            vectors, tokens = self.encode_batch([prompt + passage for passage in passages]), [NO_TOKENS]
+        else:
+            vectors, tokens = self.encode_with_tokens(passages)
         vector = mean_direction(vectors)
         vector.flags.writeable = False
         return vector, joined(tokens)
+
+    def _query_tokens(self, text: str) -> TokenVectors:
+        """Return a question's word pieces. The words of an instruction are none of them."""
+        return joined(self.encode_with_tokens(self._passages(text, self._prompt()))[1])
+
+    def _passages(self, text: str, prompt: str) -> list[str]:
+        return [text[start:end] for start, end in self._spans(text, prompt, MAX_QUERY_WINDOWS)]
+
+    def _prompt(self) -> str:
+        return self._loaded().query_prompt or (_BGE_QUERY if self.model_name.startswith("BAAI/bge-") else "")
 
     def _spans(self, text: str, prompt: str, max_windows: int) -> list[Span]:
         if text.isascii() and len(prompt) + len(text) <= _SURELY_FITS:

@@ -206,6 +206,9 @@ class TokenVectorTable(Protocol):
     def at(self, seqs: Sequence[int]) -> dict[int, bytes]:
         """Return the packed token vectors of records, by number, of those that have any."""
 
+    def clear(self) -> None:
+        """Forget all of them, and how they are packed."""
+
     def count_missing(self) -> int:
         """Return how many texts of live records have no token vectors."""
 

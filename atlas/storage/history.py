@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, TrashedRecord, UndoneMany
-from atlas.core.types import Vectors
+from atlas.embedding.chunking import EncodedText
 from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
 
 Image = dict[str, Any]
 """A record, or its marks, as it is or was."""
 
-Reword = Callable[[str, Sequence[Image], Iterable[tuple[str, str]]], Mapping[str, tuple[str, Vectors]]]
+Reword = Callable[[str, Sequence[Image], Iterable[tuple[str, str]]], Mapping[str, tuple[str, EncodedText]]]
 """Makes other texts in place of those that hold some of what was purged.
 
 From a collection, what was purged of it, and each text that finds a record with that record's content: the texts to
-replace, each with the one that takes its place, and its vectors."""
+replace, each with the one that takes its place, and its vectors, those of word pieces too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,17 +47,31 @@ class LateInteraction:
         self._held: tuple[str, Projection] | None = None
         """The projection, and the id of the ledger that it was read of."""
 
+        self._is_of_no_use = False
+        """True once the model has given word pieces that tell nothing, or none."""
+
         self._lock = lock_of(self)
 
     def packer(self) -> Callable[[TokenVectors], bytes] | None:
         """Return what packs token vectors for this store, or None where it keeps none and nothing can be written.
 
-        The first writer finds the projection that all later ones use.
+        The first writer finds the projection that all later ones use. Where that is damaged, texts are written without,
+        and searches say so.
         """
-        projection = self._projection()
+        try:
+            projection = self._projection()
+        except StoreDamaged as error:
+            logger.warning("texts are written without token vectors: %s", error)
+            return None
         if projection is None and not self._ledger.read_only:
             projection = self._fitted()
         return None if projection is None else projection.packed
+
+    def makes_any(self) -> bool:
+        """Return whether the model gives word pieces that tell texts apart, so that missing ones can be made."""
+        if not len(self._embedder.query_tokens("word").ids):
+            return False
+        return self._projection() is not None or fitted(self._embedder) is not None
 
     def similarities(self, query: str, cosines: Mapping[int, float]) -> dict[int, float]:
         """Return similarities of a query and records, by number, of those whose token vectors are kept.
@@ -83,31 +97,40 @@ class LateInteraction:
         ledger_id = self._ledger.moment().ledger_id
         held = self._held
         if held is None or held[0] != ledger_id:
-            projection = kept(self._ledger)
+            projection = kept(self._ledger, self._embedder.dimension)
             held = self._held = (ledger_id, projection) if projection is not None else None
         return None if held is None else held[1]
 
     def _fitted(self) -> Projection | None:
         """Find the projection of the model, and keep it unless another process has just done so."""
         with self._lock:
+            if self._is_of_no_use:
+                return None
             if (held := self._projection()) is not None:
                 return held
             projection = fitted(self._embedder)
             if projection is None:
+                self._is_of_no_use = True
                 return None
-            name = PROJECTION
             try:
-                self._ledger.notes.write({name: projection.as_text()}, expected={name: None})
+                self._ledger.notes.write({PROJECTION: projection.as_text()}, expected={PROJECTION: None})
             except PlanOutdated:
                 logger.debug("another process has found the projection of the token vectors")
         return self._projection()
 
 
-def kept(ledger: LedgerEngine) -> Projection | None:
-    """Return the projection of a store, or None where it has none."""
+def kept(ledger: LedgerEngine, dimension: int) -> Projection | None:
+    """Return the projection of a store, or None where it has none.
+
+    Args:
+        dimension: Of the model's vectors.
+
+    Raises:
+        StoreDamaged: It cannot be read, or is of another dimension.
+    """
     text = ledger.notes.read(PROJECTION).get("")
     try:
-        return projection_of(text) if text else None
+        return projection_of(text, dimension) if text else None
     except ValueError as error:
         raise StoreDamaged(f"the store's note on how token vectors are packed {_UNREADABLE}") from error
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -65,16 +64,16 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
 
 _NONE = MetWords("", "", -1.0)
 
-_held: WeakKeyDictionary[WholeEmbedder, float] = WeakKeyDictionary()
-"""How near words of unrelated texts usually are, by model."""
+_held: dict[str, float] = {}
+"""How near words of unrelated texts usually are, by the model's name."""
 
 
 def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
-    if embedder not in _held:
+    if embedder.model_name not in _held:
         texts = [word_vectors(text).vectors for text in calibration_queries()[:UNRELATED]]
         near = [one @ other.T for one, other in combinations(texts, 2)]
-        _held[embedder] = float(np.median(np.concatenate([cosines.ravel() for cosines in near])))
-    return _held[embedder]
+        _held[embedder.model_name] = float(np.median(np.concatenate([cosines.ravel() for cosines in near])))
+    return _held[embedder.model_name]
 
 
 def _telling(words: WordVectors, shared: set[str]) -> list[int]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from atlas.core.types import Vectors
-from atlas.embedding.chunking import encode_documents
+from atlas.embedding.chunking import EncodedText, encode_texts
 from atlas.memory.journal import Journal, conversations, entries
 from atlas.memory.journal.conversations import Conversations
 from atlas.memory.journal.neighbours import Telling, text_of, title_of
@@ -15,21 +14,25 @@ from atlas.storage.history import Image, Reword
 def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
     """Return what takes the beginnings of purged records out of the texts of others, and embeds these again."""
     logs = [(journal, entries.TELLING), (talks, conversations.TELLING)]
-    held = {memory.collection_name: (memory.embedder, telling) for memory, telling in logs if memory is not None}
+    held = {
+        memory.collection_name: (memory.embedder, memory.collection.packer(), telling)
+        for memory, telling in logs
+        if memory is not None and memory.collection.count()
+    }
     if not held:
         return None
 
     def reword(
         collection: str, purged: Sequence[Image], others: Iterable[tuple[str, str]]
-    ) -> Mapping[str, tuple[str, Vectors]]:
+    ) -> Mapping[str, tuple[str, EncodedText]]:
         if collection not in held:
             return {}
-        embedder, telling = held[collection]
+        embedder, pack, telling = held[collection]
         gone = {title_of(_said(telling, image["content"])) for image in purged if "content" in image}
         texts = {document: _without(document, _said(telling, content), gone) for document, content in others}
         changed = {before: after for before, after in texts.items() if after != before}
-        vectors = encode_documents(embedder, list(changed.values()))
-        return {before: (changed[before], made) for before, made in zip(changed, vectors, strict=True)}
+        encoded = encode_texts(embedder, list(changed.values()), pack)
+        return {before: (changed[before], made) for before, made in zip(changed, encoded, strict=True)}
 
     return reword
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from atlas.core.errors import StoreDamaged
 from atlas.infra.actor import Role, actor_name, check_role
 from atlas.storage.following_index import IndexUnusable
+from atlas.storage.late_interaction import kept
 from atlas.storage.records import Check
 from atlas.storage.store import Store
 from atlas.storage.vectors.vector_search import Nearest
@@ -60,6 +62,7 @@ def _checks(store: Store) -> tuple[Check, ...]:
         Check("index", partial(_look_at_index, store), partial(_mend_index, store)),
         Check("marks", partial(_look_at_marks, store), partial(_mend_marks, store)),
         Check("purges", partial(_look_at_purges, store), partial(_mend_purges, store)),
+        Check("word pieces", partial(_look_at_word_pieces, store), partial(_mend_word_pieces, store)),
     )
 
 
@@ -92,6 +95,21 @@ def _mend_index(store: Store) -> None:
         if "behind" not in problem:
             nearest.index.clear()
         nearest.catch_up()
+
+
+def _look_at_word_pieces(store: Store) -> str:
+    if store.model is None:
+        return ""
+    try:
+        kept(store.ledger, store.model.dimension)
+    except StoreDamaged as error:
+        return str(error)
+    return ""
+
+
+def _mend_word_pieces(store: Store) -> None:
+    """Forget how token vectors are packed, and all of them, as none can be read. The next write begins again."""
+    store.ledger.token_vectors.clear()
 
 
 def _look_at_marks(store: Store) -> str:

@@ -56,6 +56,7 @@ def _projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | N
     if not gives_tokens(embedder):
         return None
     with suppress(StoreDamaged):
-        if ledger.model() == (embedder.model_name, embedder.dimension) and (projection := kept(ledger)):
+        model = embedder.model_name, embedder.dimension
+        if ledger.model() == model and (projection := kept(ledger, embedder.dimension)):
             return projection
     return fitted(embedder)

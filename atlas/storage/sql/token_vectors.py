@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from atlas.storage.records import PROJECTION
 from atlas.storage.sql.connection import Connection, Database, Numbers
 
 TABLE = """
@@ -31,6 +32,12 @@ class SqlTokenVectors:
                 (Numbers(seqs),),
             ).fetchall()
         return dict(rows)
+
+    def clear(self) -> None:
+        """Forget all of them, and how they are packed."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM token_vectors")
+            connection.execute("DELETE FROM meta WHERE name = ?", (PROJECTION,))
 
     def count_missing(self) -> int:
         """Return how many texts of live records have no token vectors."""

@@ -106,24 +106,23 @@ class SqlVectors:
     ) -> int:
         """Give every text its vector of another model and bind the store to that.
 
-        Returns:
-            How many texts there are.
-
-
         Args:
             vectors: By text.
             embed: Makes those of texts that others have added meanwhile.
             projection: That packed the token vectors. Empty where the model gives none.
+
+        Returns:
+            How many texts there are.
         """
         with self._database.write() as connection:
-            late = [text for text in read_texts_embedded(connection) if text not in vectors]
-            every = {**vectors, **embed(late)}
+            there = read_texts_embedded(connection)  # without those that were purged since
+            every = {**vectors, **embed([text for text in there if text not in vectors])}
             _replace_records(connection, every)
             _replace_images(connection, every)
-            _replace_tokens(connection, every, projection)
+            _replace_tokens(connection, {text: every[text] for text in there}, projection)
             meta.bind_model(connection, model, dimension)
             meta.renew_ledger_id(connection)  # whoever holds vectors of the old model drops them
-        return len(every)
+        return len(there)
 
 
 def read_texts_embedded(connection: Connection) -> list[str]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
 import psycopg
 import pytest
 
@@ -26,3 +31,17 @@ def run_in(address: str, *statements: str) -> None:
         connection.execute(f"SET search_path TO {where.schema}, public")
         for statement in statements:
             connection.execute(statement)
+
+
+def asked_of(place: Path | str, statement: str) -> list[tuple[Any, ...]]:
+    """The rows that a statement gives in a store of either engine, which nothing has open."""
+    if isinstance(place, Path):
+        with closing(sqlite3.connect(place / "atlas.sqlite")) as connection:
+            rows = connection.execute(statement).fetchall()
+            connection.commit()
+            return rows
+    where = read_address(place)
+    with psycopg.connect(where.conninfo, autocommit=True) as connection:
+        connection.execute(f"SET search_path TO {where.schema}, public")
+        cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []

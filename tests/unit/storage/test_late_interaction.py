@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +13,12 @@ from atlas import Settings
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.embedding.chunking import EncodedText
 from atlas.embedding.foreign_queries import calibration_queries
+from atlas.embedding.late_interaction import NO_TOKENS
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.reembed import reembed
 from atlas.testing import HashEmbedder, HashTokenEmbedder
 from tests.support.records import attempt
+from tests.support.storage.engines import asked_of, every_engine, of_files
 from tests.support.storage.old_schemas import make_version_4, schema_version
 
 FILLER = "the report was sent to the office and nobody has looked at it since then "
@@ -28,7 +29,10 @@ QUERY = "wrong currency"
 WITHOUT = Settings(late_interaction=False)
 
 
-def opened(path: Path, embedder: HashEmbedder | None = None, settings: Settings | None = None, **options):
+engine = every_engine
+
+
+def opened(path: Path | str, embedder: HashEmbedder | None = None, settings: Settings | None = None, **options):
     return atlas.open_memory(path, embedder=embedder or HashTokenEmbedder(), settings=settings, **options)
 
 
@@ -37,17 +41,17 @@ def similarities(memory: atlas.MemorySystem, query: str = QUERY) -> dict[str, fl
     return {hit.item.task.description: hit.similarity for hit in hits}
 
 
-def packed(path: Path) -> list[bytes]:
+def packed(place: Path | str) -> list[bytes]:
     """The token vectors that a store's ledger holds, by text."""
-    with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
-        return [row[0] for row in connection.execute("SELECT packed FROM token_vectors ORDER BY text_hash")]
+    rows = asked_of(place, "SELECT packed FROM token_vectors ORDER BY text_hash")
+    return [bytes(packed) for (packed,) in rows]
 
 
 @pytest.fixture
-def store(tmp_path) -> Path:
-    with opened(tmp_path / "store") as memory:
+def store(store_place) -> Path | str:
+    with opened(store_place) as memory:
         memory.experience.store_many([attempt(LONG), attempt(SHORT)])
-    return tmp_path / "store"
+    return store_place
 
 
 def test_a_matter_among_many_is_found_by_its_words_own_vectors(store):
@@ -105,11 +109,12 @@ def test_a_purge_takes_the_word_pieces_of_what_it_purges_and_of_nothing_else(sto
         memory.experience.restore([trashed])
         assert memory.storage.ledger.token_vectors.count_missing() == 0
         assert len(packed(store)) == 2
-    files = b"".join(path.read_bytes() for path in store.iterdir() if path.is_file())
     [gone] = set(held) - set(packed(store))
-    assert gone not in files
+    if isinstance(store, Path):
+        assert gone not in b"".join(path.read_bytes() for path in store.iterdir() if path.is_file())
 
 
+@of_files
 def test_a_store_of_version_4_is_searched_as_before_until_it_is_embedded_again(store):
     with opened(store, settings=WITHOUT) as memory:
         cosines = similarities(memory)
@@ -141,8 +146,8 @@ def test_a_model_that_gives_no_token_vectors_leaves_none(store):
     assert packed(store) == []
 
 
-def test_switched_off_nothing_is_kept_and_switched_on_again_all_can_be_made(tmp_path):
-    path = tmp_path / "store"
+def test_switched_off_nothing_is_kept_and_switched_on_again_all_can_be_made(store_place):
+    path = store_place
     with opened(path, settings=WITHOUT) as memory:
         memory.experience.store(attempt(LONG))
     assert packed(path) == []
@@ -167,12 +172,15 @@ def test_a_write_that_fails_leaves_no_word_pieces(store):
 
 @pytest.mark.parametrize(
     "damage",
-    ["UPDATE token_vectors SET packed = x'0102'", "UPDATE meta SET value = '{}' WHERE name = 'late_interaction'"],
+    [
+        "UPDATE token_vectors SET packed = substr(packed, 1, 2)",
+        "UPDATE meta SET value = '{}' WHERE name = 'late_interaction'",
+        "UPDATE meta SET value = replace(value, 'directions\": \"', 'directions\": \"00000000') "
+        "WHERE name = 'late_interaction'",
+    ],
 )
 def test_what_is_damaged_says_how_it_is_made_again(store, damage):
-    with closing(sqlite3.connect(store / "atlas.sqlite")) as connection:
-        connection.execute(damage)
-        connection.commit()
+    asked_of(store, damage)
     with opened(store) as memory, pytest.raises(StoreDamaged, match="make them again: atlas reembed"):
         similarities(memory)
     with opened(store, settings=WITHOUT) as memory:
@@ -182,8 +190,8 @@ def test_what_is_damaged_says_how_it_is_made_again(store, damage):
         assert similarities(memory)
 
 
-def test_texts_without_a_word_and_of_strange_letters_are_kept_and_searched(tmp_path):
-    with opened(tmp_path / "store") as memory:
+def test_texts_without_a_word_and_of_strange_letters_are_kept_and_searched(store_place):
+    with opened(store_place) as memory:
         for text in ("…", "\u200b?!", "Straße ①", "x" * 5_000, "漢字 かな"):
             memory.experience.store(attempt(text))
         for query in ("…", "Straße", "漢字"):
@@ -195,15 +203,15 @@ def test_a_language_without_a_word_of_the_projection_has_finite_similarities(sto
         assert np.isfinite(list(similarities(memory, "Ω ж 語").values())).all()
 
 
-def test_the_first_writer_alone_finds_the_projection(tmp_path):
+def test_the_first_writer_alone_finds_the_projection(store_place):
     embedder = HashTokenEmbedder()
-    with opened(tmp_path / "store", embedder) as memory:
+    with opened(store_place, embedder) as memory:
         memory.experience.store(attempt("one"))
         n_asked = embedder.texts.count(calibration_queries()[0])
         memory.experience.store(attempt("two"))
         assert embedder.texts.count(calibration_queries()[0]) == n_asked
     again = HashTokenEmbedder()
-    with opened(tmp_path / "store", again) as memory:
+    with opened(store_place, again) as memory:
         memory.experience.store(attempt("three"))
     assert calibration_queries()[0] not in again.texts
 
@@ -231,10 +239,76 @@ class Alike(HashTokenEmbedder):
         ]
 
 
-def test_a_model_whose_word_pieces_tell_nothing_is_searched_by_whole_texts(tmp_path):
-    with opened(tmp_path / "store", Alike()) as memory:
+def test_a_model_whose_word_pieces_tell_nothing_is_searched_by_whole_texts(store_place):
+    with opened(store_place, Alike()) as memory:
         memory.experience.store_many([attempt(LONG), attempt(SHORT)])
         found = similarities(memory)
-    with opened(tmp_path / "store", Alike(), settings=WITHOUT) as memory:
+    with opened(store_place, Alike(), settings=WITHOUT) as memory:
         assert similarities(memory) == found
-    assert packed(tmp_path / "store") == []
+    assert packed(store_place) == []
+
+
+def test_a_model_that_is_of_no_use_is_asked_for_the_calibration_texts_once(store_place):
+    embedder = Alike()
+    with opened(store_place, embedder) as memory:
+        for text in ("one", "two", "three"):
+            memory.experience.store(attempt(text))
+        assert embedder.texts.count(calibration_queries()[0]) == 1
+        assert not memory.storage.late.makes_any()
+
+
+class Blind(HashTokenEmbedder):
+    """A model that is run by another library now, which gives no word pieces."""
+
+    def encode_with_tokens(self, texts):
+        vectors, _ = super().encode_with_tokens(texts)
+        return vectors, [NO_TOKENS] * len(texts)
+
+    def query_tokens(self, text):
+        return NO_TOKENS
+
+
+def test_what_a_model_without_word_pieces_has_written_can_get_them_later(store):
+    with opened(store, Blind()) as memory:
+        memory.experience.store(attempt("written without"))
+        assert memory.storage.ledger.token_vectors.count_missing() == 1
+        assert not memory.storage.late.makes_any()
+    with opened(store) as memory:
+        assert memory.storage.late.makes_any()
+        reembed(memory.storage.ledger, HashTokenEmbedder())
+        assert memory.storage.ledger.token_vectors.count_missing() == 0
+
+
+def test_a_text_that_is_purged_while_all_is_embedded_again_stays_gone(store):
+    def purge(*_):
+        with opened(store) as other:
+            if len(other.experience):
+                other.apply_purge(other.plan_purge(other.experience.ids()[:1]))
+
+    with opened(store) as memory:
+        reembed(memory.storage.ledger, HashTokenEmbedder(), purge)
+    assert len(packed(store)) == 1
+
+
+def test_a_damaged_note_refuses_no_write_and_doctor_begins_again(store):
+    asked_of(store, "UPDATE meta SET value = '{}' WHERE name = 'late_interaction'")
+    with opened(store) as memory:
+        memory.experience.store(attempt("written nevertheless"))
+        assert len(memory.experience) == 3
+        [found] = [one for one in examine(memory.storage) if one.check == "word pieces"]
+        assert "make them again: atlas reembed" in found.problem
+        assert [one.check for one in examine(memory.storage, fix=True) if one.is_fixed] == ["word pieces"]
+    with opened(store) as memory:
+        memory.experience.store(attempt(f"{FILLER} the latest one"))
+        assert len(packed(store)) == 1
+        assert len(similarities(memory)) == 4
+
+
+def test_neighbours_that_a_purge_rewords_keep_word_pieces(store_place):
+    with opened(store_place) as memory:
+        memory.journal.keep_repetitions = True
+        ids = [memory.journal.add("crash_log", f"crash number {i} of the {FILLER}", generation=i) for i in range(4)]
+        assert memory.storage.ledger.token_vectors.count_missing() == 0
+        memory.apply_purge(memory.plan_purge(ids[1:2], collection=memory.journal.collection_name))
+        assert len(memory.journal) == 3
+        assert memory.storage.ledger.token_vectors.count_missing() == 0

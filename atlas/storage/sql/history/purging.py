@@ -13,7 +13,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import NO_MARKS
-from atlas.core.types import Vectors
+from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import parsed
 from atlas.storage.history import Doomed, Image, Left, Reword, Sighting
@@ -35,7 +35,7 @@ from atlas.storage.sql.meta import (
     write_texts,
 )
 from atlas.storage.sql.records import RECORD, BeforeImage, LedgerWriter, write_vectors, writing
-from atlas.storage.sql.token_vectors import forget_tokens, text_hash
+from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
 from atlas.storage.sql.vectors import read_texts_embedded, replace_image
 
 REASON_GONE = "(purged)"
@@ -323,10 +323,10 @@ def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
     )
 
 
-def _replace_texts(connection: Connection, collection: str, replaced: Mapping[str, tuple[str, Vectors]]) -> None:
+def _replace_texts(connection: Connection, collection: str, replaced: Mapping[str, tuple[str, EncodedText]]) -> None:
     """Put other texts, with their vectors, in the place of some, in a collection's records and their history."""
     words = connection.dialect.words
-    for before, (after, vectors) in replaced.items():
+    for before, (after, encoded) in replaced.items():
         of_it = "collection = ? AND document = ? AND deleted = 0"
         rows = connection.execute(
             f"SELECT seq, search_text FROM records WHERE {of_it}", (collection, before)
@@ -336,12 +336,14 @@ def _replace_texts(connection: Connection, collection: str, replaced: Mapping[st
             connection.execute(
                 "UPDATE records SET document = ?1, text_hash = ?2, "
                 "n_windows = CASE WHEN n_windows < ?3 THEN ?3 ELSE n_windows END WHERE seq = ?4",
-                (after, text_hash(after), len(vectors), seq),
+                (after, text_hash(after), len(encoded.vectors), seq),
             )
             words.make_word_table(connection, collection)
             words.put_words(connection, collection, seq, after, search_text)
             connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
-            write_vectors(connection, seq, vectors)
+            write_vectors(connection, seq, encoded.vectors)
+        if encoded.tokens is not None:
+            write_tokens(connection, after, encoded.tokens)
     for seq, image in [one for one in _images_of(connection, collection) if one[1]["document"] in replaced]:
-        image["document"], vectors = replaced[image["document"]]
-        replace_image(connection, seq, image, vectors)
+        image["document"], encoded = replaced[image["document"]]
+        replace_image(connection, seq, image, encoded.vectors)
