@@ -15,7 +15,7 @@ from atlas.storage.postgres import hnsw
 from atlas.storage.postgres.schema import VERSION
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vectors import vector_search
-from tests.support.storage.engines import run_in
+from tests.support.storage.engines import asked_of, run_in
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 10**6}
@@ -133,6 +133,28 @@ def renew(other: Opened) -> None:
     other.add("new")
     other.store.collection(THINGS).parts.nearest.index.clear()
     other.store.catch_up()
+
+
+@pytest.mark.parametrize("many", [5, 10**6])
+def test_much_that_is_new_is_indexed_at_once_and_little_one_by_one(opened, postgres_address, monkeypatch, many):
+    monkeypatch.setattr(hnsw, "MANY_CHANGES", many)
+    opened.add(*IDS)
+    opened.store.catch_up()
+    before = index_number(postgres_address)
+    opened.add(*[f"new {i}" for i in range(40)])
+    assert opened.store.catch_up() == 40
+    assert (index_number(postgres_address) != before) == (many == 5)
+    assert all(opened.nearest(one) == [one] for one in (*IDS, "new 0", "new 39"))
+
+
+def index_number(address):
+    """The server's number of the HNSW index, which a new one of the same name does not have."""
+    [(number,)] = asked_of(
+        address,
+        "SELECT oid FROM pg_class WHERE relname LIKE 'index_vectors\\_%' AND relam = "
+        "(SELECT oid FROM pg_am WHERE amname = 'hnsw') AND relnamespace = current_schema::regnamespace",
+    )
+    return number
 
 
 def test_a_store_that_is_opened_for_reading_only_asks_the_index(opened, open_store, monkeypatch):
