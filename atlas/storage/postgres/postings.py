@@ -16,6 +16,7 @@ from functools import reduce
 import numpy as np
 
 from atlas.storage.postgres.packing import (
+    LARGEST,
     Held,
     by_term,
     cut,
@@ -43,12 +44,40 @@ WHOLE = 512
 BUILT_AT_ONCE = 4_000
 """Records whose words are written together where a table is built."""
 
-MERGED_AT_ONCE = 20_000
+MERGED_AT_ONCE = 100_000
 """Rows that one transaction brings together, as other writers wait for it."""
 
-_SMALL = "SELECT term, segment, seqs, often, places FROM word_postings WHERE key = ? AND n < ?"
-
 _END = "\U0010ffff"
+
+_SOME = "key = ?1 AND n < ?2 AND term > ?3 AND term <= ?4"
+
+_MIXED = f"""
+    SELECT DISTINCT term FROM (
+        SELECT term, first_seq, max(last_seq) OVER (
+            PARTITION BY term ORDER BY first_seq, segment ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before FROM word_postings WHERE {_SOME}
+    ) AS held WHERE first_seq <= before
+"""
+"""Words with small rows that share a span of records, as some of these were written again.
+
+Parameters: number of the table, records of a row that is left, and the words between which these are."""
+
+_MERGE = f"""
+    WITH gone AS (
+        DELETE FROM word_postings WHERE {_SOME} AND term IN (
+            SELECT term FROM word_postings WHERE {_SOME} GROUP BY term HAVING count(*) > 1
+        ) AND NOT term = ANY(?5) RETURNING *
+    ), placed AS (
+        SELECT *, (sum(n) OVER (PARTITION BY term ORDER BY first_seq) - n) / {LARGEST - WHOLE} AS part FROM gone
+    )
+    INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places)
+    SELECT key, term, min(first_seq), max(last_seq), sum(n), string_agg(seqs, ''::bytea ORDER BY first_seq),
+        string_agg(often, ''::bytea ORDER BY first_seq), string_agg(places, ''::bytea ORDER BY first_seq)
+    FROM placed GROUP BY key, term, trunc(part)
+"""
+"""Brings the small rows of words together whose records are one after another: their bytes need only be joined.
+
+Parameters: as above, and words that are left out."""
 
 _ADD = (
     "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -205,26 +234,34 @@ def merge_parts(connection: Connection, collection: str, after: str) -> str | No
         after: The last word that was done. Empty to begin.
     """
     key = _key(word_table(connection, collection) or "words_0")
-    rows = connection.execute(
-        f"{_SMALL} AND term > ? ORDER BY term LIMIT ?", (key, WHOLE, after, MERGED_AT_ONCE)
-    ).fetchall()
-    last = rows[-1][0] if len(rows) == MERGED_AT_ONCE else None
-    if last is not None:
-        rows = [row for row in rows if row[0] != last]
-        rows += connection.execute(f"{_SMALL} AND term = ?", (key, WHOLE, last)).fetchall()
-    small: dict[str, list[tuple[int, Held]]] = defaultdict(list)
-    for term, segment, *packed in rows:
-        small[term].append((segment, unpack(*packed)))
-    scattered = {term: held for term, held in small.items() if len(held) > 1}
-    gone = Numbers(segment for held in scattered.values() for segment, _ in held)
-    connection.execute("DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (gone,))
-    connection.executemany(
-        _ADD,
-        [row_of(key, term, part) for term, held in scattered.items() for part in cut(merged([one for _, one in held]))],
-    )
+    bound = connection.execute(
+        "SELECT term FROM word_postings WHERE key = ? AND n < ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?",
+        (key, WHOLE, after, MERGED_AT_ONCE),
+    ).fetchone()
+    last = bound[0] if bound else None
+    some = (key, WHOLE, after, last or _END)
+    mixed = Texts(row[0] for row in connection.execute(_MIXED, some).fetchall())
+    connection.execute(_MERGE, (*some, mixed))
+    _merge_mixed(connection, key, mixed)
     if last is None:
         connection.execute("UPDATE word_tables SET n_parts = 0 WHERE key = ?", (key,))
     return last
+
+
+def _merge_mixed(connection: Connection, key: int, terms: Sequence[str]) -> None:
+    """Bring the small rows of words together whose records are not one after another from row to row."""
+    rows = connection.execute(
+        "SELECT term, segment, seqs, often, places FROM word_postings "
+        "WHERE key = ? AND n < ? AND term IN (SELECT value FROM json_each(?))",
+        (key, WHOLE, Texts(terms)),
+    ).fetchall()
+    small: dict[str, list[tuple[int, Held]]] = defaultdict(list)
+    for term, segment, *packed in rows:
+        small[term].append((segment, unpack(*packed)))
+    gone = Numbers(segment for held in small.values() for segment, _ in held)
+    connection.execute("DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (gone,))
+    parts = [(term, part) for term, held in small.items() for part in cut(merged([one for _, one in held]))]
+    connection.executemany(_ADD, [row_of(key, term, part) for term, part in parts])
 
 
 def check_word_table(connection: Connection, collection: str) -> str:

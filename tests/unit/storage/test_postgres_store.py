@@ -9,6 +9,7 @@ from atlas.core.address import companion, read_address
 from atlas.core.errors import InvalidInput, ReadOnlyStore, SchemaTooNew, StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.postgres import postings
 from atlas.storage.store import LABEL, Store
 from tests.support.storage.engines import run_in
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
@@ -151,3 +152,28 @@ def test_a_write_that_changes_a_record_and_adds_another_keeps_both(opened):
     things.add(["a", "b"], [vector_of("a"), vector_of("b")], [{}, {}], ["the first", "the second"])
     assert opened.ids() == ["a", "b"]
     assert opened.nearest("b") == ["b"]
+
+
+@pytest.mark.parametrize("at_once", [30, 100_000])
+def test_words_that_many_writes_have_scattered_are_brought_together_and_found_as_before(opened, monkeypatch, at_once):
+    monkeypatch.setattr(postings, "MOST_PARTS", 3)
+    monkeypatch.setattr(postings, "MERGED_AT_ONCE", at_once)
+    ledger, things = opened.store.ledger, opened.store.collection(THINGS)
+    for number in range(20):
+        opened.add(f"a{number}", f"b{number}")
+    opened.store.undo(opened.delete("a3", "b4", "a11"))  # so that old records stand in new rows
+    opened.edit("a5", "said text otherwise")
+    before = {word: things.search_text(word, 50).ids for word in ("text", "a7", "otherwise", "of b4")}
+    n_rows = count_rows(ledger)
+    ledger.words.merge_parts([THINGS])
+    assert count_rows(ledger) < n_rows / 2
+    assert {word: things.search_text(word, 50).ids for word in before} == before
+    assert [check.look() for check in ledger.checks()] == [""] * 5
+    n_rows = count_rows(ledger)
+    ledger.words.merge_parts([THINGS])
+    assert count_rows(ledger) == n_rows
+
+
+def count_rows(ledger) -> int:
+    with ledger.database.read() as connection:
+        return connection.execute("SELECT count(*) FROM word_postings").fetchone()[0]
