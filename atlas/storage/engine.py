@@ -265,7 +265,7 @@ class Published:
 
 
 class Shared(Protocol):
-    """What the servers of one store have in common beside its records."""
+    """The part of a store beside its records that its servers have in common."""
 
     def locked(self, name: str, on_wait: Callable[[], None] = ...) -> AbstractContextManager[bool]:
         """Return a block of this name that nobody else is in, on whatever machine. It yields whether it had to wait."""
@@ -340,7 +340,7 @@ class LedgerEngine(Protocol):
 
     @property
     def shared(self) -> Shared | None:
-        """What several machines share. None where the ledger is a file."""
+        """The part that several machines share. None where the ledger is a file."""
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""

@@ -1,4 +1,4 @@
-"""What the servers of one store in PostgreSQL have in common beside its records: results of long work, and locks."""
+"""The part of a store that its servers have in common beside its records: results of long work, and locks."""
 
 from __future__ import annotations
 
