@@ -12,8 +12,11 @@ from tests.support.browser.map import open_map
 from tests.support.browser.page import settle
 from tests.support.browser.server import dashboard
 from tests.support.browser.tables import click_row
-from tests.support.records import kinds
+from tests.support.records import KINDS, kinds
 from tests.support.stores import make_store
+
+
+DOMAIN_PIXELS = 66
 
 
 @pytest.fixture
@@ -33,7 +36,7 @@ def test_what_is_done_on_one_server_is_seen_on_another(new_page: Callable[[], Pa
     expect(there.get_by_text("90 experiences ·")).to_be_visible()
     settle(there)
     here.goto(f"{addresses[0]}/experiences")
-    click_row(here, "case 89")
+    click_row(here, next(iter(KINDS)))
     here.get_by_role("button", name="Delete").click()
     expect(here.get_by_text("89 experiences ·")).to_be_visible()
     expect(there.get_by_text("1 removed")).to_be_visible()
@@ -41,7 +44,7 @@ def test_what_is_done_on_one_server_is_seen_on_another(new_page: Callable[[], Pa
 
     open_map(here, addresses[0])
     name = here.locator(".legend .name").first.inner_text()
-    click_row(here, name)
+    click_row(here, name, row_pixels=DOMAIN_PIXELS)
     here.get_by_role("textbox", name="Name").fill("Trips of pilgrims")
     here.get_by_role("textbox", name="Name").press("Enter")
     named = here.locator(".legend .name").filter(has_text="Trips of pilgrims")
