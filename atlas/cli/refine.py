@@ -47,7 +47,7 @@ def _refine(options: argparse.Namespace, settings: Settings) -> int:
     if not options.limit:
         raise InvalidInput("--limit should be at least 1")
     with opened(settings) as memory:
-        file = RefinementFile(memory.storage.path.resolve() / CACHE, COLLECTION)
+        file = RefinementFile(memory.storage.path.resolve() / CACHE, COLLECTION).shared_by(memory.storage.ledger.shared)
         return _apply(memory, file) if options.apply else _plan(memory, file, options, settings)
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from atlas.evaluation.own_file import EvaluationFile
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import evaluate_own
 from atlas.infra.clock import SystemClock
+from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob
 from atlas.maps.map import OnProgress
+from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Progress
 
@@ -22,11 +25,14 @@ class EvaluateOwn(MemoryJob):
 
     seed: int = 0
 
-    def run(self, on_progress: OnProgress) -> None:
-        """Evaluate the store and save the result."""
+    def file(self) -> EvaluationFile:
+        """Return the file that the measurement is kept in."""
+        return EvaluationFile(Path(self.out), COLLECTION)
+
+    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> OwnEvaluation:
+        """Evaluate the store."""
         with self.opened(on_progress) as memory:
-            found = evaluated_now(memory, seed=self.seed, on_progress=on_progress)
-            EvaluationFile(Path(self.out), memory.experience.collection_name).save(found)
+            return evaluated_now(memory, seed=self.seed, on_progress=on_progress)
 
 
 def evaluated_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) -> OwnEvaluation:

@@ -1,4 +1,8 @@
-"""Results that are kept beside the store: written whole or not at all, and never needed to read the store."""
+"""Results that are kept beside the store: written whole or not at all, and never needed to read the store.
+
+Those of a store that several servers show are published in its database. The files of a machine are copies of these
+then: the time of such a file is the version that it is a copy of.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +14,31 @@ import struct
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.errors import StoreUnavailable
+from atlas.core.errors import NotAllowed, PlanOutdated, ReadOnlyStore, StoreUnavailable
 from atlas.infra.directories import make_directory_in
+from atlas.storage.engine import Published, Shared
 from atlas.storage.erasing import CACHE as CACHE
-from atlas.storage.erasing import caching
+from atlas.storage.erasing import caching, keeping
+from atlas.storage.store import LABEL, LEDGER, Store
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 VERSION = 1
+
+MOST_BYTES = 200_000_000
+"""Size up to which a result is published. A larger one stays on the machine that made it."""
+
 _UNREADABLE = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
@@ -42,18 +53,30 @@ class ArtefactFile(ABC, Generic[T]):
     """Name of the kind, in the file's name."""
 
     def __init__(self, directory: Path, collection: str) -> None:
-        self.path = directory / f"{collection}.{self.kind}.npz"
+        self.name = f"{collection}.{self.kind}"
+        self.path = directory / f"{self.name}.npz"
+        self._shared: Shared | None = None
+        self._job = ""
+
+    def shared_by(self, shared: Shared | None, job: str = "") -> Self:
+        """Return it as what every server of the store shows. Where there is one machine alone, it stays a file of it.
+
+        Args:
+            shared: What the servers have in common. None where the store is a directory.
+            job: What makes the next result.
+        """
+        self._shared, self._job = shared, job
+        return self
 
     @property
     def written_at(self) -> int:
         """Time at which it was saved last, in nanoseconds since 1970. 0 where there is none."""
-        try:
-            return self.path.stat().st_mtime_ns
-        except (FileNotFoundError, NotADirectoryError):
-            return 0
+        self._bring_up_to_date()
+        return self._file_time()
 
     def load(self) -> T | None:
         """Return it as it was saved last. None where there is none, or the file cannot be read."""
+        self._bring_up_to_date()
         return load_artefact(self.path, self._decode)
 
     def save(self, artefact: T) -> None:
@@ -63,10 +86,76 @@ class ArtefactFile(ABC, Generic[T]):
             StoreUnavailable: The directory cannot be written; what was there is still there.
             PlanOutdated: The store was restored, embedded again or purged of a record while it was worked out.
         """
-        header = self._header(artefact)
-        read_from = header.get("ledger_id") or header.get("moment", {}).get("ledger_id", "")
-        with caching(self.path.parent, read_from):
-            save_artefact(self.path, header, **self._arrays(artefact))
+        header, arrays = self._header(artefact), self._arrays(artefact)
+        read_from = _ledger_of(header)
+        if self._shared is None:
+            with caching(self.path.parent, read_from):
+                _write(self.path, header, arrays)
+            return
+        with keeping(self.path.parent):
+            _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=read_from))
+
+    def is_made_since(self, before: Published | None) -> bool:
+        """Return whether this job has been done since, by another server."""
+        now = self._shared.published(self.name) if self._shared is not None else None
+        is_new = now is not None and (before is None or now.version != before.version)
+        return is_new and now is not None and now.is_whole and now.job == self._job
+
+    def _file_time(self) -> int:
+        try:
+            return self.path.stat().st_mtime_ns
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+
+    def _publish(self, shared: Shared, file: Path, *, ledger_id: str) -> None:
+        """Publish a file that is about to be put in place, and give it the time of its version."""
+        is_small = file.stat().st_size <= MOST_BYTES
+        if not is_small:
+            logger.warning(
+                "%s has %.0f MB, over %.0f, so other servers do not get it and show what they had",
+                *(self.name, file.stat().st_size / 1e6, MOST_BYTES / 1e6),
+            )
+        content = file.read_bytes() if is_small else b""
+        version = shared.publish(self.name, content, job=self._job, ledger_id=ledger_id)
+        os.utime(file, ns=(version, version))
+
+    def _bring_up_to_date(self) -> None:
+        """Take what another server has published since, and let go of what was purged."""
+        shared = self._shared
+        if shared is None:
+            return
+        published, time = shared.published(self.name), self._file_time()
+        if published is None and time:
+            self._publish_or_drop(shared)
+        elif published is not None and published.is_whole and published.version != time:
+            self._take(shared, published.version)
+
+    def _take(self, shared: Shared, version: int) -> None:
+        with keeping(self.path.parent):  # read inside of it: what a purge deleted is not found any more
+            content = shared.content(self.name, version)
+            if content is None:
+                return
+
+            def fill(file: Path) -> None:
+                file.write_bytes(content)
+                os.utime(file, ns=(version, version))
+
+            try:
+                _put(self.path, fill)
+            except StoreUnavailable as error:
+                logger.warning("what another server made is not shown: %s", error)
+
+    def _publish_or_drop(self, shared: Shared) -> None:
+        """Publish a file of before results were shared. Remove one of an older ledger: a purge took its row."""
+        with keeping(self.path.parent):
+            if shared.published(self.name) is not None:
+                return
+            ledger_id = load_artefact(self.path, lambda header, arrays: _ledger_of(header))
+            if ledger_id and ledger_id == shared.ledger_id():
+                with suppress(ReadOnlyStore, NotAllowed, PlanOutdated):
+                    self._publish(shared, self.path, ledger_id=ledger_id)
+            else:
+                self.path.unlink(missing_ok=True)
 
     @abstractmethod
     def _header(self, artefact: T) -> Mapping[str, Any]:
@@ -110,16 +199,53 @@ def save_artefact(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[A
     Raises:
         StoreUnavailable: The directory cannot be written; what was there is still there.
     """
+    _write(path, header, arrays)
+
+
+@contextmanager
+def server_of(directory: Path, *, read_only: bool = False) -> Iterator[Store | None]:
+    """Yield the store whose files on this machine are in a directory. None where it is that directory itself."""
+    if (directory / LEDGER).exists() or not (directory / LABEL).exists():
+        yield None
+        return
+    store = Store.open(directory, create=False, read_only=read_only)
+    try:
+        yield store
+    finally:
+        store.ledger.close()
+
+
+def _ledger_of(header: Mapping[str, Any]) -> str:
+    """Return the id of the ledger that a result was worked out from. Empty where it does not say."""
+    return str(header.get("ledger_id") or header.get("moment", {}).get("ledger_id", ""))
+
+
+def _write(
+    path: Path,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    before: Callable[[Path], None] = lambda file: None,
+) -> None:
+    """Write a file. What is to be done with it before others see it may fail, and nothing is written then."""
     text = json.dumps({**header, "version": VERSION}, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+    def fill(beside: Path) -> None:
+        with beside.open("wb") as file:
+            np.savez(file, header=np.frombuffer(text, np.uint8), **arrays)  # type: ignore[arg-type]
+        before(beside)
+
+    _put(path, fill)
+
+
+def _put(path: Path, fill: Callable[[Path], None]) -> None:
+    """Put what a function writes in place of a file, whole or not at all."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         make_directory_in(path.parent.parent, path.parent.name)
-        with beside.open("wb") as file:
-            np.savez(file, header=np.frombuffer(text, np.uint8), **arrays)  # type: ignore[arg-type]
+        fill(beside)
         beside.replace(path)
-    except StoreUnavailable:
-        raise
     except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be written ({error.strerror}); nothing in the store changed") from error
+    finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
-        raise StoreUnavailable(f"{path} cannot be written ({error.strerror}); nothing in the store changed") from error

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from atlas.infra.clock import SystemClock
+from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
@@ -27,15 +29,18 @@ class PlanCompaction(MemoryJob):
     with_model: bool = False
     """True where a language model writes the summaries, the one that the settings name."""
 
-    def run(self, on_progress: OnProgress) -> None:
-        """Do it.
+    def file(self) -> CompactionFile:
+        """Return the file that the plan is kept in."""
+        return CompactionFile(Path(self.out), COLLECTION)
+
+    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> CompactPlan:
+        """Plan.
 
         Raises:
             LLMUnavailable: A model was asked for, but there is none.
         """
         with self.opened(on_progress, model_if(self.with_model)) as memory:
-            plan = planned_now(memory, self.keep_recent, self.keep_types, on_progress=on_progress)
-        CompactionFile(Path(self.out), COLLECTION).save(plan)
+            return planned_now(memory, self.keep_recent, self.keep_types, on_progress=on_progress)
 
 
 def planned_now(

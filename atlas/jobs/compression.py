@@ -11,6 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Experience
 from atlas.infra.bridge import run
 from atlas.infra.clock import SystemClock
+from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.compression_file import CompressionFile, FoundCompression
 from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob, model_if
@@ -46,16 +47,19 @@ class CompressPrograms(MemoryJob):
     with_model: bool = False
     """True where a language model proposes the functions, the one that the settings name, rather than Stitch."""
 
-    def run(self, on_progress: OnProgress) -> None:
-        """Do it.
+    def file(self) -> CompressionFile:
+        """Return the file that the result is kept in."""
+        return CompressionFile(Path(self.out), COLLECTION)
+
+    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> FoundCompression:
+        """Search.
 
         Raises:
             LLMUnavailable: A model was asked for, but there is none.
         """
         strategy = strategy_of(model_if(self.with_model), self.max_programs)
         with self.opened(on_progress) as memory:
-            found = compressed_now(memory, self.where, strategy=strategy, on_progress=on_progress)
-        CompressionFile(Path(self.out), COLLECTION).save(found)
+            return compressed_now(memory, self.where, strategy=strategy, on_progress=on_progress)
 
 
 def compressed_now(

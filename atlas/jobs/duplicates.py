@@ -73,14 +73,17 @@ class FindDuplicates(StoreJob):
     collection: str
     threshold: float = THRESHOLD
 
-    def run(self, on_progress: OnProgress) -> None:
+    def file(self) -> DuplicatesFile:
+        """Return the file that they are kept in."""
+        return DuplicatesFile(Path(self.out), self.collection)
+
+    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> Duplicates:
         """Compare the attempts at each task with each other."""
         on_progress(0, 100, "reading")
         with Store.open(self.store, read_only=True) as store:
-            found = find_duplicates(
+            return find_duplicates(
                 store, self.collection, self.threshold, lambda done, total: on_progress(done, total, "comparing")
             )
-        DuplicatesFile(Path(self.out), self.collection).save(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+from atlas.jobs.artefact import CACHE, ArtefactFile, server_of
 from atlas.maps.map import OnProgress
 from atlas.maps.snapshot import Embedded, read_embedded
 from atlas.storage.store import Store
+
+ELSEWHERE = "another server is making it"
 
 
 class Job(Protocol):
@@ -46,8 +51,40 @@ class StoreJob(ABC):
         return json.dumps(encode_job(self), sort_keys=True)
 
     @abstractmethod
+    def file(self) -> ArtefactFile[Any]:
+        """Return the file that the result is kept in."""
+
+    @abstractmethod
+    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> Any:
+        """Do the work and return its result, telling now and then how far it is.
+
+        Args:
+            file: It holds the result that was made before.
+        """
+
     def run(self, on_progress: OnProgress) -> None:
-        """Do the work, telling now and then how far it is."""
+        """Do the work, and keep what it makes. Where another server is at it, wait, and take what that makes.
+
+        Raises:
+            PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.
+        """
+        store, out, file = Path(self.store), Path(self.out), self.file()
+        with server_of(store) as server:
+            shared = server.ledger.shared if server is not None and out == store / CACHE else None
+            if shared is None:
+                file.save(self.make(on_progress, file))
+                return
+            before = shared.published(file.name)
+            with shared.locked(self._task, lambda: on_progress(0, 0, ELSEWHERE)) as has_waited:
+                file.shared_by(shared, self._task)
+                if not (has_waited and file.is_made_since(before)):
+                    file.save(self.make(on_progress, file))
+
+    @property
+    def _task(self) -> str:
+        """Text that is equal for jobs that do the same on whatever machine."""
+        encoded = {name: value for name, value in encode_job(self).items() if name not in ("store", "out")}
+        return hashlib.blake2b(json.dumps(encoded, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ class LiveResult(ABC, Generic[T]):
     """The result of one kind of job on one store.
 
     The file lies in the store. Where that must not be written, what is made lies in a directory for the time being,
-    and the later of the two files counts.
+    and the later of the two files counts. Of a store that several servers show, it is what any of them made last.
     """
 
     def __init__(self, memory: MemorySystem, worker: Worker) -> None:
@@ -55,7 +55,7 @@ class LiveResult(ABC, Generic[T]):
         """Return what was saved last. The file is read only where it has been written since it was read."""
         with self._lock:
             scratch = [Path(self._scratch.name)] if self._scratch is not None else []
-            files = [self.file(directory) for directory in (self._cache, *scratch)]
+            files = [self._kept(), *map(self.file, scratch)]
             newest = max(files, key=lambda file: file.written_at)
             written_at = newest.written_at  # before it is read: what comes meanwhile is read again
             if written_at != self._saved.written_at:
@@ -89,10 +89,14 @@ class LiveResult(ABC, Generic[T]):
     def _save(self, result: T) -> Saved[T]:
         """Save what was made here, in place of what a worker would make."""
         with self._lock:
-            file = self.file(self._directory())
+            file = self.file(self._directory()) if self.memory.storage.read_only else self._kept()
             file.save(result)
             self._saved = Saved(result=result, written_at=file.written_at)
             return self._saved
+
+    def _kept(self) -> ArtefactFile[T]:
+        """Return the store's file, which every server of it shows."""
+        return self.file(self._cache).shared_by(self.memory.storage.ledger.shared)
 
     @property
     def _place(self) -> dict[str, Any]:

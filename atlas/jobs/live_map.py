@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from atlas.core.errors import AtlasError
@@ -41,7 +42,7 @@ class LiveMap(LiveResult[MemoryMap]):
         self._map: MemoryMap | None = None
         self._taken_at = 0  # the time of the file that the map came from, in nanoseconds; 0 where from none
         self._regrouped: dict[int, MemoryMap] = {}
-        self._named: dict[tuple[int, int], tuple[MemoryMap, MemoryMap]] = {}
+        self._named: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
         self._embedded: Embedded | None = None  # what was read last, so that only what changed is read again
         self._follower: threading.Thread | None = None
         self._work = threading.RLock()  # held while vectors are read and compared, which may take long
@@ -71,7 +72,7 @@ class LiveMap(LiveResult[MemoryMap]):
     @property
     def names(self) -> DomainNames:
         """Names that people have given to the domains."""
-        return DomainNames(self.memory.storage.path, COLLECTION)
+        return DomainNames.of(self.memory.storage, COLLECTION)
 
     def refit(self, min_domain_size: int = 0, engine: str = "umap") -> None:
         """Have the worker fit a new map. It is shown once it is there."""
@@ -109,19 +110,27 @@ class LiveMap(LiveResult[MemoryMap]):
         """Say whether a map's file went with what was purged since: its domains may be named after that."""
         if self.memory.storage.ledger.position(COLLECTION).ledger_id == found.ledger_id:
             return False
-        return not self.file(self._cache).written_at
+        return not self._kept().written_at
 
     def _follow(self, min_domain_size: int) -> None:
         """Bring the map up with the store. Make it where there is none."""
         with self._work:
             held = self._newest()
-            found = self._first() if held is None or self._is_of_another_model(held) else self._followed(held)
+            with self._once() if held is None else nullcontext():
+                held = held or self._newest()  # another server may have made it meanwhile
+                found = self._first() if held is None or self._is_of_another_model(held) else self._followed(held)
             with self._lock:
                 if self._map is not held:
                     return  # the worker has written another one meanwhile, which the next run brings up
                 self._map = found
             if found is not None and self._is_other_size(found, min_domain_size):
                 self._group(found, min_domain_size)
+
+    def _once(self) -> AbstractContextManager[object]:
+        """Return a block in which no other server makes the first map of the store."""
+        storage = self.memory.storage
+        shared = storage.ledger.shared if not storage.read_only else None
+        return shared.locked("first map") if shared is not None else nullcontext()
 
     def _follow_meanwhile(self, min_domain_size: int) -> None:
         """Do the same in a thread, unless one is at it."""
@@ -200,11 +209,11 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def _called_by_name(self, found: MemoryMap) -> MemoryMap:
         """Return the map with the names that people gave. Worked out again only when either has changed."""
-        path = self.names.path
-        key = (id(found), path.stat().st_mtime_ns if path.exists() else 0)
+        names = self.names
+        key = (id(found), names.state())
         if key not in self._named:
             kept = list(self._named.items())[1 - REGROUPED :]
-            self._named = {**dict(kept), key: (found, self.names.apply(found))}  # held, so that no other gets its id
+            self._named = {**dict(kept), key: (found, names.apply(found))}  # held, so that no other gets its id
         return self._named[key][1]
 
     def _read(self) -> Embedded:

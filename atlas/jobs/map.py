@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from atlas.core.errors import NotFound
-from atlas.jobs.artefact import CACHE, ArtefactFile
+from atlas.jobs.artefact import CACHE, ArtefactFile, server_of
 from atlas.jobs.job import CollectionJob
 from atlas.maps.labels import DomainNames
 from atlas.maps.map import Domain, MapRecipe, MemoryMap, OnProgress, extended, make_map, regrouped
@@ -71,10 +71,13 @@ class FitMap(CollectionJob):
     min_domain_size: int = 0
     seed: int = SEED
 
-    def run(self, on_progress: OnProgress) -> None:
+    def file(self) -> MapFile:
+        """Return the file that the map is kept in."""
+        return MapFile(Path(self.out), self.collection)
+
+    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> MemoryMap:
         """Fit the map. It is turned onto the earlier one, and keeps that one's domains."""
-        file = MapFile(Path(self.out), self.collection)
-        found = make_map(
+        return make_map(
             self.read(on_progress),
             engine=self.engine,
             min_domain_size=self.min_domain_size,
@@ -82,7 +85,6 @@ class FitMap(CollectionJob):
             seed=self.seed,
             on_progress=on_progress,
         )
-        file.save(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,18 +114,22 @@ def drawn_now(
     embedded = read_embedded(memory.storage, collection)
     if not embedded.ids:
         raise NotFound("there are no experiences to map yet; import some first: atlas import PATH")
-    saved = MapFile(memory.storage.path / CACHE, collection).load()
+    saved = MapFile(memory.storage.path / CACHE, collection).shared_by(memory.storage.ledger.shared).load()
     found = _still_good(saved, embedded, engine, min_domain_size) or make_map(
         embedded, engine=engine, min_domain_size=min_domain_size, previous=saved, on_progress=on_progress
     )
-    named = DomainNames(memory.storage.path, collection).apply(found)
+    named = DomainNames.of(memory.storage, collection).apply(found)
     return DrawnMap(map=named, titles=dict(zip(embedded.ids, embedded.titles, strict=True)))
 
 
 def kept_places(directory: Path, collection: str) -> Places:
     """Return where the records of a collection lie on the map that is kept with a store. None where there is no map."""
-    saved = MapFile(directory / CACHE, collection).load()
-    return places_on(DomainNames(directory, collection).apply(saved)) if saved is not None else NOWHERE
+    file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
+    with server_of(directory, read_only=True) as server:
+        if server is not None:
+            file, names = file.shared_by(server.ledger.shared), DomainNames.of(server, collection)
+        saved = file.load()
+        return places_on(names.apply(saved)) if saved is not None else NOWHERE
 
 
 def places_on(memory_map: MemoryMap) -> Places:

@@ -61,18 +61,21 @@ class PlanRefinement(MemoryJob):
     with_model: bool = False
     """True where a language model judges, the one that the settings name, rather than rules."""
 
-    def run(self, on_progress: OnProgress) -> None:
-        """Do it.
+    def file(self) -> RefinementFile:
+        """Return the file that the plan is kept in."""
+        return RefinementFile(Path(self.out), COLLECTION)
+
+    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> RefinePlan:
+        """Plan.
 
         Raises:
             LLMUnavailable: A model was asked for, but there is none.
         """
         llm = model_if(self.with_model)
         with self.opened(on_progress) as memory:
-            plan = planned_now(
+            return planned_now(
                 memory, self.where, max_experiences=self.max_experiences, llm=llm, on_progress=on_progress
             )
-        RefinementFile(Path(self.out), COLLECTION).save(plan)
 
 
 def planned_now(

@@ -1,23 +1,22 @@
-"""Names that were given to domains. They stand beside the store's other files and are no cache."""
+"""Names that were given to domains. They stand in a file of the store, or in a ledger on a server: no cache."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from atlas.core.errors import InvalidInput, NotAllowed, StoreUnavailable
+from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.infra.actor import Role, check_role, check_store, is_under_review
-from atlas.infra.fork_safety import InterProcessLock
 from atlas.maps.map import Domain, MemoryMap
+from atlas.storage.maintenance.names import NAMES, NamesFile, NamesText, names_text
+from atlas.storage.store import Store
 
-FILE = "domain_names.json"
+FILE = NAMES
 LONGEST = 80
 MEMBERS_KEPT = 400
 """Ids that a named domain is known by, spread over it."""
@@ -44,14 +43,25 @@ class NamedDomain:
 class DomainNames:
     """The names of one collection's domains. Each stays with most of its records, whatever map they are on."""
 
-    def __init__(self, directory: Path, collection: str) -> None:
+    def __init__(self, directory: Path, collection: str, text: NamesText | None = None) -> None:
+        """Find the names of a collection, in a file of the store's directory unless another text has them."""
         self.path = directory / FILE
+        self._text = text or NamesFile(directory)
         self._collection = collection
+
+    @classmethod
+    def of(cls, store: Store, collection: str) -> DomainNames:
+        """Return the names that every process and server of a store shows."""
+        return cls(store.path, collection, names_text(store))
+
+    def state(self) -> str:
+        """Return what is another text whenever a name was given."""
+        return self._text.state()
 
     def load(self) -> tuple[NamedDomain, ...]:
         """Return the names in the order in which they were given. Without those that cannot be read."""
         try:
-            every = json.loads(self.path.read_text(encoding="utf-8"))
+            every = json.loads(self._text.read() or b"{}")
             return _told_apart(every[self._collection])[0]
         except (OSError, ValueError, KeyError, TypeError):
             return ()
@@ -119,31 +129,25 @@ class DomainNames:
         check_store(self.path.parent)
         if is_under_review():
             raise NotAllowed("names of domains hold for all at once, so whoever writes under review gives none")
-        beside = self.path.with_name(f".{FILE}.{os.getpid()}")
-        try:
-            with InterProcessLock(self.path.with_name("domain_names.lock")).held():
-                every = self._every()
-                named, unreadable = _told_apart(every.get(self._collection, []))
-                every[self._collection] = [*map(asdict, change(named)), *unreadable]
-                beside.write_text(json.dumps(every, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-                beside.replace(self.path)
-        except StoreUnavailable:
-            raise
-        except OSError as error:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
-            raise StoreUnavailable(f"{self.path} cannot be written ({error.strerror}); no name was changed") from error
 
-    def _every(self) -> dict[str, Any]:
-        """Return what the file holds of every collection. Nothing where it is damaged, after putting that aside."""
-        if not self.path.exists():
+        def changed(text: bytes | None) -> bytes:
+            every = self._every(text)
+            named, unreadable = _told_apart(every.get(self._collection, []))
+            every[self._collection] = [*map(asdict, change(named)), *unreadable]
+            return f"{json.dumps(every, ensure_ascii=False, indent=1)}\n".encode()
+
+        self._text.change(changed)
+
+    def _every(self, text: bytes | None) -> dict[str, Any]:
+        """Return what a text holds of every collection. Nothing where it is damaged, after putting that aside."""
+        if text is None:
             return {}
         try:
-            held = json.loads(self.path.read_text(encoding="utf-8"))
+            held = json.loads(text)
         except ValueError:
             held = None
         if not isinstance(held, dict) or not isinstance(held.get(self._collection, []), list):
-            self.path.replace(self.path.with_name(f"{FILE}.damaged"))
+            self._text.set_aside()
             return {}
         return held
 

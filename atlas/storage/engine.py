@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -252,6 +253,39 @@ class Notes(Protocol):
         """Keep texts, or forget those that are None, and return what was kept under these names before."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A result of long work that every server of a store shows."""
+
+    version: int
+    """Higher than of every earlier one. It is the time of its publication, in nanoseconds since 1970."""
+
+    job: str
+    """The job that made it. Empty where none did."""
+
+    is_whole: bool
+    """False where it is too large to be held, so that only its maker has it."""
+
+
+class Shared(Protocol):
+    """The part of a store beside its records that its servers have in common."""
+
+    def locked(self, name: str, on_wait: Callable[[], None] = ...) -> AbstractContextManager[bool]:
+        """Return a block of this name that nobody else is in, on whatever machine. It yields whether it had to wait."""
+
+    def ledger_id(self) -> str:
+        """Return the id of the ledger as it is now."""
+
+    def published(self, name: str) -> Published | None:
+        """Return which result is there, without its content. None where none is."""
+
+    def content(self, name: str, version: int) -> bytes | None:
+        """Return a version of a result. None where another one, or none, is there by now."""
+
+    def publish(self, name: str, content: bytes, *, job: str, ledger_id: str) -> int:
+        """Put a result in place of what is there, and return its version."""
+
+
 class LedgerEngine(Protocol):
     """The truth of a store."""
 
@@ -306,6 +340,10 @@ class LedgerEngine(Protocol):
     @property
     def notes(self) -> Notes:
         """Small texts by name."""
+
+    @property
+    def shared(self) -> Shared | None:
+        """The part that several machines share. None where the ledger is a file."""
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""

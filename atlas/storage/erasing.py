@@ -220,6 +220,13 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def keeping(cache: Path) -> Iterator[None]:
+    """Let the block write into a store's cache, while no purge is emptying it."""
+    with _lock(cache.parent).held():
+        yield
+
+
 def _lock(store: Path) -> InterProcessLock:
     return InterProcessLock(store / "cache.lock")
 

@@ -286,9 +286,10 @@ class Store:
 
     @contextmanager
     def one_at_a_time(self) -> Iterator[None]:
-        """Let no other process or thread into such a block meanwhile. For what is looked up and then written."""
+        """Let no other thread, process or machine into such a block. For what is looked up and then written."""
         threads, processes = self._one_at_a_time  # waiting for threads alone costs no polling
-        with threads, processes.held():
+        shared = self.ledger.shared
+        with threads, shared.locked("once") if shared else processes.held():
             yield
 
     def _check_may_undo(self, operation_id: str) -> None:

@@ -24,7 +24,7 @@ VERBS = words_of("""
     Compress Compute Connect Continue Convert Create Declare Decode Delete Do Draw Edit Embed Encode Ensure
     Erase Evaluate Examine Extract Fetch Fill Find Finish Fit Follow Forget Format Give Go Hand Have Ignore
     Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge Move Overwrite Parse Place Predict Print
-    Promote Propose Prune Purge Put Raise Refine Refuse Remember Remove Rename Renew Replace Replay Restore
+    Promote Propose Prune Publish Purge Put Raise Refine Refuse Remember Remove Rename Renew Replace Replay Restore
     Retire Retrieve Return Rewrite Run Save Say See Select Send Serve Show Skip Sort Stop Summarise Take Tell
     Try Turn Undo Unpack Validate Verify Wait Walk Warn Wrap Yield
 """)

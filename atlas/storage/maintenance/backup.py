@@ -15,7 +15,6 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,9 +25,10 @@ from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.audit import BACKED_UP, RESTORED
-from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import in_use
+from atlas.storage.maintenance.names import NAMES as NAMES
+from atlas.storage.maintenance.names import names_text
 from atlas.storage.marks.codec import decode_marks, is_marks_by_table
 from atlas.storage.marks.tinydb import MAX_BYTES, marks_file
 from atlas.storage.store import LABEL, LEDGER, Store
@@ -39,9 +39,6 @@ _MADE = "backup:"
 """The beginning of the name under which the ledger keeps when a backup was made, before the backup's file."""
 
 MARKS = "marks.json"
-NAMES = "domain_names.json"
-"""As `atlas.maps.labels` keeps it in the store. It reads what it finds with care, so it is not looked into here."""
-
 _UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
 """The errors that `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
 
@@ -117,7 +114,7 @@ def backup(store: Store, target: Path) -> BackupReport:
             copy = Path(scratch) / LEDGER
             store.marks.settle()
             n_records = store.ledger.copies.write(copy)
-            _pack(beside, copy, store.path / NAMES)
+            _pack(beside, copy, names_text(store).read())
             beside.replace(target)
             if not store.read_only:
                 _note_made(store.ledger, target)
@@ -169,7 +166,7 @@ def restore(store: Store, source: Path) -> BackupReport:
             store.ledger.copies.restore(copy, store.marks.ids_in_files())
     store.marks.settle()
     _note(store.ledger, _restored(source) | made)
-    _replace_names(store.path / NAMES, names)
+    _replace_names(store, names)
     _relabel(store)
     store.audit.note(RESTORED, who=actor_name(store.settings.actor), about=str(source))
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
@@ -181,11 +178,11 @@ def _restored(source: Path) -> dict[str, str]:
     return {str(source.resolve()): made_at.isoformat()}
 
 
-def _pack(target: Path, ledger: Path, names: Path) -> None:
+def _pack(target: Path, ledger: Path, names: bytes | None) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         file.write(ledger, LEDGER)
-        with suppress(FileNotFoundError):
-            file.writestr(NAMES, names.read_bytes())
+        if names is not None:
+            file.writestr(NAMES, names)
 
 
 def _unpack(ledger: LedgerEngine, source: Path, target: Path) -> bytes | None:
@@ -232,20 +229,13 @@ def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     return {name: {record_id: decode_marks(own) for record_id, own in every.items()} for name, every in marks.items()}
 
 
-def _replace_names(path: Path, names: bytes | None) -> None:
+def _replace_names(store: Store, names: bytes | None) -> None:
     """Put the names of the backup in place of the store's. A backup without any leaves none."""
-    beside = path.with_name(f".{NAMES}.{os.getpid()}")
     try:
-        with InterProcessLock(path.with_name("domain_names.lock")).held():
-            if names is None:
-                path.unlink(missing_ok=True)
-            else:
-                beside.write_bytes(names)
-                beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
+        names_text(store).change(lambda _: names)
+    except StoreUnavailable as error:
         raise StoreUnavailable(
-            f"{path} cannot be replaced ({error}), so the names of domains are as before; all else was restored"
+            f"the names of domains cannot be replaced ({error}), so they are as before; all else was restored"
         ) from error
 
 

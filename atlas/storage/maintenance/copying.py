@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-
 from atlas.infra.actor import Role, check_role, check_store
 from atlas.storage.engine import Progress
-from atlas.storage.maintenance.backup import NAMES
+from atlas.storage.maintenance.names import names_text
 from atlas.storage.store import Store
 
 
@@ -27,7 +25,7 @@ def copy_store(source: Store, target: Store, on_progress: Progress | None = None
     check_role(Role.ADMIN, "copy a store")
     check_store(source.path)
     n_rows = source.ledger.copy_into(target.ledger, on_progress)
-    if (source.path / NAMES).exists():
-        shutil.copyfile(source.path / NAMES, target.path / NAMES)
+    if (names := names_text(source).read()) is not None:
+        names_text(target).change(lambda _: names)
     target.marks.settle()
     return n_rows

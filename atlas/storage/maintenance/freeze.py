@@ -15,7 +15,7 @@ from atlas.infra.durable_files import replace_durably
 from atlas.storage.erasing import in_use
 from atlas.storage.frozen import PREFIX, STAMP, frozen_copy
 from atlas.storage.history import Reword
-from atlas.storage.maintenance.backup import NAMES
+from atlas.storage.maintenance.names import NAMES, names_text
 from atlas.storage.store import LABEL, LEDGER, Store
 
 LEFT_OUT = "left out of this copy: what was deleted, and what waits for review"
@@ -50,9 +50,11 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
             store.ledger.copies.write(target / LEDGER)
             leaving_out = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=LEFT_OUT)
             store.ledger.copies.leave_out_hidden(target / LEDGER, leaving_out, reword)
-            for file in (NAMES, LABEL):
+            if (names := names_text(store).read()) is not None:
+                (target / NAMES).write_bytes(names)
+            if store.ledger.is_file:  # another label names the address of the store itself
                 with suppress(FileNotFoundError):
-                    shutil.copyfile(store.path / file, target / file)
+                    shutil.copyfile(store.path / LABEL, target / LABEL)
             replace_durably(target / STAMP, json.dumps({"frozen_at": frozen_at}))
     except BaseException as error:
         thaw(store.path, name)

@@ -8,8 +8,9 @@ of 2,668 commits, as they end in another order than they began.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,16 @@ FEW_ROWS = 200
 
 MOST_ROWS = 50_000
 """Rows that wait at most, before they are written."""
+
+SOON_SECONDS, LATE_SECONDS = 0.01, 0.25
+"""Between two attempts at a lock that others hold: at first, and after a while."""
+
+_LOCKING = """
+SET tcp_keepalives_idle = 20;
+SET tcp_keepalives_interval = 5;
+SET tcp_keepalives_count = 3;
+"""
+"""Lets the server notice within a minute that a machine is gone which held a lock and lost its power."""
 
 
 class PostgresConnection:
@@ -136,6 +147,8 @@ class PostgresDatabase:
         self.read_only = read_only
         self._busy_timeout_seconds = busy_timeout_seconds
         self._connections = Lending(self._connect, lambda connection: not connection.raw.closed)
+        self._locking = Lending(self._connect_locking, _answers)
+        """Connections that hold locks, beside those that a thread reads and writes with meanwhile."""
 
     is_file = False
 
@@ -164,6 +177,20 @@ class PostgresDatabase:
             ReadOnlyStore: The store was opened for reading only.
             StoreUnavailable: Another writer held the store too long, or the server cannot be reached.
         """
+        with self.write_beside() as connection:
+            self._lock(connection)
+            yield connection
+            postings.flush(connection)
+            connection.write_rows()
+
+    @contextmanager
+    def write_beside(self) -> Iterator[PostgresConnection]:
+        """Yield a connection in a transaction that writers need not wait for: it writes nothing of the records.
+
+        Raises:
+            NotAllowed: Whoever this runs for is a viewer.
+            ReadOnlyStore: The store was opened for reading only.
+        """
         if self.read_only:
             raise ReadOnlyStore(f"the store at {self.address} was opened for reading only; open it without read_only")
         check_role(Role.WRITER, "change the store")
@@ -172,10 +199,36 @@ class PostgresDatabase:
             self._connections.lent() as connection,
             self._transaction(connection, "BEGIN"),
         ):
-            self._lock(connection)
             yield connection
-            postings.flush(connection)
-            connection.write_rows()
+
+    @contextmanager
+    def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> Iterator[bool]:
+        """Let no other thread, process or machine into a block of this name. A thread may enter it again.
+
+        The server frees it where the process is killed. While it waits there is no transaction, which would keep the
+        server from cleaning up.
+
+        Args:
+            on_wait: Called once where others are in it.
+
+        Yields:
+            Whether it had to wait.
+        """
+        key = f"atlas {self.address.schema} {name}"
+        with ExitStack() as held:
+            with self._translated("nothing was changed"):
+                connection = held.enter_context(self._locking.lent()).raw
+                is_free, pause = _try_lock(connection, key), SOON_SECONDS
+                if waits := not is_free:
+                    on_wait()
+                while not is_free:
+                    time.sleep(pause)
+                    is_free, pause = _try_lock(connection, key), min(2 * pause, LATE_SECONDS)
+            try:
+                yield waits
+            finally:
+                with suppress(psycopg.Error):  # a connection that is lost holds nothing any more
+                    connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
 
     @contextmanager
     def changing_schema(self) -> Iterator[PostgresConnection]:
@@ -201,6 +254,7 @@ class PostgresDatabase:
     def close(self) -> None:
         """Close every connection, those that a thread is using when it is done. A later use opens a new one."""
         self._connections.close()
+        self._locking.close()
 
     def rewrite(self) -> None:
         """Write the tables again, without what was deleted."""
@@ -255,6 +309,11 @@ class PostgresDatabase:
         raw.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.address.schema)))
         return connection
 
+    def _connect_locking(self) -> PostgresConnection:
+        connection = self._connect()
+        connection.raw.execute(_LOCKING)
+        return connection
+
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:
         try:
@@ -289,3 +348,17 @@ class PostgresDatabase:
 
 def _said(error: psycopg.Error) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+def _answers(connection: PostgresConnection) -> bool:
+    """Return whether the server still has a connection that was idle."""
+    try:
+        connection.raw.execute("SELECT 1")
+    except psycopg.Error:
+        return False
+    return True
+
+
+def _try_lock(connection: psycopg.Connection[tuple[Any, ...]], key: str) -> bool:
+    row = connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (key,)).fetchone()
+    return bool(row and row[0])

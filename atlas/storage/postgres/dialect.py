@@ -80,6 +80,10 @@ class PostgresDialect:
             [(key, *_columns(value), seq) for key, value, seq in rows if value == value],
         )
 
+    def forget_results(self, connection: Connection) -> None:
+        """Delete the results of long work."""
+        connection.execute("DELETE FROM artefacts")
+
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
         """Return numbers of records and values."""
         rows = connection.execute(

@@ -11,6 +11,7 @@ from atlas.storage.postgres.copies import PostgresCopies
 from atlas.storage.postgres.database import PostgresDatabase
 from atlas.storage.postgres.hnsw import HnswIndex
 from atlas.storage.postgres.schema import prepare_schema
+from atlas.storage.postgres.shared import PostgresShared
 from atlas.storage.sql.ledger import SqlLedger
 
 
@@ -35,4 +36,10 @@ def open_postgres(
     except BaseException:
         database.close()
         raise
-    return SqlLedger(database, PostgresCopies(database, clock), partial(HnswIndex, database), clock=clock)
+    return SqlLedger(
+        database,
+        PostgresCopies(database, clock),
+        partial(HnswIndex, database),
+        clock=clock,
+        shared=PostgresShared(database),
+    )

@@ -14,7 +14,7 @@ from atlas.storage.sql.meta import begin
 from atlas.storage.sql.tables import SCHEMA
 from atlas.storage.sql.token_vectors import TABLE as TOKENS
 
-VERSION = 2
+VERSION = 3
 """Version of the tables in PostgreSQL. SQLite's are numbered on their own."""
 
 INDEX = """
@@ -31,7 +31,17 @@ CREATE TABLE index_vectors (
 ALTER TABLE index_vectors ALTER COLUMN vector SET STORAGE PLAIN;
 """
 
-MIGRATIONS = {1: INDEX}
+ARTEFACTS = """
+-- What long work has made of the records, for every server of the store.
+CREATE TABLE artefacts (
+    name    TEXT    PRIMARY KEY,
+    version INTEGER NOT NULL,
+    job     TEXT    NOT NULL,
+    content BLOB    NOT NULL
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS = {1: INDEX, 2: ARTEFACTS}
 """From each older version, what makes the next one of it."""
 
 _TYPES = (
@@ -127,7 +137,7 @@ def _make(connection: PostgresConnection, database: PostgresDatabase) -> None:
             f"the server of {database.address} has no pgvector; install it (Debian: postgresql-18-pgvector, version "
             "0.8 or newer), or give another server. Nothing was made"
         ) from error
-    script = "".join(map(_in_postgres, (SCHEMA, POSTINGS, MARKS, TOKENS, INDEX))) + _ATTRIBUTES + _FUNCTIONS
+    script = "".join(map(_in_postgres, (SCHEMA, POSTINGS, MARKS, TOKENS, INDEX, ARTEFACTS))) + _ATTRIBUTES + _FUNCTIONS
     connection.raw.execute(script)
     begin(connection)
     connection.execute("INSERT INTO meta VALUES ('schema_version', ?)", (str(VERSION),))

@@ -230,6 +230,9 @@ class Dialect(Protocol):
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
         """Add attributes: key, value and number of the record. Those that are there stay."""
 
+    def forget_results(self, connection: Connection) -> None:
+        """Delete the results of long work that the ledger holds, which may say what is purged."""
+
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
         """Return numbers of records and values, of the `attributes AS a` that a condition holds for."""
 

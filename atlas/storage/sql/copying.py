@@ -31,7 +31,13 @@ TABLES: dict[str, str] = {
 }
 """The columns of each table that is copied, those that others refer to first. `meta` and attributes are beside."""
 
-ENGINES_OWN = ("schema_version",)
+DOMAIN_NAMES, DOMAINS_NAMED = "domain_names", "domains_named"
+"""Notes of a ledger on a server: the names of domains, and a random text that changes with them.
+
+A store in a directory has a file instead, so whoever copies a ledger copies them beside it.
+"""
+
+ENGINES_OWN = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
 """Names of `meta` that say something of the engine."""
 
 BATCH = 2_000

@@ -17,7 +17,7 @@ from atlas.core.types import new_id
 from atlas.infra.actor import Role, check_kind, check_store, is_under_review, may
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, parsed
-from atlas.storage.engine import Copies, Progress
+from atlas.storage.engine import Copies, Progress, Shared
 from atlas.storage.following_index import FollowingIndex
 from atlas.storage.records import Check, Described, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
 from atlas.storage.sql import meta
@@ -53,11 +53,18 @@ class SqlLedger:
     """The truth of a store. All methods are synchronous and may be called from any thread and process."""
 
     def __init__(
-        self, database: Database, copies: Copies, make_index: Callable[[str, int], FollowingIndex], *, clock: Clock
+        self,
+        database: Database,
+        copies: Copies,
+        make_index: Callable[[str, int], FollowingIndex],
+        *,
+        clock: Clock,
+        shared: Shared | None = None,
     ) -> None:
         self.database = database
         self.clock = clock
         self.copies = copies
+        self.shared = shared
         self._make_index = make_index
         self.words = SqlWords(database)
         self.columns = SqlColumns(database)

@@ -52,6 +52,9 @@ class SqliteDialect:
         """Add attributes: key, value and number of the record."""
         connection.executemany("INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)", rows)
 
+    def forget_results(self, connection: Connection) -> None:
+        """Do nothing: they are files of the store's directory."""
+
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
         """Return numbers of records and values."""
         source = f"FROM attributes a WHERE {condition.text} AND typeof(a.value)"

@@ -1,11 +1,19 @@
-"""Jobs that are ended before they are done."""
+"""Jobs that are ended before they are done, and one that takes as long as a test wants."""
 
 from __future__ import annotations
 
+import os
 import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from atlas.jobs.artefact import ArtefactFile
+from atlas.jobs.duplicates import FindDuplicates
 from atlas.jobs.job import Job
 from atlas.jobs.worker import Worker
+from atlas.maps.duplicates import Duplicates
+from atlas.maps.map import OnProgress
 
 GIVE_UP_SECONDS = 60.0
 
@@ -22,3 +30,24 @@ def kill_when_opening(job: Job) -> None:
         time.sleep(0.05)
     worker.cancel(job.key)
     worker.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowSearch(FindDuplicates):
+    """A search for near-duplicates that notes who began it, and goes on once a file is there."""
+
+    gate: str
+
+    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> Duplicates:
+        on_progress(0, 100, "waiting at the gate")
+        with Path(f"{self.gate}.begun").open("a") as begun:
+            begun.write(f"{os.getpid()}\n")
+        while not Path(self.gate).exists():
+            time.sleep(0.02)
+        return FindDuplicates.make(self, on_progress, file)
+
+
+def begun(gate: Path) -> list[int]:
+    """The processes that began a slow search."""
+    noted = Path(f"{gate}.begun")
+    return [int(line) for line in noted.read_text().split()] if noted.exists() else []

@@ -81,6 +81,34 @@ def test_a_newer_schema_is_refused_and_left_as_it_is(opened, postgres_address):
         Store.open(postgres_address)
 
 
+@pytest.mark.parametrize(("version", "missing"), [(1, "index_seals, index_vectors, artefacts"), (2, "artefacts")])
+def test_an_older_schema_is_brought_up_to_date(opened, postgres_address, version, missing):
+    opened.add("a")
+    run_in(
+        postgres_address,
+        f"DROP TABLE {missing}",
+        f"UPDATE meta SET value = '{version}' WHERE name = 'schema_version'",
+    )
+    again = Store.open(postgres_address)
+    assert Opened(again).ids() == ["a"]
+    shared = again.ledger.shared
+    made = shared.publish("a result", b"content", job="", ledger_id=shared.ledger_id())
+    assert shared.content("a result", made) == b"content"
+    assert again.ledger.notes.read("schema_version") == {"": "3"}
+    again.close()
+
+
+def test_a_lock_is_free_once_the_server_has_ended_the_connection_that_held_it(opened, postgres_address):
+    other = Store.open(postgres_address)
+    with opened.store.one_at_a_time():
+        run_in(postgres_address, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+        with other.one_at_a_time():
+            pass
+    with opened.store.one_at_a_time():
+        pass
+    other.close()
+
+
 def test_a_user_without_rights_is_told_what_to_grant(opened, postgres_address):
     opened.add("a")
     run_in(postgres_address, "DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN")

@@ -105,6 +105,7 @@ class SqlPurges:
                 _reword(connection, images, reword)
             forget_tokens(connection, kept=read_texts_embedded(connection))
             renew_ledger_id(connection)  # whoever holds vectors, maps or plans of the ledger as it was drops them
+            connection.dialect.forget_results(connection)  # after that: what is published later is refused
             note_unfinished(connection, {operation.id: left})
 
     def unfinished(self) -> dict[str, Left]:

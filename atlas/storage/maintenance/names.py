@@ -1,0 +1,145 @@
+"""The names that were given to domains, as one text: a file of a store, or a note of a ledger on a server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from atlas.core.errors import PlanOutdated, ReadOnlyStore, StoreUnavailable
+from atlas.core.types import new_id
+from atlas.infra.fork_safety import InterProcessLock
+from atlas.storage.engine import Notes
+from atlas.storage.sql.copying import DOMAIN_NAMES, DOMAINS_NAMED
+from atlas.storage.store import Store
+
+NAMES = "domain_names.json"
+"""Name of the file, in a store's directory and in a backup."""
+
+SET_ASIDE = ".damaged"
+
+Change = Callable[[bytes | None], bytes | None]
+
+
+class NamesText(Protocol):
+    """The text. `atlas.maps.labels` knows what it says."""
+
+    def read(self) -> bytes | None:
+        """Return it. None where no name was given."""
+
+    def state(self) -> str:
+        """Return what is another text whenever it has changed."""
+
+    def change(self, change: Change) -> None:
+        """Put what a function makes of it in its place. Nobody else changes it meanwhile. None removes it."""
+
+    def set_aside(self) -> None:
+        """Keep it under another name, as it is damaged."""
+
+
+def names_text(store: Store) -> NamesText:
+    """Return the text of a store."""
+    return NamesFile(store.path) if store.ledger.is_file else NamesNote(store.ledger.notes, store.path)
+
+
+class NamesFile:
+    """The text as a file of a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / NAMES
+
+    def read(self) -> bytes | None:
+        """Return it. None where there is none."""
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def state(self) -> str:
+        """Return the time at which it was written."""
+        return str(self.path.stat().st_mtime_ns if self.path.exists() else 0)
+
+    def change(self, change: Change) -> None:
+        """Put what a function makes of it in its place.
+
+        Raises:
+            StoreUnavailable: It cannot be written; nothing was changed.
+        """
+        beside = self.path.with_name(f".{NAMES}.{os.getpid()}")
+        try:
+            with InterProcessLock(self.path.with_name("domain_names.lock")).held():
+                text = change(self.read())
+                if text is None:
+                    self.path.unlink(missing_ok=True)
+                else:
+                    beside.write_bytes(text)
+                    beside.replace(self.path)
+        except StoreUnavailable:
+            raise
+        except OSError as error:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise StoreUnavailable(f"{self.path} cannot be written ({error.strerror}); no name was changed") from error
+
+    def set_aside(self) -> None:
+        """Rename it."""
+        self.path.replace(self.path.with_name(NAMES + SET_ASIDE))
+
+
+class NamesNote:
+    """The text as a note of a ledger, which every server of the store reads.
+
+    Args:
+        directory: The store's files of this machine. Earlier versions kept the names there, and the first machine that
+            looks gives its own to all.
+    """
+
+    def __init__(self, notes: Notes, directory: Path) -> None:
+        self._notes = notes
+        self._earlier = NamesFile(directory)
+
+    def read(self) -> bytes | None:
+        """Return it. None where there is none."""
+        held = self._text()
+        if held is None and self._earlier.path.exists():
+            with suppress(ReadOnlyStore):
+                self._take_earlier()
+            held = self._text()
+        return None if held is None else held.encode()
+
+    def state(self) -> str:
+        """Return a random text that each change renews."""
+        return self._notes.read(DOMAINS_NAMED).get("", "")
+
+    def change(self, change: Change) -> None:
+        """Put what a function makes of it in its place. It is asked again where another server came first."""
+        while True:
+            held = self.read()
+            text = change(held)
+            try:
+                self._put(None if held is None else held.decode(), text)
+            except PlanOutdated:
+                continue
+            return
+
+    def set_aside(self) -> None:
+        """Keep it as another note."""
+        self._notes.write({DOMAIN_NAMES + SET_ASIDE: self._text()})
+
+    def _text(self) -> str | None:
+        return self._notes.read(DOMAIN_NAMES).get("")
+
+    def _put(self, held: str | None, text: bytes | None) -> None:
+        state = self._notes.read(DOMAINS_NAMED).get("")
+        written = None if text is None else text.decode("utf-8", "replace").replace("\0", "")
+        self._notes.write(
+            {DOMAIN_NAMES: written, DOMAINS_NAMED: new_id()}, expected={DOMAIN_NAMES: held, DOMAINS_NAMED: state}
+        )
+
+    def _take_earlier(self) -> None:
+        with suppress(PlanOutdated):  # another machine has given its own
+            self._put(None, self._earlier.read())
+        with suppress(FileNotFoundError):  # another process of this machine has done the same
+            self._earlier.path.replace(self._earlier.path.with_name(f"{NAMES}.before-sharing"))

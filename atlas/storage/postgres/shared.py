@@ -1,0 +1,75 @@
+"""The part of a store that its servers have in common beside its records: results of long work, and locks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from atlas.core.errors import PlanOutdated
+from atlas.storage.engine import Published
+from atlas.storage.postgres.database import PostgresDatabase
+from atlas.storage.sql.meta import read_ledger_id
+
+_PUBLISH = """
+    INSERT INTO artefacts AS held (name, version, job, content)
+    VALUES (%s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000, %s, %s)
+    ON CONFLICT (name) DO UPDATE SET
+        version = greatest(held.version + 1000, excluded.version), job = excluded.job, content = excluded.content
+    RETURNING version
+"""
+"""The server's clock numbers versions, in nanoseconds. So none comes back after a purge has deleted the row."""
+
+
+class PostgresShared:
+    """The results of long work on a store, as rows, and locks that hold for every machine."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:
+        """Return a block of this name that nobody else is in, on whatever machine. It yields whether it had to wait."""
+        return self._database.locked(name, on_wait)
+
+    def ledger_id(self) -> str:
+        """Return the id of the ledger as it is now."""
+        with self._database.read() as connection:
+            return read_ledger_id(connection)
+
+    def published(self, name: str) -> Published | None:
+        """Return which result is there, without its content. None where none is."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT version, job, octet_length(content) > 0 FROM artefacts WHERE name = ?", (name,)
+            ).fetchone()
+        return Published(version=row[0], job=row[1], is_whole=row[2]) if row else None
+
+    def content(self, name: str, version: int) -> bytes | None:
+        """Return a version of a result. None where another one, or none, is there by now."""
+        with self._database.read() as connection:
+            row = connection.raw.execute(
+                "SELECT content FROM artefacts WHERE name = %s AND version = %s", (name, version), binary=True
+            ).fetchone()
+        return bytes(row[0]) if row else None
+
+    def publish(self, name: str, content: bytes, *, job: str, ledger_id: str) -> int:
+        """Put a result in place of what is there, and return its version.
+
+        Args:
+            content: Empty where it is too large to be held, so that only its maker has it.
+            job: What it was made by.
+            ledger_id: Of the ledger as it was read. Empty where that is not known.
+
+        Raises:
+            PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.
+        """
+        with self._database.write_beside() as connection:
+            # A purge, which renews the id and then deletes the results, waits for this, or this for it.
+            row = connection.raw.execute("SELECT value FROM meta WHERE name = 'ledger_id' FOR SHARE").fetchone()
+            if ledger_id and row and row[0] != ledger_id:
+                raise PlanOutdated(
+                    "the store was restored, embedded again or purged of a record while this was worked out, so it is "
+                    "not kept; do it again"
+                )
+            made = connection.raw.execute(_PUBLISH, (name, job, content)).fetchone()
+            assert made is not None
+            return int(made[0])
