@@ -7,12 +7,11 @@ import threading
 import numpy as np
 import pytest
 
-from atlas.core.errors import ReadOnlyStore, StoreUnavailable
+from atlas.core.errors import StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.storage.following_index import Seal
 from atlas.storage.history import Left
 from atlas.storage.postgres import hnsw
-from atlas.storage.postgres.schema import VERSION
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vectors import vector_search
 from tests.support.storage.engines import asked_of, run_in
@@ -175,25 +174,6 @@ def test_a_purged_text_leaves_no_vector_in_the_index(opened, index):
     assert opened.store.finish_purges() == ""
     assert index.count() == 59
     assert len(opened.nearest("r8", 60)) == 59
-
-
-@pytest.mark.parametrize("version", range(1, VERSION))
-def test_an_older_schema_is_brought_up_to_date_and_refused_where_nothing_may_be_written(
-    opened, open_store, postgres_address, version
-):
-    opened.add(*IDS)
-    opened.store.ledger.close()
-    run_in(
-        postgres_address,
-        "DROP TABLE index_vectors, index_seals",
-        f"UPDATE meta SET value = '{version}' WHERE name = 'schema_version'",
-    )
-    with pytest.raises(ReadOnlyStore, match=rf"has schema {version}, but this version of ATLAS reads schema {VERSION}"):
-        open_store(read_only=True)
-    again = open_store(**FEW)
-    assert again.store.catch_up() == 60
-    assert again.nearest("r9") == ["r9"]
-    assert len(again.ids()) == 60
 
 
 def test_a_server_without_pgvector_is_said_with_what_to_install(postgres_server, postgres_address):

@@ -10,6 +10,7 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore, SchemaTooNew, StoreUn
 from atlas.core.settings import Settings
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.postgres import postings
+from atlas.storage.postgres.schema import VERSION
 from atlas.storage.store import LABEL, Store
 from tests.support.storage.engines import run_in
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
@@ -89,12 +90,15 @@ def test_an_older_schema_is_brought_up_to_date(opened, postgres_address, version
         f"DROP TABLE {missing}",
         f"UPDATE meta SET value = '{version}' WHERE name = 'schema_version'",
     )
+    with pytest.raises(ReadOnlyStore, match=rf"has schema {version}, but this version of ATLAS reads schema {VERSION}"):
+        Store.open(postgres_address, read_only=True)
     again = Store.open(postgres_address)
     assert Opened(again).ids() == ["a"]
+    assert again.collection(THINGS).parts.nearest.index.count() == 0
     shared = again.ledger.shared
     made = shared.publish("a result", b"content", job="", ledger_id=shared.ledger_id())
     assert shared.content("a result", made) == b"content"
-    assert again.ledger.notes.read("schema_version") == {"": "3"}
+    assert again.ledger.notes.read("schema_version") == {"": str(VERSION)}
     again.close()
 
 
