@@ -15,7 +15,6 @@ from tests.support.browser.tables import click_row
 from tests.support.records import KINDS, kinds
 from tests.support.stores import make_store
 
-
 DOMAIN_PIXELS = 66
 
 
