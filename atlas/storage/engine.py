@@ -236,6 +236,13 @@ class Copies(Protocol):
         """Make the ledger what a copy is, in one transaction that every other process sees as a whole."""
 
 
+DOMAIN_NAMES, DOMAINS_NAMED = "domain_names", "domains_named"
+"""Notes of a ledger on a server: the names of domains, and a random text that changes with them.
+
+A store in a directory has a file instead, so whoever copies a ledger copies them beside it.
+"""
+
+
 class Notes(Protocol):
     """Small texts that are kept by name, beside the records."""
 

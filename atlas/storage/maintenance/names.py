@@ -11,8 +11,7 @@ from typing import Protocol
 from atlas.core.errors import PlanOutdated, ReadOnlyStore, StoreUnavailable
 from atlas.core.types import new_id
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.storage.engine import Notes
-from atlas.storage.sql.copying import DOMAIN_NAMES, DOMAINS_NAMED
+from atlas.storage.engine import DOMAIN_NAMES, DOMAINS_NAMED, Notes
 from atlas.storage.store import Store
 
 NAMES = "domain_names.json"

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, closing
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.storage.engine import Progress
+from atlas.storage.engine import DOMAIN_NAMES, DOMAINS_NAMED, Progress
 from atlas.storage.records import BEGUN
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TEXTS
@@ -30,12 +30,6 @@ TABLES: dict[str, str] = {
     "lost_marks": "collection, record_id",
 }
 """The columns of each table that is copied, those that others refer to first. `meta` and attributes are beside."""
-
-DOMAIN_NAMES, DOMAINS_NAMED = "domain_names", "domains_named"
-"""Notes of a ledger on a server: the names of domains, and a random text that changes with them.
-
-A store in a directory has a file instead, so whoever copies a ledger copies them beside it.
-"""
 
 ENGINES_OWN = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
 """Names of `meta` that say something of the engine."""
