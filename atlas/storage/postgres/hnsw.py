@@ -31,7 +31,7 @@ from atlas.storage.sql.records import join_vectors
 from atlas.storage.vectors.products import products
 
 logger = logging.getLogger(__name__)
-FEWEST_SCANNED, MOST_SCANNED = 200, 1_000
+FEWEST_SCANNED, MOST_SCANNED = 800, 1_000
 """Candidates that the index keeps while it looks (`hnsw.ef_search`): the more, the fewer neighbours it misses."""
 
 MANY_CHANGES = 20_000
