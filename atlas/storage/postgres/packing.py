@@ -40,6 +40,8 @@ def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tup
             words += [numbers.setdefault(word, len(numbers)) for word in held]
             seqs.append(np.full(len(held), seq))
             places.append(np.arange(beginning, beginning + len(held)))
+    if not words:
+        return
     which = np.array(words, np.int64)
     order = np.argsort(which, kind="stable")  # those of a word stay in the order of records and places
     owners, placed = np.concatenate(seqs)[order], np.concatenate(places)[order]
