@@ -15,17 +15,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from atlas.access.files import AccessFile
 from atlas.access.names import look_alike
 from atlas.core.errors import InvalidInput, NotAllowed, NotFound
 from atlas.core.types import new_id
 from atlas.infra.actor import Actor, Role
-from atlas.infra.audit import KEY_MADE, KEY_REVOKED, AuditLog
 from atlas.infra.clock import SystemClock
+from atlas.protocols.access import KEYS
 from atlas.protocols.infra import Clock
-
-FILE = "keys.json"
-"""Name of the file in a store's directory."""
+from atlas.storage.place.audit import KEY_MADE, KEY_REVOKED, AuditLog
+from atlas.storage.place.values import AccessValues
 
 PREFIX = "atlas_"
 """Beginning of every key, by which scanners for leaked secrets know one."""
@@ -75,7 +73,7 @@ class KeyRing:
             owner: Name of whoever runs the process, for the audit log where nobody says who they are.
         """
         self.directory = directory
-        self._file = AccessFile(directory / FILE, _encode, _decode)
+        self._held = AccessValues(directory, KEYS, _encode, _decode)
         self._clock = clock or SystemClock()
         self.audit = AuditLog(directory, self._clock, owner)
 
@@ -117,7 +115,7 @@ class KeyRing:
             is_reviewed=is_reviewed,
         )
         secret = PREFIX + secrets.token_urlsafe(32)
-        with self._file.changing() as held:
+        with self._held.changing() as held:
             if any(other.name == name and not other.problem(now) for other in held.values()):
                 raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
             held[_hash(secret)] = key
@@ -126,11 +124,11 @@ class KeyRing:
 
     def keys(self) -> list[Key]:
         """Return every key that was ever made, newest first."""
-        return sorted(self._file.read().values(), key=lambda key: key.created_at, reverse=True)
+        return sorted(self._held.read().values(), key=lambda key: key.created_at, reverse=True)
 
     def names(self) -> set[str]:
         """Return the names that the history knows keys by."""
-        return {key.name for key in self._file.read().values()}
+        return {key.name for key in self._held.read().values()}
 
     def live_keys(self) -> list[Key]:
         """Return the keys that are not refused now, newest first."""
@@ -139,7 +137,7 @@ class KeyRing:
 
     def knows(self, secret: str) -> bool:
         """Return whether there ever was a key with this secret."""
-        return _hash(secret) in self._file.read()
+        return _hash(secret) in self._held.read()
 
     def recognise(self, secret: str) -> Key:
         """Return the key with this secret.
@@ -147,7 +145,7 @@ class KeyRing:
         Raises:
             NotAllowed: No key has it, or the key was revoked or has expired.
         """
-        found = self._file.read().get(_hash(secret))
+        found = self._held.read().get(_hash(secret))
         if found is None:
             raise NotAllowed("this key is not known here; ask an administrator for one: atlas keys add NAME")
         if problem := found.problem(self._clock.now()):
@@ -165,7 +163,7 @@ class KeyRing:
             NotFound: No live key has that name or id.
         """
         now = self._clock.now()
-        with self._file.changing() as held:
+        with self._held.changing() as held:
             live = [hashed for hashed, key in held.items() if name in (key.name, key.id) and not key.problem(now)]
             if not live:
                 raise NotFound(f"no key named {name!r} is in use; list them: atlas keys list")

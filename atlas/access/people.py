@@ -12,18 +12,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from atlas.access.files import AccessFile
 from atlas.access.keys import KeyRing
 from atlas.access.names import look_alike, unique_name
 from atlas.access.roles import role_of
 from atlas.core.errors import NotAllowed, NotFound
 from atlas.infra.actor import Actor, Role
-from atlas.infra.audit import READMITTED, REMOVED, ROLE_GIVEN, SIGNED_IN, AuditLog
 from atlas.infra.clock import SystemClock
+from atlas.protocols.access import PEOPLE
 from atlas.protocols.infra import Clock
-
-FILE = "people.json"
-"""Name of the file in a store's directory."""
+from atlas.storage.place.audit import READMITTED, REMOVED, ROLE_GIVEN, SIGNED_IN, AuditLog
+from atlas.storage.place.values import AccessValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +93,7 @@ class People:
             owner: Name of whoever runs the server, which nobody else may have in the history.
             actors: Gives the names that the history has, none of which a new person gets.
         """
-        self._file = AccessFile(directory / FILE, _encode, _decode)
+        self._held = AccessValues(directory, PEOPLE, _encode, _decode)
         self._roles = roles
         self._clock = clock or SystemClock()
         self._audit = AuditLog(directory, self._clock, owner)
@@ -118,7 +116,7 @@ class People:
     def _signed_in(self, identity: Identity) -> Person:
         """Return whoever somebody is by now."""
         now = self._clock.now()
-        with self._file.changing() as held:
+        with self._held.changing() as held:
             known = held.get(identity.id)
             if known is not None and known.removed_at is not None:
                 raise NotAllowed(f"{known.name} was removed from this memory; ask an administrator")
@@ -154,16 +152,16 @@ class People:
 
     def every(self) -> list[Person]:
         """Return everybody who has signed in and has a role, or was removed, whoever came last first."""
-        held = [person for person in self._file.read().values() if person.has_role]
+        held = [person for person in self._held.read().values() if person.has_role]
         return sorted(held, key=lambda person: person.seen_at, reverse=True)
 
     def names(self) -> set[str]:
         """Return the names that the history knows people by, or knew them by before."""
-        return set(_names(self._file.read().values()))
+        return set(_names(self._held.read().values()))
 
     def find(self, person_id: str) -> Person | None:
         """Return the person of an id as long as they have a role and were not removed, or None."""
-        person = self._file.read().get(person_id)
+        person = self._held.read().get(person_id)
         return person if person is not None and person.removed_at is None and person.has_role else None
 
     def set_role(self, person_id: str, role: Role) -> Person:
@@ -183,7 +181,7 @@ class People:
         return self._change(person_id, READMITTED, removed_at=None)
 
     def _change(self, person_id: str, what: str, **changes: Any) -> Person:
-        with self._file.changing() as held:
+        with self._held.changing() as held:
             if person_id not in held:
                 raise NotFound("nobody of this id has signed in; look again")
             changed = held[person_id] = replace(held[person_id], **changes)

@@ -15,10 +15,10 @@ from atlas.access.people import Identity, People
 from atlas.access.roles import roles_in
 from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore, StoreUnavailable
 from atlas.infra.actor import Actor, Role
-from atlas.infra.audit import AuditLog
 from atlas.infra.clock import SystemClock
 from atlas.protocols.infra import Clock
-from atlas.storage.frozen import frozen_copy
+from atlas.storage.frozen import present_copy
+from atlas.storage.place.audit import AuditLog
 from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -57,8 +57,9 @@ class ServedStore:
 
     def link(self, link_id: str) -> Mapping[str, Actor]:
         """Return whoever looks through a link, by the store's name. Empty where it has ended, or its copy is gone."""
-        link, copy = self.links.find(link_id), frozen_copy(self.directory, link_id)
-        return {self.name: replace(link.actor, store=copy)} if link and copy.is_dir() else {}
+        link = self.links.find(link_id)
+        copy = present_copy(self.directory, link_id) if link else None
+        return {self.name: replace(link.actor, store=copy)} if link and copy else {}
 
     def has_removed(self, person_id: str) -> bool:
         """Return whether an administrator has removed somebody from it."""
@@ -150,7 +151,9 @@ class Stores:
             raise Refused(str(error), known) from error
         if not store.link(link.id):
             raise Refused(
-                "what this link led to was removed by a purge; ask whoever gave it to you for another one", known
+                "what this link led to was removed by a purge, or is on another server; ask whoever gave it to you for "
+                "another one",
+                known,
             )
         return store, link
 

@@ -14,7 +14,7 @@ from atlas.access.people import Identity
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Actor
-from atlas.infra.audit import ENTERED, LINK_OPENED
+from atlas.storage.place.audit import ENTERED, LINK_OPENED
 
 COOKIE = "atlas_session"
 MOST_SESSIONS = 10_000

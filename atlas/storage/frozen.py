@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from atlas.core.errors import StoreUnavailable
+from atlas.storage.place.access import access_place
 
 PREFIX = "frozen-"
 """Beginning of the names of the directories within a store where its frozen copies lie."""
@@ -22,6 +23,19 @@ def frozen_copy(store: Path, name: str) -> Path:
         name: Name of the copy, of letters and digits.
     """
     return store / f"{PREFIX}{name}"
+
+
+def present_copy(store: Path, name: str) -> Path | None:
+    """Return the directory of a frozen copy. None where it is not there, or may hold what was purged since.
+
+    A purge removes the copies of its own machine. Others ask for it.
+    """
+    copy = frozen_copy(store, name)
+    try:
+        before = json.loads((copy / STAMP).read_text(encoding="utf-8")).get("last_purge", "")
+    except (OSError, ValueError, AttributeError):
+        return copy if copy.is_dir() else None  # whoever opens it is told what is wrong
+    return copy if before == access_place(store).last_purge() else None
 
 
 def frozen_at(store: Path) -> datetime | None:

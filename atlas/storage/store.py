@@ -14,12 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from atlas.core.address import Address, companion, is_address, read_address
+from atlas.core.address import Address, is_address
 from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role, actor_name, check_role, present_actor
-from atlas.infra.audit import AuditLog
 from atlas.infra.clock import SystemClock
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.protocols.infra import Clock
@@ -33,6 +32,9 @@ from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.marks.book import MarksBook
 from atlas.storage.marks.judgements import JudgementBook
+from atlas.storage.place.audit import AuditLog
+from atlas.storage.place.label import LABEL as LABEL
+from atlas.storage.place.label import address_of, remember
 from atlas.storage.profiles import ProfileBook
 from atlas.storage.records import BEGUN, mismatch
 from atlas.storage.retrievals import RetrievalLog
@@ -42,8 +44,6 @@ from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors.vector_search import Nearest
 
 logger = logging.getLogger(__name__)
-
-LABEL = "store.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Store:
             settings = replace(settings, address=str(path))
             path = settings.directory
         path = Path(path).expanduser().absolute()  # it stays the same wherever the process goes
-        if address := _address_of(path, settings):
+        if address := address_of(path, settings.address):
             return cls._open_address(address, path, settings, clock, read_only=read_only, create=create)
         if not create:
             _check_there(path)
@@ -162,6 +162,7 @@ class Store:
             create=create,
             busy_timeout_seconds=settings.busy_timeout_seconds,
         )
+        remember(path, address)
         store = cls(path, ledger, settings, address)
         if not (path / LABEL).exists():
             store._write_label()
@@ -432,16 +433,6 @@ def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_on
 def identity_file(path: Path) -> Path:
     """Return the file that is the store of a directory, or that names its address."""
     return path / LEDGER if (path / LEDGER).exists() else path / LABEL
-
-
-def _address_of(path: Path, settings: Settings) -> Address | None:
-    """Return the address of the store whose files on this machine are in a directory. None where the store is there."""
-    for given in (settings.address, os.environ.get("ATLAS_STORE", "")):  # these may have a password, a label has none
-        if is_address(given) and companion(given) == path:
-            return read_address(given)
-    with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
-        return read_address(json.loads((path / LABEL).read_text(encoding="utf-8"))["address"])
-    return None
 
 
 def _make_directory(path: Path) -> None:

@@ -13,7 +13,7 @@ import atlas
 from atlas.access.links import Links
 from atlas.access.people import Identity, People
 from atlas.infra.actor import Actor, Role, acting
-from atlas.infra.audit import FILE as AUDIT
+from atlas.protocols.access import AUDIT
 from atlas.storage.maintenance.backup import backup
 from atlas.storage.store import LEDGER
 from atlas.views.settings import keys, links

@@ -24,13 +24,13 @@ from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.infra.actor import Role, actor_name, check_role, check_store
-from atlas.infra.audit import BACKED_UP, RESTORED
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import in_use
 from atlas.storage.maintenance.names import NAMES as NAMES
 from atlas.storage.maintenance.names import names_text
 from atlas.storage.marks.codec import decode_marks, is_marks_by_table
 from atlas.storage.marks.tinydb import MAX_BYTES, marks_file
+from atlas.storage.place.audit import BACKED_UP, RESTORED
 from atlas.storage.store import LABEL, LEDGER, Store
 
 logger = logging.getLogger(__name__)

@@ -13,9 +13,10 @@ from atlas.core.errors import StoreUnavailable
 from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.durable_files import replace_durably
 from atlas.storage.erasing import in_use
-from atlas.storage.frozen import PREFIX, STAMP, frozen_copy
+from atlas.storage.frozen import PREFIX, STAMP, frozen_copy, present_copy
 from atlas.storage.history import Reword
 from atlas.storage.maintenance.names import NAMES, names_text
+from atlas.storage.place.access import access_place
 from atlas.storage.store import LABEL, LEDGER, Store
 
 LEFT_OUT = "left out of this copy: what was deleted, and what waits for review"
@@ -46,6 +47,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
         target.mkdir(mode=0o700)
         with in_use(target):
             store.marks.settle()
+            last_purge = access_place(store.path).last_purge()  # one that comes meanwhile makes the copy of no use
             frozen_at = store.ledger.clock.now().isoformat()
             store.ledger.copies.write(target / LEDGER)
             leaving_out = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=LEFT_OUT)
@@ -55,7 +57,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
             if store.ledger.is_file:  # another label names the address of the store itself
                 with suppress(FileNotFoundError):
                     shutil.copyfile(store.path / LABEL, target / LABEL)
-            replace_durably(target / STAMP, json.dumps({"frozen_at": frozen_at}))
+            replace_durably(target / STAMP, json.dumps({"frozen_at": frozen_at, "last_purge": last_purge}))
     except BaseException as error:
         thaw(store.path, name)
         if isinstance(error, OSError):
@@ -73,7 +75,9 @@ def sweep(store: Path, live: Collection[str]) -> None:
     for path in store.glob(f"{PREFIX}*"):
         name = path.name.removeprefix(PREFIX)
         with suppress(FileNotFoundError):  # somebody else removed it
-            if name not in live and time.time() - path.stat().st_mtime > _YOUNG_SECONDS:
+            is_old = time.time() - path.stat().st_mtime > _YOUNG_SECONDS
+            is_of_no_use = (path / STAMP).exists() and present_copy(store, name) is None
+            if is_of_no_use or (is_old and name not in live):
                 thaw(store, name)
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import actor_name
-from atlas.infra.audit import PURGED
 from atlas.storage.erasing import copies, set_aside, strangers
 from atlas.storage.history import Doomed, Left, Quote, Reword
 from atlas.storage.maintenance.backup import Backup, read_backups
+from atlas.storage.place.audit import PURGED
 from atlas.storage.records import Moment
 from atlas.storage.store import Store
 

@@ -14,7 +14,7 @@ from atlas.storage.sql.meta import begin
 from atlas.storage.sql.tables import SCHEMA
 from atlas.storage.sql.token_vectors import TABLE as TOKENS
 
-VERSION = 3
+VERSION = 4
 """Version of the tables in PostgreSQL. SQLite's are numbered on their own."""
 
 INDEX = """
@@ -41,7 +41,21 @@ CREATE TABLE artefacts (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS = {1: INDEX, 2: ARTEFACTS}
+ACCESS = """
+-- Who may enter, as texts of JSON, and the audit log.
+CREATE TABLE access_texts (
+    name    TEXT    PRIMARY KEY,
+    version INTEGER NOT NULL,
+    content TEXT    NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE audit_lines (
+    seq  INTEGER PRIMARY KEY,
+    line TEXT    NOT NULL
+);
+"""
+
+MIGRATIONS = {1: INDEX, 2: ARTEFACTS, 3: ACCESS}
 """From each older version, what makes the next one of it."""
 
 _TYPES = (
@@ -137,7 +151,8 @@ def _make(connection: PostgresConnection, database: PostgresDatabase) -> None:
             f"the server of {database.address} has no pgvector; install it (Debian: postgresql-18-pgvector, version "
             "0.8 or newer), or give another server. Nothing was made"
         ) from error
-    script = "".join(map(_in_postgres, (SCHEMA, POSTINGS, MARKS, TOKENS, INDEX, ARTEFACTS))) + _ATTRIBUTES + _FUNCTIONS
+    tables = SCHEMA, POSTINGS, MARKS, TOKENS, INDEX, ARTEFACTS, ACCESS
+    script = "".join(map(_in_postgres, tables)) + _ATTRIBUTES + _FUNCTIONS
     connection.raw.execute(script)
     begin(connection)
     connection.execute("INSERT INTO meta VALUES ('schema_version', ?)", (str(VERSION),))

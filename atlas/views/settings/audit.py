@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
-from atlas.infra.audit import AuditEvent
 from atlas.memory.system import MemorySystem
+from atlas.storage.place.audit import AuditEvent
 from atlas.views.settings.roles import check_admin
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from atlas.core.settings import Settings
 from atlas.infra.actor import actor_name, administers_all
-from atlas.infra.audit import MODEL_CHOSEN
 from atlas.llm.anthropic import KEY as KEY
 from atlas.memory.system import MemorySystem
+from atlas.storage.place.audit import MODEL_CHOSEN
 from atlas.views.settings.roles import ADMIN_OF_ALL_ONLY, ADMIN_ONLY, check_admin_of_all, may_administer
 
 MODEL = "ATLAS_LLM_MODEL"

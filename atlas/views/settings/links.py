@@ -9,7 +9,7 @@ from atlas.access.links import Link, Links, sweep_copies
 from atlas.core.types import new_id
 from atlas.infra.actor import actor_name
 from atlas.memory.system import MemorySystem
-from atlas.storage.frozen import frozen_copy
+from atlas.storage.frozen import present_copy
 from atlas.storage.maintenance.freeze import thaw
 from atlas.views.settings.roles import check_admin
 from atlas.views.shared.wording import moment
@@ -67,8 +67,8 @@ def end_link(memory: MemorySystem, link_id: str) -> Link:
 
 def _row(memory: MemorySystem, link: Link, now: datetime) -> LinkRow:
     problem = link.problem(now)
-    if not problem and not frozen_copy(memory.storage.path, link.id).is_dir():
-        problem = "its copy was removed by a purge"
+    if not problem and present_copy(memory.storage.path, link.id) is None:
+        problem = "its copy was removed by a purge, or is on another server"
     return LinkRow(
         id=link.id,
         name=link.name,

@@ -8,8 +8,9 @@ import atlas
 from atlas.access.keys import KeyRing
 from atlas.access.people import Identity, People
 from atlas.infra.actor import Actor, Role, acting
-from atlas.infra.audit import FILE, AuditLog
+from atlas.protocols.access import AUDIT
 from atlas.storage.maintenance.backup import backup
+from atlas.storage.place.audit import AuditLog
 from atlas.testing import HashEmbedder
 from atlas.views.settings.audit import as_csv, audit_rows, kinds_of, of_kind
 from atlas.views.settings.keys import key_rows, make_key, revoke_key
@@ -64,7 +65,7 @@ def test_purges_and_backups_stand_in_it_without_what_was_purged(tmp_path):
         rows = audit_rows(memory)
         assert [row.what for row in rows] == ["purged", "made a backup"]
         assert {row.who for row in rows} == {"root"}
-        assert "customer" not in (memory.storage.path / FILE).read_text()
+        assert "customer" not in (memory.storage.path / AUDIT).read_text()
 
 
 def test_whoever_guesses_keys_does_not_fill_it(tmp_path):
@@ -91,7 +92,7 @@ def test_a_burst_of_different_refusals_is_bounded_and_none_goes_uncounted(tmp_pa
 def test_many_writers_lose_nothing_and_a_cut_line_costs_itself(tmp_path):
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda n: AuditLog(tmp_path).note("signed in", who=f"person {n}"), range(64)))
-    with (tmp_path / FILE).open("a") as file:
+    with (tmp_path / AUDIT).open("a") as file:
         file.write('{"at": "2026-')
     AuditLog(tmp_path).note("signed in", who="last\nof all")
     events = AuditLog(tmp_path).events()
@@ -100,7 +101,7 @@ def test_many_writers_lose_nothing_and_a_cut_line_costs_itself(tmp_path):
 
 def test_only_its_owner_reads_it(tmp_path):
     AuditLog(tmp_path).note("signed in", who="ada")
-    assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
+    assert (tmp_path / AUDIT).stat().st_mode & 0o077 == 0
 
 
 def test_what_cannot_be_written_stops_nobody(tmp_path, caplog):

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from atlas.access.keys import FILE, KeyRing
+from atlas.access.keys import KeyRing
 from atlas.core.errors import InvalidInput, NotAllowed, NotFound, StoreUnavailable
 from atlas.infra.actor import Actor, Role
+from atlas.protocols.access import KEYS
+from atlas.storage.store import Store
 from atlas.testing import FixedClock
+from tests.support.storage.engines import every_engine, of_files
 
 
 @pytest.fixture
@@ -21,27 +24,35 @@ def clock() -> FixedClock:
     return FixedClock()
 
 
+engine = every_engine
+
+
 @pytest.fixture
-def ring(tmp_path: Path, clock: FixedClock) -> KeyRing:
+def ring(engine: str, tmp_path: Path, clock: FixedClock, request: pytest.FixtureRequest) -> KeyRing:
     """No keys yet."""
-    return KeyRing(tmp_path, clock)
+    if engine == "sqlite":
+        return KeyRing(tmp_path, clock)
+    with Store.open(request.getfixturevalue("postgres_address")) as store:
+        return KeyRing(store.path, clock)
 
 
-def test_a_key_is_recognised_by_its_secret_in_every_process(ring: KeyRing, tmp_path: Path, clock: FixedClock):
+def test_a_key_is_recognised_by_its_secret_in_every_process(ring: KeyRing, clock: FixedClock):
     made, secret = ring.add("crawler", Role.WRITER, created_by="ada")
-    assert KeyRing(tmp_path, clock).recognise(secret) == made
+    assert KeyRing(ring.directory, clock).recognise(secret) == made
     assert made.actor == Actor("crawler", Role.WRITER)
 
 
+@of_files
 def test_nothing_that_is_kept_says_the_secret(ring: KeyRing, tmp_path: Path):
     made, secret = ring.add("crawler", Role.WRITER, created_by="ada")
-    assert secret.encode() not in (tmp_path / FILE).read_bytes()
+    assert secret.encode() not in (tmp_path / KEYS).read_bytes()
     assert secret not in repr((made, ring.keys()))
 
 
+@of_files
 def test_only_its_owner_may_read_the_file(ring: KeyRing, tmp_path: Path):
     ring.add("crawler", Role.WRITER, created_by="ada")
-    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / KEYS).stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("secret", ["", "atlas_", "atlas_made-up", "Ünïcode", "\x00", "' OR 1=1 --", "\ud800"])
@@ -51,6 +62,7 @@ def test_another_secret_is_refused(ring: KeyRing, secret: str):
         ring.recognise(secret)
 
 
+@of_files
 def test_before_the_first_key_nothing_is_written(ring: KeyRing, tmp_path: Path):
     assert ring.keys() == []
     with pytest.raises(NotAllowed):
@@ -58,8 +70,8 @@ def test_before_the_first_key_nothing_is_written(ring: KeyRing, tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_revoked_key_is_refused_at_once_elsewhere_too(ring: KeyRing, tmp_path: Path, clock: FixedClock):
-    elsewhere = KeyRing(tmp_path, clock)
+def test_a_revoked_key_is_refused_at_once_elsewhere_too(ring: KeyRing, clock: FixedClock):
+    elsewhere = KeyRing(ring.directory, clock)
     _, secret = ring.add("crawler", Role.WRITER, created_by="ada")
     elsewhere.recognise(secret)
     ring.revoke("crawler")
@@ -102,20 +114,21 @@ def test_a_name_that_no_live_key_has_is_not_found(ring: KeyRing):
         ring.revoke("crawler")
 
 
+@of_files
 @pytest.mark.parametrize("text", ["", "[]", "no JSON", '{"a": {}}', '{"a": 1}', "[" * 100_000])
 def test_a_damaged_file_lets_nobody_in(ring: KeyRing, tmp_path: Path, text: str):
-    (tmp_path / FILE).write_text(text)
+    (tmp_path / KEYS).write_text(text)
     with pytest.raises(StoreUnavailable, match="nobody is let in"):
         ring.recognise("atlas_made-up")
     with pytest.raises(StoreUnavailable):
         ring.add("crawler", Role.WRITER, created_by="ada")
-    assert (tmp_path / FILE).read_text() == text
+    assert (tmp_path / KEYS).read_text() == text
 
 
-def test_many_processes_may_make_keys_at_once(tmp_path: Path):
+def test_many_processes_may_make_keys_at_once(ring: KeyRing):
     with ProcessPoolExecutor(4) as processes:
-        made = list(processes.map(make, [tmp_path] * 12, range(12)))
-    assert sorted(key.name for key in KeyRing(tmp_path).live_keys()) == sorted(made)
+        made = list(processes.map(make, [ring.directory] * 12, range(12)))
+    assert sorted(key.name for key in KeyRing(ring.directory).live_keys()) == sorted(made)
 
 
 def make(directory: Path, number: int) -> str:

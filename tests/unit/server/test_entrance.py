@@ -18,11 +18,11 @@ from atlas.access.people import Identity
 from atlas.access.provider import Provider
 from atlas.access.stores import Stores
 from atlas.infra.actor import Role
-from atlas.infra.audit import REFUSED
 from atlas.server.access import Doors, HostChecked, KeyAsked
 from atlas.server.entrance import Entrance
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.frozen import frozen_copy
+from atlas.storage.place.audit import REFUSED
 from atlas.testing import FixedClock
 
 EVE = Identity(issuer="https://id.example", subject="eve", name="<b>Eve</b>")

@@ -19,12 +19,12 @@ from atlas.access.proxy import Proxy
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
-from atlas.infra.audit import LINK_MADE, LINK_OPENED
 from atlas.server.access import OwnMachineOnly
 from atlas.server.entrance import Entrance
 from atlas.server.forwarding import Forwarded
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.frozen import frozen_copy
+from atlas.storage.place.audit import LINK_MADE, LINK_OPENED
 
 PROXY = Proxy(addresses=frozenset({"10.0.0.5"}), user="X-Forwarded-User", name="X-Name", groups="X-Forwarded-Groups")
 ADA = {"X-Forwarded-User": "ada@example", "X-Name": "Ada", "X-Forwarded-Groups": "others, team"}

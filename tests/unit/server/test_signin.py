@@ -22,9 +22,9 @@ from atlas.access.provider import Provider
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
-from atlas.infra.audit import REFUSED
 from atlas.server.entrance import Entrance
 from atlas.server.sessions import COOKIE, MOST_OF_ONE, Sessions
+from atlas.storage.place.audit import REFUSED
 from tests.support.lying_provider import lying_provider
 
 ROLES = {"admins": Role.ADMIN, "team": Role.CURATOR}

@@ -82,7 +82,14 @@ def test_a_newer_schema_is_refused_and_left_as_it_is(opened, postgres_address):
         Store.open(postgres_address)
 
 
-@pytest.mark.parametrize(("version", "missing"), [(1, "index_seals, index_vectors, artefacts"), (2, "artefacts")])
+NEWEST = "artefacts, access_texts, audit_lines"
+"""Tables that version 2 lacks."""
+
+
+@pytest.mark.parametrize(
+    ("version", "missing"),
+    [(1, f"index_seals, index_vectors, {NEWEST}"), (2, NEWEST), (3, "access_texts, audit_lines")],
+)
 def test_an_older_schema_is_brought_up_to_date(opened, postgres_address, version, missing):
     opened.add("a")
     run_in(
@@ -97,7 +104,9 @@ def test_an_older_schema_is_brought_up_to_date(opened, postgres_address, version
     assert again.collection(THINGS).parts.nearest.index.count() == 0
     shared = again.ledger.shared
     made = shared.publish("a result", b"content", job="", ledger_id=shared.ledger_id())
+    again.audit.note("noted")
     assert shared.content("a result", made) == b"content"
+    assert [event.what for event in again.audit.events()] == ["noted"]
     assert again.ledger.notes.read("schema_version") == {"": str(VERSION)}
     again.close()
 

@@ -1,7 +1,7 @@
 """The events that an administrator of a store looks up: who came in, who was refused, and who gave whom a role.
 
-It lies in a file of its own beside the ledger, a line of JSON for each event, and is only ever added to. No export or
-backup of memories carries it. A purge of a record leaves it alone, as it never says what a record said.
+It is kept beside the ledger, a line of JSON for each event, and is only ever added to. No export or backup of memories
+carries it. A purge of a record leaves it alone, as it never says what a record said.
 """
 
 from __future__ import annotations
@@ -17,14 +17,10 @@ from pathlib import Path
 from atlas.core.errors import StoreUnavailable
 from atlas.infra.actor import actor_name
 from atlas.infra.clock import SystemClock
-from atlas.infra.durable_files import append_durably
-from atlas.infra.fork_safety import InterProcessLock
 from atlas.protocols.infra import Clock
+from atlas.storage.place.access import access_place
 
 logger = logging.getLogger(__name__)
-
-FILE = "audit.jsonl"
-"""Name of the file in a store's directory."""
 
 SIGNED_IN, ENTERED, REFUSED = "signed in", "entered with a key", "refused"
 KEY_MADE, KEY_REVOKED = "key made", "key revoked"
@@ -65,6 +61,8 @@ class AuditLog:
     """The events of one store. Any number of processes may add to it at once."""
 
     directory: Path
+    """The store's, or that with its files of this machine."""
+
     clock: Clock = field(default_factory=SystemClock)
     owner: str = ""
     """Name of whoever runs the process, for what is done where nobody says who they are."""
@@ -75,7 +73,7 @@ class AuditLog:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, what: str, *, who: str = "", about: str = "", n: int = 1) -> None:
-        """Add an event. What is done stays done where the file cannot be written. The process's log says so then.
+        """Add an event. What is done stays done where it cannot be written. The process's log says so then.
 
         Args:
             who: Name of whoever did it. Empty for whoever this runs for.
@@ -88,8 +86,7 @@ class AuditLog:
             n=n,
         )
         try:
-            with self._file_lock().held():
-                append_durably(self._path, json.dumps(_encode(event), ensure_ascii=False) + "\n")
+            access_place(self.directory).add_line(json.dumps(_encode(event), ensure_ascii=False))
         except (OSError, StoreUnavailable) as error:
             logger.error("the audit log cannot be written (%s): %s", error, _encode(event))
 
@@ -120,26 +117,14 @@ class AuditLog:
         """Return every event, the newest first. A line that was cut by a crash is left out.
 
         Raises:
-            StoreUnavailable: The file cannot be read.
+            StoreUnavailable: It cannot be read.
         """
-        try:
-            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise StoreUnavailable(f"{self._path} cannot be read ({error}); look at its permissions") from error
+        lines = access_place(self.directory).lines()
         return [event for line in reversed(lines) if (event := _decoded(line)) is not None]
-
-    @property
-    def _path(self) -> Path:
-        return self.directory / FILE
-
-    def _file_lock(self) -> InterProcessLock:
-        return InterProcessLock(self.directory / f"{FILE}.lock")
 
 
 def _cut(text: str) -> str:
-    return " ".join(text.split())[:_TEXT_CHARACTERS]
+    return " ".join(text.split())[:_TEXT_CHARACTERS].encode(errors="replace").decode()
 
 
 def _encode(event: AuditEvent) -> Mapping[str, object]:

@@ -1,0 +1,1 @@
+"""Where a store is, and what it keeps there that is no memory: who may enter, and what happened."""

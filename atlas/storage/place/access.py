@@ -1,0 +1,34 @@
+"""Where a store keeps who may enter it: in its directory, or in its schema."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from atlas.core.address import Address
+from atlas.core.errors import StoreUnavailable
+from atlas.infra.access_files import AccessDirectory
+from atlas.protocols.access import AccessPlace
+from atlas.storage.place.label import address_of
+
+
+def access_place(directory: Path) -> AccessPlace:
+    """Return where the store keeps them that a directory is, or whose files of this machine it has.
+
+    Raises:
+        StoreUnavailable: The store is in PostgreSQL, and its driver is not installed.
+    """
+    address = address_of(directory)
+    return AccessDirectory(directory) if address is None else _tables(address, directory)
+
+
+@cache
+def _tables(address: Address, directory: Path) -> AccessPlace:
+    try:
+        from atlas.storage.postgres.access import AccessTables
+    except ModuleNotFoundError as error:
+        raise StoreUnavailable(
+            f"a store in PostgreSQL needs its driver ({error.name}), which is not installed; install it: "
+            "pip install 'atlas-memory[postgres]'"
+        ) from error
+    return AccessTables(address, directory)

@@ -1,0 +1,36 @@
+"""The label of a store's directory, and the address that it names where the store is in PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from atlas.core.address import Address, companion, is_address, read_address
+
+LABEL = "store.json"
+
+_opened: dict[Path, Address] = {}
+"""Addresses that this process has opened, by directory. These may have a password. A label has none."""
+
+
+def remember(directory: Path, address: Address) -> None:
+    """Note the address whose files on this machine are in a directory."""
+    _opened[directory] = address
+
+
+def address_of(directory: Path, given: str = "") -> Address | None:
+    """Return the address of the store whose files on this machine are in a directory. None where the store is there.
+
+    Args:
+        given: An address from settings, which is taken if it is that store's.
+    """
+    for one in (given, os.environ.get("ATLAS_STORE", "")):
+        if is_address(one) and companion(one) == directory:
+            return read_address(one)
+    if directory in _opened:
+        return _opened[directory]
+    with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
+        return read_address(json.loads((directory / LABEL).read_text(encoding="utf-8"))["address"])
+    return None

@@ -1,0 +1,144 @@
+"""Who may enter a store in PostgreSQL, and what happened to it: in its schema, for all of its servers.
+
+It has connections of its own. So it reads the latest, also inside a block that reads an older state of the records. And
+it writes whatever role the one has who is let in or refused.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from atlas.core.address import Address
+from atlas.infra.access_files import AccessDirectory
+from atlas.protocols.access import AUDIT, KEYS, LINKS, PEOPLE, Kept
+from atlas.storage.postgres.database import PostgresDatabase
+from atlas.storage.postgres.schema import prepare_schema
+
+TAKEN = "{}.taken"
+"""Name that a file of an older version has, once its contents are in the database."""
+
+_WAIT_SECONDS = 60.0
+
+_REPLACE = """
+    INSERT INTO access_texts AS held (name, version, content)
+    VALUES (%s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %s)
+    ON CONFLICT (name) DO UPDATE SET
+        version = greatest(held.version + 1, excluded.version), content = excluded.content
+"""
+
+_ADD = "INSERT INTO audit_lines (line) SELECT %s WHERE NOT EXISTS (SELECT FROM audit_lines WHERE line = %s)"
+"""Adds a line of an older version's file, unless it is there since a process was killed while it took them over."""
+
+
+class AccessTables:
+    """The texts and lines of one store."""
+
+    def __init__(self, address: Address, directory: Path) -> None:
+        """Find them at an address. Nobody is asked before the first use.
+
+        Args:
+            directory: The store's files of this machine, where older versions kept them.
+        """
+        self._database = PostgresDatabase(address, directory, read_only=False, busy_timeout_seconds=_WAIT_SECONDS)
+        self._is_ready = False
+        self._lock = threading.Lock()
+
+    def text(self, name: str) -> AccessRow:
+        """Return the text of a name."""
+        return AccessRow(self._ready(), name)
+
+    def add_line(self, line: str) -> None:
+        """Add a line to the audit log. It outlasts a loss of power when this returns."""
+        with self._ready().connected() as connection:
+            connection.execute("INSERT INTO audit_lines (line) VALUES (%s)", (line,))
+
+    def lines(self) -> list[str]:
+        """Return the lines of the audit log, the oldest first."""
+        with self._ready().session() as connection:
+            return [line for (line,) in connection.execute("SELECT line FROM audit_lines ORDER BY seq").fetchall()]
+
+    def last_purge(self) -> str:
+        """Return the id of the last purge: copies that other machines made before it may hold what it purged."""
+        with self._ready().session() as connection:
+            row = connection.execute(
+                "SELECT id FROM operations WHERE kind = 'purge' ORDER BY seq DESC LIMIT 1"
+            ).fetchone()
+        return row[0] if row else ""
+
+    def close(self) -> None:
+        """Close its connections. A later use opens new ones."""
+        self._database.close()
+
+    def _ready(self) -> PostgresDatabase:
+        """Return the database, whose tables are there, and have what this machine's files had."""
+        with self._lock:
+            if not self._is_ready:
+                prepare_schema(self._database, create=False)
+                self._take_in(AccessDirectory(self._database.directory))
+                self._is_ready = True
+        return self._database
+
+    def _take_in(self, files: AccessDirectory) -> None:
+        """Add what older versions kept in files of this machine. What the database has of a name stays."""
+        for name in (KEYS, PEOPLE, LINKS):
+            if old := files.text(name).read():
+                row = AccessRow(self._database, name)
+                with row.changing() as replace:
+                    kept = row.read()
+                    replace(json.dumps(json.loads(old.text) | (json.loads(kept.text) if kept else {}), indent=1))
+                _set_aside(files.directory / name)
+        if lines := files.lines():
+            with self._database.connected() as connection, connection.transaction(), connection.cursor() as cursor:
+                cursor.executemany(_ADD, [(line, line) for line in lines])
+            _set_aside(files.directory / AUDIT)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRow:
+    """A text in a row of the store's schema."""
+
+    database: PostgresDatabase
+    name: str
+
+    def __str__(self) -> str:
+        """Return where it is."""
+        return f"{self.name} of {self.database.address}"
+
+    def read(self, seen: Kept | None = None) -> Kept | None:
+        """Return it as it is now. None where there is none."""
+        with self.database.session() as connection:
+            row = connection.execute(
+                "SELECT version, CASE WHEN version = ? THEN '' ELSE content END FROM access_texts WHERE name = ?",
+                (seen.version if seen else -1, self.name),
+            ).fetchone()
+        if row is None:
+            return None
+        return seen if seen is not None and seen.version == row[0] else Kept(row[0], row[1])
+
+    @contextmanager
+    def changing(self) -> Iterator[Callable[[str], None]]:
+        """Yield what replaces the text, in a block that nobody else is in on whatever machine."""
+        with self.database.connected() as connection, connection.transaction():
+            connection.execute(f"SET LOCAL lock_timeout = {int(_WAIT_SECONDS * 1000)}")
+            connection.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))",
+                (f"atlas {self.database.address.schema} {self.name}",),
+            )
+            yield partial(_replace, connection, self.name)
+
+
+def _replace(connection: psycopg.Connection[Any], name: str, text: str) -> None:
+    connection.execute(_REPLACE, (name, text))
+
+
+def _set_aside(path: Path) -> None:
+    path.replace(path.with_name(TAKEN.format(path.name)))
