@@ -33,6 +33,9 @@ class Compressed:
     n_programs: int
     """Programs that were looked at."""
 
+    n_found: int
+    """Functions that the search proposed."""
+
     n_kept: int
     n_rewritten: int
     saved: float
@@ -62,7 +65,8 @@ def _rows(heading: str, programs: Sequence[Program], limits: Limits) -> Iterator
     with watched() as peak:
         made = compressed(programs, limits)
     yield Figure(what=f"{heading}: looked at", ours=made.n_programs, baseline=len(programs), unit="", aim="all")
-    yield Figure(what=f"{heading}: functions kept", ours=made.n_kept, baseline=None, unit="", aim="")
+    what = f"{heading}: functions kept, of {made.n_found} found"
+    yield Figure(what=what, ours=made.n_kept, baseline=None, unit="", aim="")
     yield Figure(what=f"{heading}: programs rewritten", ours=made.n_rewritten, baseline=None, unit="", aim="")
     yield Figure(
         what=f"{heading}: tokens saved, library counted", ours=made.saved, baseline=None, unit="%", aim="more with more"
@@ -91,6 +95,7 @@ def _compressed(programs: Sequence[Program], limits: Limits) -> Compressed:
         made = compress(programs, limits=limits, verify=Verifier(sandbox).same)
     return Compressed(
         n_programs=made.n_programs,
+        n_found=made.n_found,
         n_kept=len(made.abstractions),
         n_rewritten=len(made.rewritten),
         saved=100 * (1 - 1 / made.ratio),

@@ -70,7 +70,8 @@ def corpus_cost(programs: Sequence[str], tasks: Sequence[str] | None = None) -> 
 
 def cost(program: str) -> int:
     """Return the cost of a program. Each space is an application or follows a lambda."""
-    return program.count(" ") + TERMINAL * sum(word != "lam" for word in re.findall(r"[^\s()]+", program))
+    words: list[str] = re.findall(r"[^\s()]+", program)
+    return program.count(" ") + TERMINAL * sum(word != "lam" for word in words)
 
 
 def _most_memory() -> float:
