@@ -42,6 +42,8 @@ class Compressed:
     """Tokens in percent of those programs, the library counted."""
 
     seconds: float
+    notes: tuple[str, ...]
+    """What was left out, and why the search ended before its end."""
 
 
 def figures() -> Iterator[Figure]:
@@ -64,6 +66,8 @@ def _unlimited(n: int) -> Limits:
 def _rows(heading: str, programs: Sequence[Program], limits: Limits) -> Iterator[Figure]:
     with watched() as peak:
         made = compressed(programs, limits)
+    for note in made.notes:
+        print(f"{heading}: {note}", file=sys.stderr)
     yield Figure(what=f"{heading}: looked at", ours=made.n_programs, baseline=len(programs), unit="", aim="all")
     what = f"{heading}: functions kept, of {made.n_found} found"
     yield Figure(what=what, ours=made.n_kept, baseline=None, unit="", aim="")
@@ -100,6 +104,7 @@ def _compressed(programs: Sequence[Program], limits: Limits) -> Compressed:
         n_rewritten=len(made.rewritten),
         saved=100 * (1 - 1 / made.ratio),
         seconds=_processor_seconds() - begin,
+        notes=made.notes,
     )
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from benchmarks.learning import dreamcoder
 from benchmarks.learning.alone import stitch
 from benchmarks.learning.benches import NO_RESULT, NOTHING_FOUND, read
 from tests.support.learning.dreamcoder_benches import RESULT, add_bench
+from tests.support.repository import REPOSITORY
 
 COST_BEFORE, COST_AFTER, COST_OF_LIBRARY = 2_224, 1_312, 809
 """Costs of the bench's cheapest program of each task, by hand: 100 a name or variable, 1 an application or a lambda.
@@ -111,6 +115,14 @@ def test_nothing_to_compare_is_said(tmp_path: Path):
 def test_a_directory_without_benches_is_refused_with_what_to_set(tmp_path: Path, place: str):
     with pytest.raises(InvalidInput, match=r"ATLAS_BENCH_DATA to name a checkout .*compression_benchmark.* clone it"):
         read(tmp_path / place)
+
+
+def test_the_command_says_so_without_a_traceback(tmp_path: Path):
+    command = [sys.executable, "-c", "from benchmarks.learning import literature; list(literature.figures())"]
+    surroundings = {**os.environ, "ATLAS_BENCH_DATA": str(tmp_path / "absent")}
+    ended = subprocess.run(command, cwd=REPOSITORY, env=surroundings, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("expected ATLAS_BENCH_DATA to name a checkout of github.com/mlb2251/")
 
 
 def test_the_benches_are_read_where_they_are(tmp_path: Path):
