@@ -26,6 +26,7 @@ from benchmarks import (
     windows,
 )
 from benchmarks.agents import serving, starting
+from benchmarks.learning import literature, scaling
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
@@ -38,6 +39,8 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "visiting": visiting.figures,
     "windows": windows.figures,
     "compressing": compressing.figures,
+    "literature": literature.figures,
+    "scaling": scaling.figures,
     "journal": journal.figures,
     "segmenting": segmenting.figures,
     "million": million.figures,
@@ -66,9 +69,9 @@ def main(names: list[str]) -> None:
 
 
 def _line(figure: Figure) -> str:
-    baseline = f"{figure.baseline:10.2f}" if figure.baseline is not None else " " * 10
+    baseline = f"{figure.baseline:10.3f}" if figure.baseline is not None else " " * 10
     ratio = f"{figure.ratio:7.2f}" if figure.ratio is not None else " " * 7
-    return f"{figure.what:75} {figure.ours:10.2f} {baseline} {ratio}  {figure.unit:4} {figure.aim}"
+    return f"{figure.what:75} {figure.ours:10.3f} {baseline} {ratio}  {figure.unit:4} {figure.aim}"
 
 
 if __name__ == "__main__":

@@ -33,7 +33,9 @@ from atlas.learning.terms.programs import Program
 from benchmarks.baselines.anti_unifying import anti_unify
 from benchmarks.measuring import Figure
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+GIVEN = Path(os.environ.get("ATLAS_REAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+"""ATLAS_REAL_DATA: the directory of real agent runs, and of programs that others have published."""
+
 SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_PROGRAMS", "10,50,160,400").split(","))
 """ATLAS_BENCHMARK_PROGRAMS: numbers of programs, with commas."""
 
@@ -47,7 +49,7 @@ def as_it_comes(head: str) -> int:
 
 def figures() -> Iterator[Figure]:
     """Yield reuse first, then sizes, then planted functions."""
-    programs = _real(Path(os.environ.get("ATLAS_REAL_DATA") or REPOSITORY.parent / "shared" / "data"))
+    programs = solved_programs()
     with Sandbox() as sandbox:
         verify = Verifier(sandbox).same
         if programs:
@@ -59,9 +61,9 @@ def figures() -> Iterator[Figure]:
     yield from _planted()
 
 
-def _real(directory: Path) -> list[Program]:
-    """Return GPT-4's solutions that pass their tests, one for each task."""
-    paths = [directory / "reflexion" / name for name in LOGS]
+def solved_programs() -> list[Program]:
+    """Return GPT-4's solutions that pass their tests, one for each task, or none where the data are absent."""
+    paths = [GIVEN / "reflexion" / name for name in LOGS]
     rows = [row.item for path in paths if path.exists() for row in detect(path).read(path, ReadingLimits())]
     return list(programs_of(item for item in rows if isinstance(item, Trajectory)).programs)
 

@@ -9,7 +9,7 @@ from atlas.learning.rewrite.rename import Renaming
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function
 from atlas.learning.terms.normalisation import stripped
-from atlas.learning.terms.terms import SYMBOL, Term
+from atlas.learning.terms.symbols import numbered, with_symbols
 
 ITS_NAME = "_"
 
@@ -33,11 +33,7 @@ def shape(source: str) -> str:
         term = encode(_nameless(source))
     except (InvalidInput, RecursionError):
         return normal_form(source)
-    names: dict[str, str] = {}
-    for part in term.walk():
-        if part.head.startswith(SYMBOL):
-            names.setdefault(part.head, f"{SYMBOL}{len(names)}")
-    return str(_called(term, names))
+    return str(with_symbols(term, numbered(term)))
 
 
 def _nameless(source: str) -> ast.Module:
@@ -46,7 +42,3 @@ def _nameless(source: str) -> ast.Module:
     if len(functions) == 1:
         Renaming({functions[0].name: ITS_NAME}).visit(module)
     return module
-
-
-def _called(term: Term, names: dict[str, str]) -> Term:
-    return Term(names.get(term.head, term.head), [_called(child, names) for child in term.children])

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from atlas.learning.search.engines import Corpus, EngineFailed, Proposal, nothin
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.heads import BLOCK, CALL_COST, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
 from atlas.learning.terms.patterns import Pattern
+from atlas.learning.terms.symbols import numbered, with_symbols
 from atlas.learning.terms.terms import SYMBOL, read_term
 
 POLL_SECONDS = 0.05
@@ -57,11 +59,15 @@ class StitchEngine:
         """Return the abstractions, as `Engine.abstractions` does."""
         if len(corpus.terms) < 2:  # it ends on an empty list, and one program repeats nothing worth a name
             return nothing_found(corpus)
+        symbols = [numbered(term) for term in corpus.terms]  # programs alike but for names take it for ever otherwise
+        alike = replace(corpus, terms=tuple(map(with_symbols, corpus.terms, symbols)))
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
-            (directory / "request.json").write_text(json.dumps(_request(corpus, limits, self._costs)), "ascii")
+            (directory / "request.json").write_text(json.dumps(_request(alike, limits, self._costs)), "ascii")
             ended = _run(directory, limits, progress, cancelled)
-            return _proposal(directory, corpus, ended)
+            found = _proposal(directory, alike, ended)
+        own = [{number: symbol for symbol, number in each.items()} for each in symbols]
+        return replace(found, terms=tuple(map(with_symbols, found.terms, own)))
 
 
 def is_installed() -> bool:

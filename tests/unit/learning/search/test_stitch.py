@@ -50,6 +50,14 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     return found
 
 
+def test_programs_alike_but_for_their_variables_are_found_and_keep_their_names() -> None:
+    before = corpus([f"def f({a}, {b}):\n    return sorted(set({a}) & set({b}[1:])) + [{a}]" for a, b in ("xy", "yx")])
+    found = StitchEngine().abstractions(before, SMALL)
+    assert found.patterns
+    assert gives_back(before, found)
+    assert [[head for head in ("&x", "&y") if head in str(term)] for term in found.terms] == [["&x", "&y"]] * 2
+
+
 def test_both_engines_find_what_programs_have_in_common(engine: Engine) -> None:
     before = corpus([f"def f{n}(a, b):\n    return sorted(set(a) & set(b[{n}:])) + [{n}]" for n in range(4)])
     found = engine.abstractions(before, SMALL)

@@ -1,0 +1,21 @@
+"""Other names for the local variables of a term, which change nothing else about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from atlas.learning.terms.terms import SYMBOL, Term
+
+
+def numbered(term: Term) -> dict[str, str]:
+    """Return a head for each of a term's variables: the same in terms that differ in nothing but their variables."""
+    heads: dict[str, str] = {}
+    for part in term.walk():
+        if part.head.startswith(SYMBOL):
+            heads.setdefault(part.head, f"{SYMBOL}{len(heads)}")
+    return heads
+
+
+def with_symbols(term: Term, heads: Mapping[str, str]) -> Term:
+    """Return a term with other heads for its variables."""
+    return Term(heads.get(term.head, term.head), [with_symbols(child, heads) for child in term.children])
