@@ -16,6 +16,7 @@ from atlas.learning.terms.names import looks_up_names
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import NotPython, parsed
 from atlas.learning.terms.programs import Program
+from atlas.learning.terms.scopes import imported
 from atlas.learning.terms.terms import Term
 
 StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
@@ -99,14 +100,14 @@ def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]
 
 
 def _shadows(module: ast.Module) -> bool:
-    """Return whether a program defines a builtin's name at its top, where functions put before it would see it too."""
-    defined = {
-        name
-        for node in module.body
-        for name in (
-            [node.name]
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-            else [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
-        )
-    }
-    return any(hasattr(builtins, name) for name in defined)
+    """Return whether a program binds a builtin's name at its top, where functions put before it would see it too."""
+    return any(hasattr(builtins, name) for node in module.body for name in _bound_at_top(node))
+
+
+def _bound_at_top(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Import() | ast.ImportFrom():
+            return imported(node)
+    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]

@@ -14,7 +14,7 @@ from atlas.learning.analysis.dataflow import Interface, Parameter, imports_of
 from atlas.learning.analysis.occurrences import Occurrence
 from atlas.learning.terms.codec import Decoder
 from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescaped
-from atlas.learning.terms.imports import without_unread
+from atlas.learning.terms.imports import merged, without_unread
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
 
@@ -179,7 +179,7 @@ def function_source(function: Function, functions: Mapping[str, Function]) -> st
         kw_defaults=[],
         defaults=[],
     )
-    imports = ast.parse("\n".join(imports_of(function.pattern.body))).body
+    imports = ast.parse("\n".join(merged(imports_of(function.pattern.body)))).body
     definition = ast.FunctionDef(
         name=function.name,
         args=arguments,

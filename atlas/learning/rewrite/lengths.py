@@ -184,7 +184,7 @@ class Lengths:
                 needed |= self._needed(pattern.body)
                 if without in pattern.body.calls:
                     needed |= self._needed(self._shelf.term(without))
-        return n_import_tokens(needed)
+        return n_import_tokens(frozenset(needed))
 
     def sharing_imports(self, name: str) -> set[str]:
         """Return the functions that import from a module which this one imports from: its length depends on them."""

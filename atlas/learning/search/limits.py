@@ -21,7 +21,7 @@ class Limits:
     seconds: float = 120
     """Processor time of the search for abstractions. Functions found by then are used.
 
-    A busy machine may take twice as long for it.
+    By the clock it may take 20 times as long, on a machine that is busy.
     """
 
     megabytes: int = 1_000

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
+from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.names import Function
 from atlas.learning.terms.scopes import IMPORTS, imported
 
@@ -155,48 +156,51 @@ def keeping(node: ast.stmt, gone: frozenset[str]) -> ast.stmt | None:
     return ast.Import(names=names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
 
 
-def n_import_tokens(statements: Iterable[str]) -> int:
-    """Return the length in tokens of what one module needs to import, each name once, those of a module together.
+def merged(statements: Iterable[str]) -> list[str]:
+    """Return statements that import the same, the names of a module together.
+
+    Args:
+        statements: Imports of one name each.
+    """
+    alone, together = set[str](), defaultdict[str, set[str]](set)
+    for statement in statements:
+        module, name = _parts(statement)
+        if module:
+            together[module].add(name)
+        else:
+            alone.add(statement)
+    return [
+        *sorted(alone),
+        *(f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(together.items())),
+    ]
+
+
+@cache
+def n_import_tokens(statements: frozenset[str]) -> int:
+    """Return the length in tokens of what one module needs to import, each name once.
 
     A name that two statements bind to different things has another name for one of them.
 
     Args:
         statements: Imports of one name each.
     """
-    parts = [_parts(statement) for statement in set(statements)]
-    together: dict[str, int] = defaultdict(int)
-    n_alone = 0
-    for module, n_name, _ in parts:
-        if module:
-            together[module] += n_name + 1  # and a comma
-        else:
-            n_alone += n_name
-    n_together = sum(_n_from(module) + n - 1 for module, n in together.items())
-    n_taken = sum(n - 1 for n in Counter(name for *_, name in parts).values())
-    return n_alone + n_together + ALIASED * n_taken
-
-
-def _n_from(module: str) -> int:
-    return 2 + _n_dotted(module)
-
-
-def _n_dotted(name: str) -> int:
-    return 2 * name.count(".") + 1
-
-
-@cache
-def _parts(statement: str) -> tuple[str, int, str]:
-    """Return the module that a name is of, empty for a module itself, the tokens of the rest, and what is bound."""
-    node = ast.parse(statement).body[0]
-    assert isinstance(node, IMPORTS)
-    (alias,) = node.names
-    n_alias = ALIASED if alias.asname else 0
-    (name,) = imported(node)
-    if isinstance(node, ast.Import):
-        return "", 1 + _n_dotted(alias.name) + n_alias, name
-    return str(node.module), 1 + n_alias, name
+    bound = Counter(name for one in statements for node in _nodes(one) for name in imported(node))
+    n_taken = sum(n - 1 for n in bound.values())
+    return n_tokens("\n".join(merged(statements))) + ALIASED * n_taken
 
 
 def import_modules(statements: Iterable[str]) -> frozenset[str]:
     """Return the modules that imports of one name each take them from."""
     return frozenset(_parts(statement)[0] or statement for statement in statements)
+
+
+@cache
+def _parts(statement: str) -> tuple[str, str]:
+    """Return the module that a name is of, empty for a module itself, and the name, with what it is imported as."""
+    (node,) = _nodes(statement)
+    module = str(node.module) if isinstance(node, ast.ImportFrom) else ""
+    return module, ast.unparse(node.names[0])
+
+
+def _nodes(statement: str) -> list[ast.Import | ast.ImportFrom]:
+    return [node for node in ast.parse(statement).body if isinstance(node, IMPORTS)]
