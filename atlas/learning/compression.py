@@ -172,15 +172,15 @@ def compress(
         EngineFailed: The search ended without an answer.
     """
     held = as_programs(programs)
+    verify, star_names = running(sandbox, verify, star_names, cancelled)
     run = _Run(
         programs={program.id: program for program in held},
         engine=engine or default_engine(),
         limits=limits or Limits(),
-        verify=verify or (Verifier(sandbox, is_cancelled=cancelled).same if sandbox else None),
+        verify=verify,
         progress=progress or (lambda stage, share: None),
         cancelled=_raising(cancelled),
     )
-    star_names = star_names or (PublicNames(sandbox, is_cancelled=cancelled) if sandbox else None)
     read = read_programs(held, run.limits, run.refused, star_names)
     run.notes += read.notes
     chosen = _sampled(read.terms, run)
@@ -201,6 +201,16 @@ def compress(
         n_found=len(found.patterns),
         n_valid=n_valid,
     )
+
+
+def running(
+    sandbox: Sandbox | None, verify: Verify | None, star_names: StarNames | None, cancelled: IsCancelled | None = None
+) -> tuple[Verify | None, StarNames | None]:
+    """Return what is given, or else what a sandbox does in its place."""
+    if sandbox is None:
+        return verify, star_names
+    verify = verify or Verifier(sandbox, is_cancelled=cancelled).same
+    return verify, star_names or PublicNames(sandbox, is_cancelled=cancelled)
 
 
 def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from atlas.learning.compression import Compression, Library, Rewritten, Verify, compress, written
+from atlas.learning.compression import Compression, Library, Rewritten, Verify, compress, running, written
 from atlas.learning.reading import StarNames, read_programs
 from atlas.learning.rewrite.applying import applied
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf
+from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.programs import Program
@@ -56,6 +57,7 @@ def held_out(
     *,
     engine: Engine | None = None,
     limits: Limits | None = None,
+    sandbox: Sandbox | None = None,
     verify: Verify | None = None,
     star_names: StarNames | None = None,
     progress: StageProgress | None = None,
@@ -70,6 +72,7 @@ def held_out(
     """
     tasks = sorted({program.task_id for program in programs})
     random.Random(seed).shuffle(tasks)
+    verify, star_names = running(sandbox, verify, star_names, cancelled)
     seen = set(tasks[: (len(tasks) + 1) // 2])
     learned = compress(
         [program for program in programs if program.task_id in seen],
@@ -91,10 +94,16 @@ def reuse(
     programs: Sequence[Program],
     *,
     limits: Limits | None = None,
+    sandbox: Sandbox | None = None,
     verify: Verify | None = None,
     star_names: StarNames | None = None,
 ) -> Reuse:
-    """Rewrite programs with a library, wherever one of its functions stands in them and makes them shorter."""
+    """Rewrite programs with a library, wherever one of its functions stands in them and makes them shorter.
+
+    Args:
+        sandbox: Takes the place of `verify` and of `star_names`, where these are not given.
+    """
+    verify, star_names = running(sandbox, verify, star_names)
     read = read_programs(programs, limits or Limits(), Counter(), star_names)
     names = {program.id for program in programs if _prefix(library) in program.source}
     originals = {name: term for name, term in read.terms.items() if name not in names}

@@ -90,11 +90,12 @@ def _read_by(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple
 
 def read_names(*nodes: ast.AST) -> frozenset[str]:
     """Return the names that code reads or deletes anywhere."""
+    parts = [part for node in nodes for part in ast.walk(node)]
+    counted = {id(part.target) for part in parts if isinstance(part, ast.AugAssign)}  # `x += 1` reads it as well
     return frozenset(
         part.id
-        for node in nodes
-        for part in ast.walk(node)
-        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Store)
+        for part in parts
+        if isinstance(part, ast.Name) and (not isinstance(part.ctx, ast.Store) or id(part) in counted)
     )
 
 

@@ -109,8 +109,10 @@ def grid_programs(directory: Path) -> list[Program]:
         for number, (shared, use) in enumerate(GRID_USES)
         for g, b in [names[number % 3]]
     ]
-    grid = "np.array([[0, 0, 0, 0], [0, 2, 2, 0], [0, 2, 1, 0], [0, 0, 0, 4]])"
-    return [_tested(f"grid{n}", source, f"print(solve({grid}).tolist())") for n, source in enumerate(sources)]
+    grid = "numpy.array([[0, 0, 0, 0], [0, 2, 2, 0], [0, 2, 1, 0], [0, 0, 0, 4]])"
+    return [
+        _tested(f"grid{n}", source, f"import numpy\nprint(solve({grid}).tolist())") for n, source in enumerate(sources)
+    ]
 
 
 def dsl_programs(directory: Path) -> list[Program]:
