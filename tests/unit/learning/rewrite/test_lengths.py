@@ -23,10 +23,10 @@ ODD = [
     "if a:\n    x = 1\nelse:\n    if b:\n        x = 2\n    y = 3",
     "for x in y:\n    while z:\n        break\n    else:\n        pass\nelse:\n    'text'",
     "try:\n    import json\nexcept (A, B) as e:\n    raise\nexcept C:\n    pass\nelse:\n    f()\nfinally:\n    g()",
-    "class A(B, metaclass=C):\n    import re\n    x: int = 3\n\n    @a\n    def y(s):\n        import os\n        return s",
+    "class A(B, metaclass=C):\n    import re\n    x: int = 3\n\n    @a\n    def y(s):\n        import os",
     "async def f(a, /, b=1, *c, d, **e):\n    async with a as b, c:\n        return [x async for x in y if x]",
     "def f():\n    import re",
-    "match a:\n    case [1, *b] if b:\n        x = 1\n    case {'k': v, **c}:\n        import re\n    case _:\n        x",
+    "match a:\n    case [1, *b] if b:\n        x = 1\n    case {'k': v, **c}:\n        import re",
     "def f():\n    def g():\n        global h\n        h = f'{a!r:>{w}} {b}'\n    return lambda x: (yield)",
 ]
 

@@ -41,7 +41,7 @@ def test_the_modules_of_star_imports_are_told():
         ("from common import *\nif x:\n    size = 2\nprint(size)", "from common import size"),
         ("from common import *\nclass A(f):\n    size = 2", "from common import f"),
         ("from common import *\nfrom other import *\nf(h)", "import common\nfrom other import f, h"),
-        ("from common import *\nprint(f)\nfrom other import *\nf()", "from common import f\nprint(f)\nfrom other import f\n"),
+        ("from common import *\nf()\nfrom other import *\nf()", "from common import f\nf()\nfrom other import f\n"),
         ("def size(): pass\nfrom common import *\nsize()", "def size():\n    pass\nfrom common import size"),
         ("from common import *\ncommon = 1\nprint(common)", "from common import *"),
     ],
