@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import os
 from dataclasses import replace
 
 import pytest
 
 from atlas.learning.compression import Compression, compress
+from atlas.learning.examples import ran
 from atlas.learning.reuse import reuse
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
+from atlas.learning.strategies import StitchCompressionStrategy
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import IMPORTS, imported
+from tests.support.learning.builders import attempt, task
 from tests.support.learning.corpora import dsl_programs, grid_programs
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
@@ -103,6 +107,22 @@ def test_a_program_that_was_not_searched_and_would_do_something_else_stays_and_n
     found = compress([*programs, other], sandbox=sandbox, verify=verify, limits=TOO_LARGE)
     assert found.rewritten.keys() == compressed.rewritten.keys()
     assert found.refused["program: does something else with what was found in others"] == 1
+
+
+def test_concepts_import_from_the_module_and_their_examples_run_with_it(tmp_path):
+    attempts = [
+        attempt(one.source, of=replace(task("Draw", tests=one.tests), id=one.task_id)) for one in dsl_programs(tmp_path)
+    ]
+    strategy = StitchCompressionStrategy(engine=AntiUnificationEngine(), path=[tmp_path])
+    proposal = asyncio.run(strategy.propose(attempts))
+    importing = [one.concept for one in proposal.learned if "from dsl import " in one.concept.code]
+    assert importing
+    assert all(one.n_verified == one.n_checked > 0 for one in proposal.learned)
+    with_examples = [one for one in importing if one.examples]
+    assert with_examples
+    find = {one.concept.id: one.concept for one in proposal.learned}.get
+    assert all(run.passed for one in with_examples for run in ran(one, find, path=[tmp_path]))
+    assert not any(run.passed for one in with_examples for run in ran(one, find))
 
 
 HOSTILE = {
