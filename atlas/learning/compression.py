@@ -98,7 +98,7 @@ class Compression:
     """Programs that were compressed: all that can be."""
 
     n_searched: int = 0
-    """Those of them that functions were looked for in. Into the others they were put afterwards, where they fit."""
+    """Programs that were searched for functions. What was found was put into the others where it fits."""
 
     n_found: int = 0
     """Abstractions that the search proposed."""

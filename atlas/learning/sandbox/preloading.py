@@ -9,6 +9,10 @@ from pathlib import Path
 PACKAGES = frozenset({"networkx", "numpy", "pandas", "PIL", "scipy", "skimage", "sklearn", "sympy"})
 """Well-known packages, which do nothing but define when they are imported. No other is imported outside of a fork."""
 
+IN_PARTS = frozenset({"PIL", "scipy", "skimage", "sklearn"})
+"""Packages whose parts are modules that the package itself does not import, or not always."""
+
+MAX_MODULES = 100
 MAX_FILES = 64
 """Modules beside programs that are read for what they import."""
 
@@ -22,7 +26,7 @@ _IMPORT = re.compile(
 def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[str]:
     """Return those modules of `PACKAGES` that programs name in imports, with those that the modules beside them name.
 
-    Some may not exist: what `from scipy import ndimage` brings may be a module.
+    Some may not exist: what `from scipy import ndimage` brings may be a module, or not.
 
     Args:
         path: Directories of the modules beside the programs.
@@ -36,13 +40,14 @@ def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[
             elif name not in seen and len(seen) < MAX_FILES and (file := _beside(name, path)) is not None:
                 seen.add(name)
                 waiting.append(_start_of(file))
-    return frozenset(found)
+    return frozenset(sorted(found)[:MAX_MODULES])
 
 
 def _imported(source: str) -> Iterator[str]:
     for module, names, modules in _IMPORT.findall(source):
         if module:
             yield module
+        if module.partition(".")[0] in IN_PARTS:
             yield from (f"{module}.{name.split()[0]}" for name in names.split(",") if name.strip())
         yield from (name.split()[0] for name in modules.split(",") if name.strip())
 

@@ -35,7 +35,7 @@ from atlas.protocols.infra import Progress
 Outcome = Literal["passed", "failed", "error", "timeout", "memory"]
 
 MAX_WORKERS = 2
-GRACE_SECONDS = 20.0
+GRACE_SECONDS = 60.0
 CANCEL_CHECK_SECONDS = 0.1
 
 _HERE = Path(__file__).resolve().parent

@@ -6,6 +6,7 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from typing import TypeGuard
 
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.names import Function
@@ -44,7 +45,7 @@ def explicit(module: ast.Module, public: Mapping[str, frozenset[str]], also: fro
     return ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
 
 
-def _is_star(node: ast.AST) -> bool:
+def _is_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
     return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
 
 

@@ -81,7 +81,11 @@ def test_slow_modules_are_found_where_programs_or_the_modules_beside_them_import
     (tmp_path / "common.py").write_text("import helpers.deep\nimport torch, pandas as pd\n", "utf-8")
     (tmp_path / "helpers").mkdir()
     (tmp_path / "helpers" / "deep.py").write_text("from common import *\nfrom scipy import (ndimage,\n", "utf-8")
-    sources = ["from common import *\n", "def f():\n    import numpy as np, math\n", "# import sympy\nx = 'networkx'"]
+    sources = [
+        "from common import *\n",
+        "def f():\n    from numpy import array, ones as o\n",
+        "# import sympy\nx = 'networkx'",
+    ]
     assert slow_modules(sources, [str(tmp_path)]) == {"numpy", "pandas", "scipy", "scipy.ndimage"}
     assert slow_modules(sources) == {"numpy"}
 
