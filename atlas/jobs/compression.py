@@ -167,7 +167,12 @@ class LiveCompression(LiveResult[FoundCompression]):
             InvalidInput: One of them is no directory.
         """
         directories(PROGRAM_PATH, path)
-        asked = {"where": dict(where), "max_programs": max_programs, "path": path, "with_model": with_model}
+        asked: dict[str, Any] = {
+            "where": dict(where),
+            "max_programs": max_programs,
+            "path": path,
+            "with_model": with_model,
+        }
         self._submit(CompressPrograms(**self._place, **asked))
 
     def file(self, directory: Path) -> CompressionFile:

@@ -64,13 +64,20 @@ def _needed(following: list[ast.stmt], names: frozenset[str], public: Mapping[st
     needed, own, later = set[str](), set[str](), set[str]()
     for statement in following:
         now, bound = _read_by(statement, public)
+        if _may_call(statement):
+            now |= later
         if isinstance(statement, Function):
             later |= read_names(*statement.body)
-        elif any(isinstance(part, RUNNING) for part in ast.walk(statement)):
-            now |= later
         needed |= now - own
         own |= bound - needed
     return names - own
+
+
+def _may_call(statement: ast.stmt) -> bool:
+    """Return whether a statement may run functions that were defined before it."""
+    if isinstance(statement, Function):
+        return bool(statement.decorator_list)
+    return any(isinstance(part, RUNNING) for part in ast.walk(statement))
 
 
 def _read_by(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:

@@ -37,6 +37,10 @@ def test_the_modules_of_star_imports_are_told():
         ("from common import *\ndef solve(x):\n    return size(x)\ndef size(x):\n    return x", "import common"),
         ("from common import *\nprint(size)\nsize = 3", "from common import size"),
         ("from common import *\ndef a():\n    return size\nb = a()\nsize = 3", "from common import size"),
+        (
+            "from common import *\ndef a(f):\n    return size\n@a\ndef b():\n    pass\nsize = 3",
+            "from common import size",
+        ),
         ("from common import *\nsize += 1", "from common import size"),
         ("from common import *\nif x:\n    size = 2\nprint(size)", "from common import size"),
         ("from common import *\nclass A(f):\n    size = 2", "from common import f"),
