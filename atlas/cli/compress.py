@@ -53,7 +53,7 @@ def add_commands(commands: Any) -> None:
         type=count,
         default=limit,
         metavar="N",
-        help=f"maximum number of programs to read (default: {limit})",
+        help=f"maximum number of programs to search (default: {limit})",
     )
     command.add_argument(
         "--by",

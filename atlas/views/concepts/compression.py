@@ -25,8 +25,8 @@ from atlas.views.shared.plans import PlanView
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment_of
 
-MAX_PROGRAMS = (50, 100, 200, Limits().max_programs)
-"""Numbers of programs that a person can choose from. More take longer."""
+MAX_PROGRAMS = (50, 100, 200, 400, Limits().max_programs)
+"""Numbers of programs to search that a person can choose from. More take longer."""
 
 COUNTED_AT_ONCE = 400
 """Of more attempts, how many hold a program is found out when they are compressed."""
