@@ -53,7 +53,7 @@ def add_commands(commands: Any) -> None:
         type=count,
         default=limit,
         metavar="N",
-        help=f"maximum number of programs to read (default: {limit})",
+        help=f"maximum number of programs to search (default: {limit})",
     )
     command.add_argument(
         "--by",
@@ -72,7 +72,7 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
         raise InvalidInput("--limit should be at least 1")
     llm = AnthropicLLM(settings) if options.by == MODEL else None
     with opened(settings, read_only=not options.apply) as memory:
-        found = _compressed(memory, strategy_of(llm, options.limit))
+        found = _compressed(memory, strategy_of(llm, options.limit, settings.program_path))
         rows = found_rows(memory, found)
         spent = [f"{llm.model_name} took {llm.spent}."] if llm else []
         for text in (headline(found), made_caption(found), *notes(found), *spent):

@@ -145,6 +145,9 @@ class Settings:
     llm_forbidden: bool = field(default_factory=lambda: _parse_flag("ATLAS_LLM_FORBIDDEN", os.environ))
     """ATLAS_LLM_FORBIDDEN: 1 forbids asking any model that this machine does not serve itself. Tests set it."""
 
+    program_path: tuple[Path, ...] = ()
+    """ATLAS_PROGRAM_PATH: directories of modules that programs import, separated as in PATH. Learning reads them."""
+
     ranking: RankingWeights | None = None
     """Weights of every search, or None for those of the profile that the store uses."""
 
@@ -233,7 +236,24 @@ _READ_ELSEWHERE = frozenset(
 """Variables that are no options of a store: those of a server, of this machine, and of tests and benchmarks."""
 
 
+def directories(name: str, text: str) -> tuple[Path, ...]:
+    """Return the directories that a text lists, separated as in PATH, as absolute paths.
+
+    Raises:
+        InvalidInput: One of them is no directory.
+    """
+    paths = tuple(Path(part.strip()).expanduser().absolute() for part in text.split(os.pathsep) if part.strip())
+    for path in paths:
+        if not path.is_dir():
+            raise InvalidInput(
+                f"{name} should list directories, separated by {os.pathsep!r}, but {str(path)!r} is none; correct it"
+            )
+    return paths
+
+
 def _parse(name: str, text: str, kind: Any) -> Any:
+    if kind == tuple[Path, ...]:
+        return directories(name, text)
     if kind in (bool, bool | None):
         if text.lower() in {"1", "true", "yes", "on"}:
             return True

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
+from atlas.core.settings import directories
 from atlas.core.types import CodeConcept, Experience
 from atlas.infra.bridge import run
 from atlas.infra.clock import SystemClock
@@ -31,6 +32,7 @@ from atlas.protocols.infra import LLMClient
 MAX_ATTEMPTS = 4_000
 """The newest, that are read. The programs among them are sampled further where the limits say so."""
 
+PROGRAM_PATH = "the path of modules"
 BATCH = 500
 MODEL_SECONDS = 600
 """In which a language model is asked for functions. What it has answered by then is used."""
@@ -44,6 +46,9 @@ class CompressPrograms(MemoryJob):
     """The filter that the attempts pass."""
 
     max_programs: int = Limits().max_programs
+    path: str = ""
+    """Directories of modules that the programs import, separated as in PATH."""
+
     with_model: bool = False
     """True where a language model proposes the functions, the one that the settings name, rather than Stitch."""
 
@@ -57,7 +62,8 @@ class CompressPrograms(MemoryJob):
         Raises:
             LLMUnavailable: A model was asked for, but there is none.
         """
-        strategy = strategy_of(model_if(self.with_model), self.max_programs)
+        path = directories(PROGRAM_PATH, self.path)
+        strategy = strategy_of(model_if(self.with_model), self.max_programs, path)
         with self.opened(on_progress) as memory:
             return compressed_now(memory, self.where, strategy=strategy, on_progress=on_progress)
 
@@ -103,11 +109,17 @@ def compressed_now(
     )
 
 
-def strategy_of(llm: LLMClient | None = None, max_programs: int = Limits().max_programs) -> ProvenCompression:
-    """Return what finds functions: a language model, or Stitch where there is none."""
+def strategy_of(
+    llm: LLMClient | None = None, max_programs: int = Limits().max_programs, path: Sequence[Path] = ()
+) -> ProvenCompression:
+    """Return what finds functions: a language model, or Stitch where there is none.
+
+    Args:
+        path: Directories of modules that the programs import.
+    """
     if llm is None:
-        return StitchCompressionStrategy(limits=Limits(max_programs=max_programs))
-    return LLMCompressionStrategy(llm, limits=Limits(max_programs=max_programs, seconds=MODEL_SECONDS))
+        return StitchCompressionStrategy(limits=Limits(max_programs=max_programs), path=path)
+    return LLMCompressionStrategy(llm, limits=Limits(max_programs=max_programs, seconds=MODEL_SECONDS), path=path)
 
 
 def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
@@ -145,11 +157,23 @@ def add_found(memory: MemorySystem, found: FoundCompression, ids: Sequence[str])
 class LiveCompression(LiveResult[FoundCompression]):
     """The latest result of compressing one store, shared by all who look at it. The worker compresses."""
 
-    def ask(self, where: Mapping[str, Any], max_programs: int, *, with_model: bool = False) -> None:
-        """Have the worker compress the programs of the successful attempts that pass a filter."""
-        self._submit(
-            CompressPrograms(**self._place, where=dict(where), max_programs=max_programs, with_model=with_model)
-        )
+    def ask(self, where: Mapping[str, Any], max_programs: int, *, path: str = "", with_model: bool = False) -> None:
+        """Have the worker compress the programs of the successful attempts that pass a filter.
+
+        Args:
+            path: Directories of modules that the programs import, separated as in PATH.
+
+        Raises:
+            InvalidInput: One of them is no directory.
+        """
+        directories(PROGRAM_PATH, path)
+        asked: dict[str, Any] = {
+            "where": dict(where),
+            "max_programs": max_programs,
+            "path": path,
+            "with_model": with_model,
+        }
+        self._submit(CompressPrograms(**self._place, **asked))
 
     def file(self, directory: Path) -> CompressionFile:
         """Return where the result is kept."""

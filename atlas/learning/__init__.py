@@ -17,9 +17,10 @@ It goes from a program to a name in six steps, each a package that knows only th
    function with which any program does something else is refused.
 6. `naming` gives a function and its parameters names and a description, by its code and uses or by a language model.
 
-`compress` runs steps 1 to 5 over programs, and `held_out` measures what a library does for programs that it has not
-seen. `extraction` takes programs from attempts. `strategies` joins all of it into what a memory calls: attempts in,
-concepts out. `composition` goes the other way, from functions that there are to a larger one of them.
+`compress` runs steps 1 to 5 over programs, where the fifth needs a `Sandbox`. `held_out` measures what a library does
+for programs that it has not seen. `extraction` takes programs from attempts. `strategies` joins all of it into what a
+memory calls: attempts in, concepts out. `composition` goes the other way, from functions that there are to a larger one
+of them.
 
 Nothing here knows where programs come from or where functions are kept: no memory, no store.
 """
@@ -30,7 +31,9 @@ from atlas.learning.extraction import Extraction, programs_of
 from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.learning.reuse import HeldOut, Reuse, held_out
 from atlas.learning.rewritings import Rewriting
+from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.strategies import Learned, LLMCompressionStrategy, Proposal, StitchCompressionStrategy
+from atlas.learning.terms.programs import Program
 
 __all__ = [
     "Abstraction",
@@ -42,10 +45,12 @@ __all__ = [
     "Learned",
     "Library",
     "PipelineCompositionStrategy",
+    "Program",
     "Proposal",
     "Reuse",
     "Rewriting",
     "Rewritten",
+    "Sandbox",
     "StitchCompressionStrategy",
     "compress",
     "held_out",

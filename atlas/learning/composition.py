@@ -10,6 +10,7 @@ import itertools
 import symtable
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from atlas.core.errors import InvalidInput
@@ -45,10 +46,17 @@ def nothing_found(_: str) -> None:
 class PipelineCompositionStrategy:
     """A chain of functions, made without a model: each result goes to the next, in the given order or one that fits."""
 
-    def __init__(self, find: Find = nothing_found, *, limits: RunLimits | None = None) -> None:
-        """Use `find` for the concepts that others call. A library that gets the strategy without one asks itself."""
+    def __init__(
+        self, find: Find = nothing_found, *, limits: RunLimits | None = None, path: Sequence[Path] = ()
+    ) -> None:
+        """Use `find` for the concepts that others call. A library that gets the strategy without one asks itself.
+
+        Args:
+            path: Directories of modules that the concepts import.
+        """
         self.find = find
         self._limits = limits
+        self._path = path
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
         """Return the functions as one, with the results of their examples, or None where they do not fit.
@@ -73,7 +81,7 @@ class PipelineCompositionStrategy:
     def _tried(self, chain: _Chain) -> CodeConcept | None:
         calls = _example_calls(chain)
         source = sources([link.typed.concept for link in chain.links], self.find) + "\n\n" + chain.code
-        values = [written(result) for result in run_calls(source, calls, self._limits)]
+        values = [written(result) for result in run_calls(source, calls, self._limits, self._path)]
         examples = tuple((call, value) for call, value in zip(calls, values, strict=True) if value is not None)
         return None if calls and not examples else _concept(chain, examples)
 
@@ -184,11 +192,13 @@ def without_annotations(tree: Tree) -> Tree:
     return bare
 
 
-def run_calls(source: str, calls: Sequence[str], limits: RunLimits | None) -> list[RunResult]:
+def run_calls(
+    source: str, calls: Sequence[str], limits: RunLimits | None, path: Sequence[Path] = ()
+) -> list[RunResult]:
     """Return how each call after the source ends. The last line that it prints is its result, which `written` reads."""
     if not calls:
         return []
-    with Sandbox(limits) as sandbox:
+    with Sandbox(limits, path=path) as sandbox:
         return sandbox.run_all([(source, f"print(repr({call}))") for call in calls])
 
 

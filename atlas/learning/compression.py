@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import ast
-import builtins
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import Cancelled
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.rewrite.executable import sources, standalone
-from atlas.learning.rewrite.pruning import Lengths, prune
+from atlas.learning.reading import StarNames, as_programs, read_programs
+from atlas.learning.rewrite.applying import applied
+from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
+from atlas.learning.rewrite.lengths import Lengths
+from atlas.learning.rewrite.pruning import prune
 from atlas.learning.rewrite.shelf import Shelf, settle, users
+from atlas.learning.sandbox.modules import PublicNames
+from atlas.learning.sandbox.runner import Sandbox
+from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.sampling import sample
 from atlas.learning.search.stitch import StitchEngine, is_installed
-from atlas.learning.terms.codec import encode
-from atlas.learning.terms.description_length import n_tokens
-from atlas.learning.terms.names import looks_up_names
-from atlas.learning.terms.normalisation import normalise
-from atlas.learning.terms.parsing import NotPython, is_runnable
+from atlas.learning.terms.parsing import is_runnable
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.terms import Term
 
@@ -32,8 +32,8 @@ Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
 Its result is by id: True if both do the same, None where nobody can tell."""
 
 
-TOO_DEEP = "nested too deeply, or in blocks too long"
 OTHERWISE = "does something else without its comments, docstrings and annotations"
+WITH_FUNCTIONS = "does something else with what was found in others"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,21 +95,26 @@ class Compression:
     """Programs that call any, by id."""
 
     n_programs: int
-    """Programs that were compressed: those that parse, at most as many as the limits allow."""
+    """Programs that were compressed: all that can be."""
 
-    n_found: int
+    n_searched: int = 0
+    """Programs that were searched for functions. What was found was put into the others where it fits."""
+
+    n_found: int = 0
     """Abstractions that the search proposed."""
 
-    n_valid: int
+    n_valid: int = 0
     """Found abstractions that are Python functions."""
 
     tokens_before: int
-    """Tokens of all programs."""
+    """Tokens of all programs, in which star imports name what is read of them."""
 
     tokens_after: int
     """Tokens of all programs, the library not counted."""
 
     tokens_library: int
+    """Tokens of the functions as one module, in which each import stands once."""
+
     refused: Mapping[str, int]
     """Number of abstractions and programs that were left out, by reason."""
 
@@ -139,11 +144,13 @@ class _Run:
 
 
 def compress(
-    programs: Sequence[Program],
+    programs: Sequence[Program | str],
     *,
     engine: Engine | None = None,
     limits: Limits | None = None,
+    sandbox: Sandbox | None = None,
     verify: Verify | None = None,
+    star_names: StarNames | None = None,
     progress: StageProgress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Compression:
@@ -151,34 +158,59 @@ def compress(
 
     Only what makes programs and library together shorter is kept, and only what is a Python function for which the
     programs do the same: by an analysis of what each variable is used for, and by running them where `verify` does.
+    A larger corpus than the limits allow is sampled for the search. The functions are then put into the others too.
 
     Args:
+        programs: Each with its tests, or its source alone, which is then a task of its own.
         engine: What searches; Stitch where it is installed.
+        sandbox: Takes the place of `verify` and of `star_names`, where these are not given.
         verify: Runs a program and its rewritten source. Without it nothing is run.
+        star_names: Says what star imports bring. Without it nothing is found that needs it.
 
     Raises:
         Cancelled: `cancelled` said so. Nothing is changed by then or later.
         EngineFailed: The search ended without an answer.
     """
+    held = as_programs(programs)
+    verify, star_names = running(sandbox, verify, star_names, cancelled)
     run = _Run(
-        programs={program.id: program for program in programs},
+        programs={program.id: program for program in held},
         engine=engine or default_engine(),
         limits=limits or Limits(),
         verify=verify,
         progress=progress or (lambda stage, share: None),
         cancelled=_raising(cancelled),
     )
-    originals = _as_before(_sampled(read_programs(programs, run.limits, run.refused), run), run)
+    read = read_programs(held, run.limits, run.refused, star_names)
+    run.notes += read.notes
+    chosen = _sampled(read.terms, run)
+    originals = _as_before(chosen, run)
     corpus = Corpus(terms=tuple(originals.values()), tasks=tuple(run.programs[name].task_id for name in originals))
     found = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)
     run.notes += found.notes
-    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns)
-    settled = settle(shelf, _prefix(programs), run.cancelled)
+    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare)
+    settled = settle(shelf, _prefix(held), run.cancelled)
     run.refused.update(settled.reasons)
     _compile(shelf, settled.functions, run)
     n_valid = len(shelf.patterns)
-    savings = _proven(shelf, settled.functions, run)
-    return _result(shelf, settled.functions, savings, run, len(found.patterns), n_valid)
+    _prove(shelf, settled.functions, run)
+    _rewrite_others(shelf, settled.functions, {name: read.terms[name] for name in read.terms.keys() - chosen}, run)
+    return replace(
+        _result(shelf, settled.functions, run),
+        n_searched=len(originals),
+        n_found=len(found.patterns),
+        n_valid=n_valid,
+    )
+
+
+def running(
+    sandbox: Sandbox | None, verify: Verify | None, star_names: StarNames | None, cancelled: IsCancelled | None = None
+) -> tuple[Verify | None, StarNames | None]:
+    """Return what is given, or else what a sandbox does in its place."""
+    if sandbox is None:
+        return verify, star_names
+    verify = verify or Verifier(sandbox, is_cancelled=cancelled).same
+    return verify, star_names or PublicNames(sandbox, is_cancelled=cancelled)
 
 
 def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
@@ -202,52 +234,13 @@ def _raising(cancelled: IsCancelled | None) -> IsCancelled:
     return ask
 
 
-def read_programs(programs: Iterable[Program], limits: Limits, refused: Counter[str]) -> dict[str, Term]:
-    """Return the terms of programs, by id, and count by reason those that cannot be compressed."""
-    terms = {}
-    for program in programs:
-        term = _read(program, limits)
-        if isinstance(term, str):
-            refused[f"program: {term}"] += 1
-        else:
-            terms[program.id] = term
-    return terms
-
-
-def _read(program: Program, limits: Limits) -> Term | str:
-    """Return the term of a program, or why it cannot be compressed."""
-    try:
-        module = normalise(program.source)
-        if looks_up_names(module):
-            return "looks names up as texts"
-        if _shadows(module):
-            return "gives a name of Python's own another meaning"
-        term = encode(module)
-    except NotPython:
-        return "not Python that can be worked with"
-    except RecursionError:
-        return TOO_DEEP
-    return TOO_DEEP if term.depth > limits.max_depth else term
-
-
-def _shadows(module: ast.Module) -> bool:
-    """Return whether a program defines a builtin's name at its top, where functions put before it would see it too."""
-    defined = {
-        name
-        for node in module.body
-        for name in (
-            [node.name]
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-            else [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
-        )
-    }
-    return any(hasattr(builtins, name) for name in defined)
-
-
 def _sampled(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
     chosen = sample(terms, run.limits)
     if len(chosen) < len(terms):
-        run.notes.append(f"a sample of {len(chosen):,} of {len(terms):,} programs: more would take too long")
+        run.notes.append(
+            f"a sample of {len(chosen):,} of {len(terms):,} programs was searched, since more would take too long, and "
+            "what was found was put into the others"
+        )
     return {name: terms[name] for name in chosen}
 
 
@@ -269,16 +262,30 @@ def _prefix(programs: Iterable[Program]) -> str:
     return prefix
 
 
-def _proven(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> dict[str, int]:
+def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
     """Prune, run every rewritten program, take off what changes any, and again until nothing does."""
     tasks = {name: run.programs[name].task_id for name in shelf.programs}
     while True:
-        savings = prune(shelf, functions, tasks, run.limits, run.cancelled)
+        prune(shelf, functions, tasks, run.limits, run.cancelled)
         wrong = _changing(shelf, functions, run)
         if not wrong:
-            return savings
+            return
         run.refused["changes what a program does"] += len(wrong)
         shelf.inline(wrong)
+
+
+def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], others: Mapping[str, Term], run: _Run) -> None:
+    """Put the functions into the programs that were not searched, but where one would do something else."""
+    found = applied(shelf, functions, others, shelf.spare, run.cancelled)
+    calling = [name for name, term in found.programs.items() if term.calls]
+    run.progress("verifying", 0)
+    verdicts = _run_all([(name, standalone(name, found, functions)) for name in calling], run)
+    run.progress("verifying", 1)
+    wrong = [name for name, same in zip(calling, verdicts, strict=True) if same is False]
+    run.refused[f"program: {WITH_FUNCTIONS}"] += len(wrong)
+    for name in wrong:
+        found.put(name, found.originals[name])
+    shelf.add(found)
 
 
 def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
@@ -319,28 +326,20 @@ def _culprits(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _
     return wrong or set(needed)
 
 
-def _result(
-    shelf: Shelf,
-    functions: Mapping[str, Function],
-    savings: Mapping[str, int],
-    run: _Run,
-    n_found: int,
-    n_valid: int,
-) -> Compression:
+def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compression:
+    """Return the result, without the counts of the search."""
     lengths = Lengths(shelf, functions)
-    used = users(shelf)
+    used, callers = users(shelf), shelf.callers()
     return Compression(
         abstractions=tuple(
-            _abstraction(name, source, shelf, functions, savings[name], used[name], run)
+            _abstraction(name, source, shelf, functions, lengths.saving(name, callers[name]), used[name], run)
             for name, source in sources(shelf, functions).items()
         ),
         rewritten={name: written(name, shelf, functions) for name, term in shelf.programs.items() if term.calls},
         n_programs=len(shelf.programs),
-        n_found=n_found,
-        n_valid=n_valid,
-        tokens_before=sum(n_tokens(program_source(term, {})) for term in shelf.originals.values()),
+        tokens_before=sum(lengths.of(name, term) for name, term in shelf.originals.items()),
         tokens_after=sum(lengths.of(name) for name in shelf.programs),
-        tokens_library=sum(lengths.of(name) for name in shelf.patterns),
+        tokens_library=lengths.library(),
         refused=dict(+run.refused),
         notes=tuple(run.notes),
         library=Library(shelf=shelf, functions=functions),
@@ -352,7 +351,7 @@ def written(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> Rewri
     """Return a program as it was and as it is."""
     return Rewritten(
         before=program_source(shelf.originals[name], {}),
-        after=program_source(shelf.programs[name], functions),
+        after=rewritten_source(name, shelf, functions),
         standalone=standalone(name, shelf, functions),
         functions=tuple(functions[each].name for each in shelf.functions_of(name)),
     )

@@ -9,6 +9,7 @@ import ast
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from atlas.core.types import CodeConcept
 from atlas.learning.composition import Find, nothing_found, sources
@@ -137,10 +138,19 @@ def examples_of(
     return examples
 
 
-def ran(concept: CodeConcept, find: Find = nothing_found, limits: RunLimits | None = None) -> list[ExampleResult]:
-    """Run the examples of a concept in a sandbox, each by itself."""
+def ran(
+    concept: CodeConcept,
+    find: Find = nothing_found,
+    limits: RunLimits | None = None,
+    path: Sequence[Path] = (),
+) -> list[ExampleResult]:
+    """Run the examples of a concept in a sandbox, each by itself.
+
+    Args:
+        path: Directories of modules that the concept imports.
+    """
     source = sources([concept], find)
-    with Sandbox(limits) as sandbox:
+    with Sandbox(limits, path=path) as sandbox:
         runs = sandbox.run_all([(source, f"print(repr({call}))") for call, _ in concept.examples])
     return [_result(*example, run) for example, run in zip(concept.examples, runs, strict=True)]
 

@@ -7,6 +7,7 @@ import asyncio
 import builtins
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
@@ -95,11 +96,23 @@ SCHEMA: Mapping[str, Any] = {
 class LLMCompositionStrategy:
     """A language model that writes a function over the concepts. One is taken only if its examples run as it says."""
 
-    def __init__(self, llm_client: LLMClient, find: Find = nothing_found, *, limits: RunLimits | None = None) -> None:
-        """Use `find` for the concepts that others call. A library that gets the strategy without one asks itself."""
+    def __init__(
+        self,
+        llm_client: LLMClient,
+        find: Find = nothing_found,
+        *,
+        limits: RunLimits | None = None,
+        path: Sequence[Path] = (),
+    ) -> None:
+        """Use `find` for the concepts that others call. A library that gets the strategy without one asks itself.
+
+        Args:
+            path: Directories of modules that the concepts import.
+        """
         self.llm = llm_client
         self.find = find
         self._limits = limits
+        self._path = path
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
         """Return the function that the model wrote, or None where it sees none, or wrote, twice, what does not hold."""
@@ -132,7 +145,8 @@ class LLMCompositionStrategy:
         used = [concept.name for concept in concepts if concept.id in composed.calls]
         calls = [f"__observed__({composed.code!r}, {call!r}, {used!r})" for call, _ in composed.examples]
         called: set[str] = set()
-        for (call, expected), ran in zip(composed.examples, run_calls(source, calls, self._limits), strict=True):
+        runs = run_calls(source, calls, self._limits, self._path)
+        for (call, expected), ran in zip(composed.examples, runs, strict=True):
             text = written(ran)
             returned, names = ast.literal_eval(text) if text is not None else (None, [])
             if text is None or not _is_same(returned, ast.literal_eval(expected.strip())):

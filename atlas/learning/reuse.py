@@ -5,26 +5,18 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from atlas.learning.analysis.dataflow import fits
-from atlas.learning.compression import (
-    Compression,
-    Library,
-    Rewritten,
-    Verify,
-    compress,
-    read_programs,
-    written,
-)
+from atlas.learning.compression import Compression, Library, Rewritten, Verify, compress, running, written
+from atlas.learning.reading import StarNames, read_programs
+from atlas.learning.rewrite.applying import applied
 from atlas.learning.rewrite.executable import standalone
-from atlas.learning.rewrite.pruning import Lengths
-from atlas.learning.rewrite.shelf import Shelf, located, without
+from atlas.learning.rewrite.lengths import Lengths
+from atlas.learning.rewrite.shelf import Shelf
+from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
-from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.programs import Program
-from atlas.learning.terms.terms import Term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +57,9 @@ def held_out(
     *,
     engine: Engine | None = None,
     limits: Limits | None = None,
+    sandbox: Sandbox | None = None,
     verify: Verify | None = None,
+    star_names: StarNames | None = None,
     progress: StageProgress | None = None,
     cancelled: IsCancelled | None = None,
     seed: int = 0,
@@ -78,35 +72,46 @@ def held_out(
     """
     tasks = sorted({program.task_id for program in programs})
     random.Random(seed).shuffle(tasks)
+    verify, star_names = running(sandbox, verify, star_names, cancelled)
     seen = set(tasks[: (len(tasks) + 1) // 2])
     learned = compress(
         [program for program in programs if program.task_id in seen],
         engine=engine,
         limits=limits,
         verify=verify,
+        star_names=star_names,
         progress=progress,
         cancelled=cancelled,
     )
     unseen = [program for program in programs if program.task_id not in seen]
-    return HeldOut(learned=learned, reuse=reuse(learned.library, unseen, limits=limits, verify=verify))
+    return HeldOut(
+        learned=learned, reuse=reuse(learned.library, unseen, limits=limits, verify=verify, star_names=star_names)
+    )
 
 
 def reuse(
-    library: Library, programs: Sequence[Program], *, limits: Limits | None = None, verify: Verify | None = None
+    library: Library,
+    programs: Sequence[Program],
+    *,
+    limits: Limits | None = None,
+    sandbox: Sandbox | None = None,
+    verify: Verify | None = None,
+    star_names: StarNames | None = None,
 ) -> Reuse:
-    """Rewrite programs with a library, wherever one of its functions stands in them and makes them shorter."""
-    originals = read_programs(programs, limits or Limits(), Counter())
+    """Rewrite programs with a library, wherever one of its functions stands in them and makes them shorter.
+
+    Args:
+        sandbox: Takes the place of `verify` and of `star_names`, where these are not given.
+    """
+    verify, star_names = running(sandbox, verify, star_names)
+    read = read_programs(programs, limits or Limits(), Counter(), star_names)
     names = {program.id for program in programs if _prefix(library) in program.source}
-    originals = {name: term for name, term in originals.items() if name not in names}
-    shelf = Shelf(originals, _called(originals, library), library.shelf.patterns.values())
-    lengths = Lengths(shelf, library.functions)
-    whole = _whole(library.shelf)
-    for name, term in shelf.programs.items():
-        for pattern in (whole[head] for head in sorted(term.calls)):
-            _shorten(name, pattern, shelf, lengths)
+    originals = {name: term for name, term in read.terms.items() if name not in names}
+    shelf = applied(library.shelf, library.functions, originals, read.spare)
     n_refused = _verify(shelf, library, {program.id: program for program in programs}, verify)
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     used = Counter(library.functions[each].name for name in rewritten for each in shelf.functions_of(name))
+    lengths = Lengths(shelf, library.functions)
     return Reuse(
         n_programs=len(originals),
         n_functions=len(library.shelf.patterns),
@@ -121,42 +126,6 @@ def reuse(
 def _prefix(library: Library) -> str:
     """Return the beginning of the functions' names. A program that uses it cannot be told from one that calls them."""
     return next((function.name.rstrip("0123456789") for function in library.functions.values()), "\0")
-
-
-def _called(originals: Mapping[str, Term], library: Library) -> dict[str, Term]:
-    """Return the programs with every call that the functions allow."""
-    whole = _whole(library.shelf)
-    largest = sorted(whole.values(), key=lambda pattern: -pattern.body.size)
-    shelf = Shelf(originals, {name: rewrite(term, largest) for name, term in originals.items()}, whole.values())
-    while True:
-        occurrences, programs = located(shelf)
-        wrong = [
-            occurrence.site
-            for name, found in occurrences.items()
-            for occurrence in found
-            if not fits(library.functions[name].interface, occurrence, programs[occurrence.program])
-        ]
-        if not wrong:
-            return shelf.programs
-        shelf.inline_sites(wrong)
-
-
-def _whole(shelf: Shelf) -> dict[str, Pattern]:
-    """Return the patterns without calls of each other."""
-    whole: dict[str, Pattern] = {}
-    for name, pattern in shelf.patterns.items():
-        body = pattern.body
-        for other in reversed(whole.values()):
-            body = without(body, other)
-        whole[name] = replace(pattern, body=body)
-    return whole
-
-
-def _shorten(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> None:
-    """Take out the calls of a pattern where they make a program no shorter."""
-    other = without(shelf.programs[name], pattern)
-    if lengths.of(name, other) <= lengths.of(name):
-        shelf.put(name, other)
 
 
 def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:

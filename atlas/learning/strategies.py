@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from atlas.core.errors import Cancelled, InvalidInput
 from atlas.core.types import CodeConcept, Experience, Trajectory
@@ -28,6 +29,7 @@ from atlas.learning.rewritings import (
     recordings,
     rewritten_programs,
 )
+from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.engines import Engine
@@ -97,6 +99,7 @@ class ProvenCompression:
         engine: Engine | None = None,
         limits: Limits | None = None,
         run_limits: RunLimits | None = None,
+        path: Sequence[Path] = (),
     ) -> None:
         """Compress later.
 
@@ -105,11 +108,13 @@ class ProvenCompression:
             engine: What searches; Stitch where it is installed.
             limits: Of the search.
             run_limits: Of each program that is run to prove that it still does the same.
+            path: Directories of modules that the programs import.
         """
         self.documenter = documenter
         self._engine = engine
         self._limits = limits
         self._run_limits = run_limits
+        self._path = path
 
     async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
         """Return concepts that shorten the successful programs of these attempts, each after those that it calls.
@@ -142,7 +147,7 @@ class ProvenCompression:
         """
         extraction = await asyncio.to_thread(programs_of, attempts)
         programs = {program.id: program for program in extraction.programs}
-        with Sandbox(self._run_limits) as sandbox:
+        with Sandbox(self._run_limits, path=self._path) as sandbox:
             verifier = Verifier(sandbox, is_cancelled=cancelled)
             verifying = _verifying(progress)
             compression = await asyncio.to_thread(
@@ -151,6 +156,7 @@ class ProvenCompression:
                 engine=self._engine,
                 limits=self._limits,
                 verify=partial(verifier.same, on_progress=verifying),
+                star_names=PublicNames(sandbox, is_cancelled=cancelled),
                 progress=progress,
                 cancelled=cancelled,
             )
@@ -219,6 +225,7 @@ class LLMCompressionStrategy(ProvenCompression):
         *,
         limits: Limits | None = None,
         run_limits: RunLimits | None = None,
+        path: Sequence[Path] = (),
     ) -> None:
         """Ask later.
 
@@ -226,12 +233,14 @@ class LLMCompressionStrategy(ProvenCompression):
             documenter: Names what is found; the same model where there is none.
             limits: Of the questions' time, and of how many functions may be proposed.
             run_limits: Of each program that is run to prove that it still does the same.
+            path: Directories of modules that the programs import.
         """
         super().__init__(
             documenter or LLMAutoDocumenter(llm_client),
             engine=ModelEngine(llm_client),
             limits=limits,
             run_limits=run_limits,
+            path=path,
         )
 
 

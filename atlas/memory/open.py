@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
@@ -126,7 +127,7 @@ def _memories(
 
     def library() -> ChromaConceptLibrary:
         made = ChromaConceptLibrary(embedder, parts[concepts.COLLECTION], weights=weights, clock=clock)
-        _give_strategies(made, llm)
+        _give_strategies(made, llm, settings.program_path)
         return made
 
     def bank() -> ChromaStrategyBank:
@@ -210,14 +211,18 @@ def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], 
     return SentenceTransformerEmbedder(name, settings.device, settings.batch_size, settings.cache)
 
 
-def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None) -> None:
-    """Let a library compress and compose. What composes asks it for what a concept calls, always in a thread."""
+def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None, path: Sequence[Path]) -> None:
+    """Let a library compress and compose. What composes asks it for what a concept calls, always in a thread.
+
+    Args:
+        path: Directories of modules that programs and concepts import.
+    """
     if llm is None:
-        library.compression_strategy = StitchCompressionStrategy()
-        library.composition_strategy = PipelineCompositionStrategy(library.get)
+        library.compression_strategy = StitchCompressionStrategy(path=path)
+        library.composition_strategy = PipelineCompositionStrategy(library.get, path=path)
     else:
-        library.compression_strategy = StitchCompressionStrategy(LLMAutoDocumenter(llm))
-        library.composition_strategy = LLMCompositionStrategy(llm, library.get)
+        library.compression_strategy = StitchCompressionStrategy(LLMAutoDocumenter(llm), path=path)
+        library.composition_strategy = LLMCompositionStrategy(llm, library.get, path=path)
 
 
 def _warn(message: str) -> None:

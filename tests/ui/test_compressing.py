@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from atlas.infra.actor import Actor, Role
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.compression_file import CompressionFile, FoundCompression
 from atlas.memory.concepts.memory import COLLECTION
@@ -14,6 +15,7 @@ from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_co
 from tests.support.programs import compress_store, make_programs, programs
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
+from tests.support.visitors import visiting
 
 COMPRESS = {"curate_queue": "compress"}
 
@@ -128,6 +130,24 @@ def test_what_proposes_can_be_chosen_where_there_is_a_model(dashboard: Dashboard
     assert app.selectbox(key="compress_by").options == ["Stitch", "some-model"]
     assert app.selectbox(key="compress_by").value is False
     assert_no_problem(app)
+
+
+def test_the_modules_beside_programs_are_those_of_the_settings_at_first(dashboard: Dashboard, store, monkeypatch):
+    app = dashboard(store, "curate", **COMPRESS)
+    assert app.text_input(key="compress_path").value == ""
+    monkeypatch.setenv("ATLAS_PROGRAM_PATH", str(store))
+    app = dashboard(store, "curate", **COMPRESS)
+    assert app.text_input(key="compress_path").value == str(store)
+    app.text_input(key="compress_path").input(str(store / "gone")).run()
+    app.button(key="compress_run").click().run()
+    assert f"the path of modules should list directories, separated by ':', but '{store / 'gone'}' is none" in said(app)
+
+
+def test_whoever_a_server_has_let_in_names_no_directories_of_its(dashboard: Dashboard, store):
+    with visiting(Actor("ada", Role.ADMIN)):
+        app = dashboard(store, "curate", **COMPRESS)
+    assert "compress_path" not in [box.key for box in app.text_input]
+    assert "compress_run" in [button.key for button in app.button]
 
 
 def test_programs_that_have_little_in_common_are_said_to(dashboard: Dashboard, store):

@@ -113,6 +113,22 @@ def test_the_examples_of_a_learned_concept_are_run_in_a_sandbox_when_it_is_asked
     assert_no_problem(app)
 
 
+def test_the_examples_of_a_concept_may_import_from_a_module_beside_programs(
+    dashboard: Dashboard, tmp_path, memory, monkeypatch
+):
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "common.py").write_text("SIZE = 3\n", "utf-8")
+    code = "def sized(number):\n    from common import SIZE\n    return number * SIZE\n"
+    opened = memory.concepts.add(concept(name="sized", code=code, examples=(("sized(2)", "6"),), source="learned"))
+    app = dashboard(tmp_path, "concepts", id=opened)
+    app.button(key=f"concept_run_{opened}").click().run()
+    assert "0 of 1 example gave what they should" in said(app)
+    monkeypatch.setenv("ATLAS_PROGRAM_PATH", str(tmp_path / "modules"))
+    app.button(key=f"concept_run_{opened}").click().run()
+    assert "1 of 1 example gave what they should" in said(app)
+    assert_no_problem(app)
+
+
 def test_an_edit_is_kept_and_undone_and_an_earlier_version_restored(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.concepts.add_many([concept(3)])
     before = memory.concepts.get(opened)

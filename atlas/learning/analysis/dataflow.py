@@ -16,7 +16,7 @@ from atlas.learning.analysis.variables import Flow, Flows, Names
 from atlas.learning.terms.heads import EXPRESSION, REST, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.scopes import BUILTIN, LOCAL, OWN
-from atlas.learning.terms.terms import is_call
+from atlas.learning.terms.terms import Term, is_call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +90,10 @@ def _bad_name(parts: Sequence[object], kind: str) -> str:
     return ""
 
 
-def imports_of(pattern: Pattern) -> tuple[str, ...]:
-    """Return the import statements that the body of a pattern needs."""
+def imports_of(body: Term) -> tuple[str, ...]:
+    """Return the import statements that the body of a pattern needs, each of one name."""
     found = set()
-    for term in pattern.body.walk():
+    for term in body.walk():
         if ":Name/=" in term.head:
             origin = str(read_head(term.head).parts[-1].scalars[0])
             if origin not in (BUILTIN, OWN, LOCAL):

@@ -14,6 +14,7 @@ from atlas.learning.analysis.dataflow import Interface, Parameter, imports_of
 from atlas.learning.analysis.occurrences import Occurrence
 from atlas.learning.terms.codec import Decoder
 from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescaped
+from atlas.learning.terms.imports import merged, without_unread
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
 
@@ -160,9 +161,13 @@ class Renderer(Decoder):
         return [statement] if interface.rest is None else [statement, *self.block(term.children[interface.rest])]
 
 
-def program_source(term: Term, functions: Mapping[str, Function]) -> str:
-    """Return the code of a program that calls functions."""
-    return _written(Renderer(functions).node(term))
+def program_source(term: Term, functions: Mapping[str, Function], may_go: frozenset[str] = frozenset()) -> str:
+    """Return the code of a program that calls functions.
+
+    Args:
+        may_go: Names whose imports are left out where the program does not mention them.
+    """
+    return _written(without_unread(Renderer(functions).node(term), may_go))
 
 
 def function_source(function: Function, functions: Mapping[str, Function]) -> str:
@@ -174,7 +179,7 @@ def function_source(function: Function, functions: Mapping[str, Function]) -> st
         kw_defaults=[],
         defaults=[],
     )
-    imports = ast.parse("\n".join(imports_of(function.pattern))).body
+    imports = ast.parse("\n".join(merged(imports_of(function.pattern.body)))).body
     definition = ast.FunctionDef(
         name=function.name,
         args=arguments,

@@ -33,4 +33,9 @@ def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], spoil
         for each in shelf.functions_of(name)
     ]
     instead = [raising(functions[spoilt].name)] if spoilt else []
-    return "\n\n\n".join([*needed, *instead, program_source(shelf.programs[name], functions)])
+    return "\n\n\n".join([*needed, *instead, rewritten_source(name, shelf, functions)])
+
+
+def rewritten_source(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> str:
+    """Return a program that calls functions, without the imports that it needs no more."""
+    return program_source(shelf.programs[name], functions, shelf.spare.get(name, frozenset()))

@@ -21,18 +21,30 @@ class Shelf:
     Args:
         originals: The programs without calls.
         programs: The same with calls.
+        spare: Names whose imports leave a program once it reads them no more, by program.
     """
 
     def __init__(
-        self, originals: Mapping[str, Term], programs: Mapping[str, Term], patterns: Iterable[Pattern]
+        self,
+        originals: Mapping[str, Term],
+        programs: Mapping[str, Term],
+        patterns: Iterable[Pattern],
+        spare: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self.originals = dict(originals)
+        self.spare = dict(spare or {})
         self.programs = dict(programs)
         self.patterns = {pattern.name: pattern for pattern in patterns}
 
     def copy(self) -> Shelf:
         """Return another one that changes by itself."""
-        return Shelf(self.originals, self.programs, self.patterns.values())
+        return Shelf(self.originals, self.programs, self.patterns.values(), self.spare)
+
+    def add(self, other: Shelf) -> None:
+        """Take over the programs of another shelf, which call the same patterns."""
+        self.originals |= other.originals
+        self.programs |= other.programs
+        self.spare |= other.spare
 
     def term(self, name: str) -> Term:
         """Return the term of a program or a pattern."""

@@ -57,17 +57,18 @@ _READ_BY_ALL = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", 
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 
 
-def confine(directory: str) -> frozenset[str]:
+def confine(directory: str, readable: Iterable[str] = ()) -> frozenset[str]:
     """Give up, for good, what the kernel lets a process give up, and return which of the three it keeps from now on.
 
     Args:
         directory: The one place where files may be made and written; only Python's own files may be read besides.
+        readable: More directories that may be read.
     """
     if not sys.platform.startswith("linux"):
         return frozenset()
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    kept = {FILES} if _restrict_files(libc, directory) else set()
+    kept = {FILES} if _restrict_files(libc, directory, readable) else set()
     return frozenset(kept | {NETWORK, PROCESSES} if _filter_calls(libc) else kept)
 
 
@@ -172,7 +173,7 @@ def _filter(own_pid: int) -> list[tuple[int, int, int, int]]:
     return [*steps, allowed]
 
 
-def _restrict_files(libc: ctypes.CDLL, directory: str) -> bool:
+def _restrict_files(libc: ctypes.CDLL, directory: str, readable: Iterable[str]) -> bool:
     version = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
     if version < 1:
         return False
@@ -186,7 +187,7 @@ def _restrict_files(libc: ctypes.CDLL, directory: str) -> bool:
     reading = handled & (_READ_FILE | _READ_DIRECTORY)
     _allow(libc, ruleset, handled & ~(_EXECUTE | _MAKE_CHARACTER_DEVICE | _MAKE_BLOCK_DEVICE), [directory])
     _allow(libc, ruleset, handled & (_READ_FILE | _WRITE | _TRUNCATE), ["/dev/null"])
-    _allow(libc, ruleset, reading, [*python, *_READ_BY_ALL])
+    _allow(libc, ruleset, reading, [*python, *_READ_BY_ALL, *readable])
     is_kept = bool(libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)
     os.close(ruleset)
     return is_kept and version >= _TRUNCATING_SINCE

@@ -35,20 +35,19 @@ _READ_BYTES = 2**16
 _RESULT = 3  # the file descriptor on which the fork says how it ended
 
 
-def main(preloaded: tuple[str, ...], is_confined: bool) -> None:
+def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -> None:
     """Serve until nobody asks any more.
 
     Args:
-        preloaded: Modules to import once, so that no program has to.
+        preloaded: Modules to import once, so that no program has to. Those that are not there are left out.
+        path: Directories of modules that programs may import, and of which they may read the files.
         is_confined: False leaves out what the kernel refuses, as on systems without it.
     """
     asked, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
-    for name in preloaded:
-        with suppress(ImportError):
-            importlib.import_module(name)
+    ahead = _preload(preloaded)
     kept = _kept() if is_confined else frozenset()
     _say(answers, {"kept": sorted(kept)})
     pending = b""
@@ -59,7 +58,24 @@ def main(preloaded: tuple[str, ...], is_confined: bool) -> None:
                 return
             pending += chunk
         line, _, pending = pending.partition(b"\n")
-        _say(answers, _serve({**json.loads(line), "kept": kept}, asked))
+        _say(answers, _serve({**json.loads(line), "kept": kept, "path": path, "ahead": ahead}, asked))
+
+
+def _preload(modules: tuple[str, ...]) -> int:
+    """Import modules, and return the megabytes of address space that they take: no program is charged with them."""
+    before = _address_space()
+    for name in modules:
+        with suppress(Exception):  # a package that is broken is for the programs that import it to find out
+            importlib.import_module(name)
+    return (_address_space() - before) // 2**20
+
+
+def _address_space() -> int:
+    """Return the bytes of this process's address space, 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 def _kept() -> frozenset[str]:
@@ -205,13 +221,14 @@ def _settle(request: Answer, results: int, printed: int, directory: str) -> None
     sys.stdin, sys.stdout, sys.stderr = (open(n, mode, encoding="utf-8") for n, mode in enumerate("rww"))  # noqa: SIM115, PTH123
     limit(
         cpu_seconds=request["cpu_seconds"],
-        memory_megabytes=request["memory_megabytes"],
+        memory_megabytes=request["memory_megabytes"] + request["ahead"],
         file_megabytes=request["file_megabytes"],
     )
     if request["kept"]:
-        confine(directory)
+        confine(directory, request["path"])
     if PROCESSES not in request["kept"]:
         guard()
+    sys.path[:0] = request["path"]  # only now: what lies there may be anything
 
 
 def _run(source: str, tests: str) -> Answer:

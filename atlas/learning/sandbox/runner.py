@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -29,15 +29,13 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, get_args
 
 from atlas.core.errors import AtlasError, Cancelled, InvalidInput
+from atlas.learning.sandbox.preloading import slow_modules
 from atlas.protocols.infra import Progress
 
 Outcome = Literal["passed", "failed", "error", "timeout", "memory"]
 
-PRELOADED = ("numpy",)
-"""Modules that are slow to import, and are imported once where a program names them."""
-
 MAX_WORKERS = 2
-GRACE_SECONDS = 20.0
+GRACE_SECONDS = 60.0
 CANCEL_CHECK_SECONDS = 0.1
 
 _HERE = Path(__file__).resolve().parent
@@ -49,7 +47,7 @@ for name, path in {packages!r}.items():
 from atlas.learning.sandbox.forkserver import main
 for name in [name for name in sys.modules if name.partition(".")[0] == "atlas"]:
     del sys.modules[name]
-main({preloaded!r}, {is_confined!r})
+main({preloaded!r}, {path!r}, {is_confined!r})
 """
 """Code that starts the sandbox in packages that are empty otherwise. Importing ATLAS itself would take a second."""
 
@@ -59,11 +57,11 @@ class RunLimits:
     """The resources that one program may use."""
 
     cpu_seconds: int = 5
-    wall_seconds: float = 15.0
-    """Time by the clock, of which a busy machine may take a good part."""
+    wall_seconds: float = 60.0
+    """Time by the clock. It ends a program that waits for ever, and leaves time to one on a busy machine."""
 
     memory_megabytes: int = 512
-    """Address space, including the interpreter and what it has imported."""
+    """Address space, including the interpreter and what it has imported, other than what was imported ahead."""
 
     file_megabytes: int = 1
     """Size of one file. The number of files that a program writes is limited by its time only."""
@@ -107,19 +105,26 @@ class Sandbox:
     """
 
     def __init__(
-        self, limits: RunLimits | None = None, *, n_workers: int | None = None, is_confined: bool = True
+        self,
+        limits: RunLimits | None = None,
+        *,
+        path: Sequence[str | Path] = (),
+        n_workers: int | None = None,
+        is_confined: bool = True,
     ) -> None:
         """Start nothing yet.
 
         Args:
+            path: Directories of modules that programs may import, before all others, and may read the files of.
             n_workers: Programs that run at the same time.
             is_confined: False leaves out what the kernel refuses, as on systems where it refuses nothing.
         """
         self._limits = limits or RunLimits()
+        self._path = tuple(str(Path(directory).resolve()) for directory in path)
         self._n_workers = n_workers or min(os.cpu_count() or 1, MAX_WORKERS)
         self._is_confined = is_confined
         self._workers: list[_Worker] = []
-        self._preloaded: tuple[str, ...] = ()
+        self._preloaded: frozenset[str] = frozenset()
 
     def __enter__(self) -> Sandbox:
         return self
@@ -130,7 +135,7 @@ class Sandbox:
     @property
     def kept(self) -> frozenset[str]:
         """The things that the kernel keeps programs from here: `network`, `processes`, `files`."""
-        return self._started("", 1)[0].kept
+        return self._started([], 1)[0].kept
 
     def run(self, source: str, tests: str = "") -> RunResult:
         """Return how one program ends, with its tests after it."""
@@ -167,7 +172,7 @@ class Sandbox:
         done: SimpleQueue[tuple[int, RunResult | Exception]] = SimpleQueue()
         waiting = iter(enumerate(programs))
         lock = threading.Lock()
-        for worker in self._started("".join(source for source, _ in programs), len(programs)):
+        for worker in self._started([text for program in programs for text in program], len(programs)):
             todo = _shared(waiting, lock)
             threading.Thread(target=_work, args=(worker, todo, done, self._limits), daemon=True).start()
         results: dict[int, RunResult] = {}
@@ -189,14 +194,14 @@ class Sandbox:
             worker.close()
         self._workers = []
 
-    def _started(self, sources: str, n_programs: int) -> list[_Worker]:
+    def _started(self, sources: Iterable[str], n_programs: int) -> list[_Worker]:
         """Return as many workers as have something to do, with the modules at hand that the programs name."""
-        needed = tuple(name for name in PRELOADED if name in sources or name in self._preloaded)
+        needed = self._preloaded | slow_modules(sources, self._path)
         if needed != self._preloaded:
             self.close()
             self._preloaded = needed
         while len(self._workers) < min(n_programs, self._n_workers):
-            self._workers.append(_Worker(self._preloaded, self._is_confined))
+            self._workers.append(_Worker(tuple(sorted(self._preloaded)), self._path, self._is_confined))
         return self._workers
 
 
@@ -249,8 +254,9 @@ def _result(answer: Mapping[str, Any]) -> RunResult:
 class _Worker:
     """A process of the fork server, and another one where a program has taken it down."""
 
-    def __init__(self, preloaded: tuple[str, ...], is_confined: bool) -> None:
+    def __init__(self, preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -> None:
         self._preloaded = preloaded
+        self._path = path
         self._is_confined = is_confined
         self._is_closed = False
         self._lock = threading.Lock()
@@ -286,7 +292,9 @@ class _Worker:
             "atlas.learning": str(_HERE.parent),
             "atlas.learning.sandbox": str(_HERE),
         }
-        code = _START.format(packages=packages, preloaded=self._preloaded, is_confined=self._is_confined)
+        code = _START.format(
+            packages=packages, preloaded=self._preloaded, path=self._path, is_confined=self._is_confined
+        )
         self._child = subprocess.Popen(
             [sys.executable, "-s", "-P", "-W", "ignore", "-X", "utf8", "-c", code],
             stdin=subprocess.PIPE,
@@ -298,6 +306,7 @@ class _Worker:
                 "PYTHONHASHSEED": "0",
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "OPENBLAS_NUM_THREADS": "1",
+                "OMP_NUM_THREADS": "1",
                 "LC_ALL": "C.UTF-8",
             },
             start_new_session=True,

@@ -6,6 +6,7 @@ import symtable
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from atlas.learning.rewrite.executable import raising
@@ -60,13 +61,15 @@ class Verifier:
         held = list(programs)
         keys = list(dict.fromkeys(_key(program) for program in held if _key(program) not in self._endings))
         to_run = [key for key in keys if key[1] or self._by_what_it_shows]
-        spoilt = {key: (_spoilt(key[0]), key[1]) for key in to_run if key[1]}
-        runs = [*to_run, *to_run, *spoilt.values()]
-        results = self._sandbox.run_all(runs, on_progress=on_progress, is_cancelled=self._is_cancelled)
-        raising = dict(zip(spoilt, results[2 * len(to_run) :], strict=True))
+        run_all = partial(self._sandbox.run_all, on_progress=on_progress, is_cancelled=self._is_cancelled)
+        first = dict(zip(to_run, run_all(to_run), strict=True))
+        passing = [key for key in to_run if first[key].outcome == "passed"]
+        spoilt = {key: (_spoilt(key[0]), key[1]) for key in passing if key[1]}
+        results = run_all([*passing, *spoilt.values()])
+        second = dict(zip(passing, results, strict=False))
+        raising = dict(zip(spoilt, results[len(passing) :], strict=True))
         self._endings |= dict.fromkeys(keys, "it has no tests")
-        for key, first, second in zip(to_run, results, results[len(to_run) :], strict=False):
-            self._endings[key] = _ending(first, second, raising.get(key))
+        self._endings |= {key: _ending(first[key], second.get(key), raising.get(key), bool(key[1])) for key in to_run}
         endings = {program.id: self._endings[_key(program)] for program in held}
         return {program_id: ending for program_id, ending in endings.items() if isinstance(ending, str)}
 
@@ -123,11 +126,10 @@ def _spoilt(source: str) -> str:
     return "\n".join([source, *map(raising, names)]) + "\n"
 
 
-def _ending(first: RunResult, second: RunResult, spoilt: RunResult | None) -> Ending:
-    """Return how an original ends that was run twice, and once `_spoilt` where it has tests."""
-    has_tests = spoilt is not None
-    if first.outcome != "passed" or second.outcome != "passed":
-        failed = first if first.outcome != "passed" else second
+def _ending(first: RunResult, second: RunResult | None, spoilt: RunResult | None, has_tests: bool) -> Ending:
+    """Return how an original ends that was run twice where it passes, and once more `_spoilt` where it has tests."""
+    if second is None or second.outcome != "passed":
+        failed = second or first
         return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
     if (first.printed, first.values) != (second.printed, second.values):
         return "two runs of it differ"

@@ -25,8 +25,8 @@ from atlas.learning.terms.symbols import numbered, with_symbols
 from atlas.learning.terms.terms import SYMBOL, read_term
 
 POLL_SECONDS = 0.05
-BUSY = 2
-"""Factor by which a search may take longer than on a processor of its own. On a busier machine it finds less."""
+BUSY = 20
+"""Factor by which a search may take longer than on a processor of its own. It ends one that hangs."""
 
 SPARE_SECONDS = 60
 """Time after which a search ends by itself that nobody has ended in time."""

@@ -2,7 +2,8 @@
 
 `parsing` reads a source, `normalisation` strips what only people read, and `codec` makes a term of what is left. The
 heads of a term hold all that is not a subtree (`heads`), and local variables are marked by `scopes`. `patterns` are
-terms with holes, and find where they stand. `names` reads the names in code, and `description_length` counts tokens.
+terms with holes, and find where they stand. `names` reads the names in code, `imports` says which modules it needs, and
+`description_length` counts tokens.
 """
 
 from atlas.learning.terms.codec import decode, encode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.learning.terms.heads import SYMBOL_SORT
@@ -51,9 +51,18 @@ def _is_of(sort: str, term: Term) -> bool:
 
 def rewrite(term: Term, patterns: Sequence[Pattern]) -> Term:
     """Return the term with calls of the patterns that stand in it, from the top down, the first that fits."""
+    by_head: dict[str, list[Pattern]] = {}
     for pattern in patterns:
-        if pattern.body.head == term.head and (call := match(pattern, term)) is not None:
-            return Term(call.head, [rewrite(argument, patterns) for argument in call.children])
+        by_head.setdefault(pattern.body.head, []).append(pattern)
+    return _rewritten(term, by_head)
+
+
+def _rewritten(term: Term, by_head: Mapping[str, Sequence[Pattern]]) -> Term:
+    for pattern in by_head.get(term.head, ()):
+        if (call := match(pattern, term)) is not None:
+            return Term(call.head, [_rewritten(argument, by_head) for argument in call.children])
     if not term.children:
         return term
-    return Term(term.head, [rewrite(child, patterns) for child in term.children])
+    children = [_rewritten(child, by_head) for child in term.children]
+    same = all(new is old for new, old in zip(children, term.children, strict=True))
+    return term if same else Term(term.head, children)

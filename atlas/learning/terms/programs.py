@@ -10,10 +10,10 @@ class Program:
     """Python source that solved a task, and what shows that it did."""
 
     id: str
-    """Id of the trajectory, or the experience, that it came from."""
+    """Name of its own, such as the id of the trajectory or the experience that it came from."""
 
     task_id: str
-    description: str
+    description: str = ""
     """Text of the task."""
 
     source: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ from atlas.views.shared.plans import PlanView
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment_of
 
-MAX_PROGRAMS = (50, 100, 200, Limits().max_programs)
-"""Numbers of programs that a person can choose from. More take longer."""
+MAX_PROGRAMS = (50, 100, 200, 400, Limits().max_programs)
+"""Numbers of programs to search that a person can choose from. More take longer."""
 
 COUNTED_AT_ONCE = 400
 """Of more attempts, how many hold a program is found out when they are compressed."""
@@ -142,6 +143,11 @@ def searches(settings: Settings) -> dict[bool, str]:
     """Return the names of what can search: Stitch, and a language model (True) if one is set up."""
     model = {True: settings.llm_model} if is_configured(settings) else {}
     return {False: StitchEngine.name} | model
+
+
+def program_path(settings: Settings) -> str:
+    """Return the directories of modules that programs import, as a person writes them."""
+    return os.pathsep.join(map(str, settings.program_path))
 
 
 def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from atlas.core.errors import NotFound
 from atlas.learning.examples import ran
@@ -27,8 +28,11 @@ class RanExample:
     """The same, where it is a grid."""
 
 
-def ran_examples(memory: MemorySystem, concept_id: str) -> tuple[RanExample, ...]:
+def ran_examples(memory: MemorySystem, concept_id: str, path: Sequence[Path] = ()) -> tuple[RanExample, ...]:
     """Run a concept's examples, in their order: a primitive's in this process, others in a sandbox.
+
+    Args:
+        path: Directories of modules that the concept imports.
 
     Raises:
         NotFound: It is not in the library any more.
@@ -40,7 +44,7 @@ def ran_examples(memory: MemorySystem, concept_id: str) -> tuple[RanExample, ...
     if concept.source == "primitive":
         results = run_examples(concept, known_primitives(discover()))
     else:
-        results = ran(concept, memory.concepts.get)
+        results = ran(concept, memory.concepts.get, path=path)
     return tuple(
         RanExample(has_passed=one.passed, actual=Text(one.actual, "python"), made=grid_in(one.actual))
         for one in results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -25,10 +26,11 @@ from atlas.views.concepts.compression import (
     made_caption,
     notes,
     plan_adding,
+    program_path,
     searches,
     staleness,
 )
-from atlas.views.shared.state import StoreState
+from atlas.views.shared.state import StoreState, may_name_paths
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.jobs import ask_model, draw_job, live_result
@@ -36,7 +38,12 @@ from pages.components.shared.plans import apply_now
 from pages.components.shared.scope import digest
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_code, draw_prose
+from pages.components.shared.undo_toast import announcing_problems
 
+BESIDE = (
+    f"Directories that the programs import from, separated by {os.pathsep!r}. Programs may read what is in them. "
+    "ATLAS_PROGRAM_PATH names them for good, also for running the examples of concepts."
+)
 COLUMNS = {
     "name": st.column_config.TextColumn("Function", width=220),
     "saving": st.column_config.NumberColumn(
@@ -66,26 +73,34 @@ def draw_compression(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
 def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressible) -> None:
     live = live_result(memory, LiveCompression)
     is_first = live.current() is None
+    settings = Settings.from_environment()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         most = st.selectbox("Maximum programs", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
-                            help="If there are more, a diverse sample is taken.")  # fmt: skip
+                            help="If there are more, a diverse sample is searched, and what is found is put into the others too.")  # fmt: skip
         with_model = ask_model(
             "Functions proposed by",
-            searches(Settings.from_environment()),
+            searches(settings),
             key="compress_by",
             help="The model is shown the programs in scope. Its proposals are proven in the same way as Stitch's.",
         )
+        path = program_path(settings)
+        if may_name_paths():
+            path = st.text_input("Modules beside the programs", path, key="compress_path", width=260, help=BESIDE) or ""
         st.button(
             "Compress" if is_first else "Compress again",
             key="compress_run",
             icon=":material/compress:",
             type="primary" if is_first else "secondary",
             disabled=not ahead.can_run,
-            on_click=live.ask,
-            args=(scope, most),
-            kwargs={"with_model": with_model},
+            on_click=_ask,
+            args=(live, scope, most, path, with_model),
             help="Runs in the background for up to a few minutes. Nothing is added until you choose what to add.",
         )
+
+
+def _ask(live: LiveCompression, scope: Mapping[str, Any], most: int, path: str, with_model: bool) -> None:
+    with announcing_problems():
+        live.ask(scope, most, path=path, with_model=with_model)
 
 
 def _draw_found(memory: MemorySystem, found: FoundCompression, scope: Mapping[str, Any]) -> None:

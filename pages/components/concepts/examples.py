@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas import MemorySystem
+from atlas import MemorySystem, Settings
 from atlas.views.concepts.concept import ConceptDetail, Example
 from atlas.views.concepts.examples import RanExample, ran_examples, verdict
 from pages.components.concepts.grids import draw_arrow, draw_grid
@@ -57,5 +57,6 @@ def draw_ran(ran: RanExample, *, key: str) -> None:
 
 
 def _run(memory: MemorySystem, detail: ConceptDetail) -> None:
+    path = Settings.from_environment().program_path
     with announcing_problems(), st.spinner("Running the examples …"):
-        st.session_state[_RAN] = ((detail.id, detail.editable), ran_examples(memory, detail.id))
+        st.session_state[_RAN] = ((detail.id, detail.editable), ran_examples(memory, detail.id, path))

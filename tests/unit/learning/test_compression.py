@@ -233,7 +233,7 @@ def test_a_large_corpus_is_sampled_from_every_kind_and_says_so() -> None:
     assert len(chosen) == 10
     assert {name[0] for name in chosen} == {"a", "b"}
     found = compress(many, limits=Limits(max_programs=10, iterations=2))
-    assert found.n_programs == 10
+    assert (found.n_searched, found.n_programs) == (10, 60)
     assert "a sample of 10 of 60 programs" in found.notes[0]
     assert sample(terms, Limits(max_heads=50)) != list(terms)
     assert sample(terms, Limits()) == list(terms)

@@ -1,0 +1,113 @@
+"""Programs as they are compressed: terms, with star imports made explicit, or the reasons why some cannot be."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from atlas.learning.search.limits import Limits
+from atlas.learning.terms.codec import encode
+from atlas.learning.terms.imports import explicit, read_names, spare, starred
+from atlas.learning.terms.names import looks_up_names
+from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.parsing import NotPython, parsed
+from atlas.learning.terms.programs import Program
+from atlas.learning.terms.scopes import imported
+from atlas.learning.terms.terms import Term
+
+StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
+"""Function that returns the names that `from … import *` brings of each module, or a line on why nobody knows."""
+
+TOO_DEEP = "nested too deeply, or in blocks too long"
+_STAR = re.compile(r"\bimport\s*\*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Originals:
+    """Programs that can be compressed, by id."""
+
+    terms: dict[str, Term] = field(default_factory=dict)
+    spare: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Names whose imports leave a program once it reads them no more."""
+
+    notes: tuple[str, ...] = ()
+    """Lines on star imports that had to stay."""
+
+
+def as_programs(programs: Iterable[Program | str]) -> list[Program]:
+    """Return programs. One that is given as its source alone has its position as id, and is a task of its own."""
+    return [
+        Program(id=str(position), task_id=str(position), description="", source=one) if isinstance(one, str) else one
+        for position, one in enumerate(programs)
+    ]
+
+
+def read_programs(
+    programs: Sequence[Program], limits: Limits, refused: Counter[str], star_names: StarNames | None = None
+) -> Originals:
+    """Return the terms of programs, and count by reason those that cannot be compressed."""
+    stars = {program.id: _stars(program.source) for program in programs}
+    asked = sorted({module for modules in stars.values() for module in modules if module})
+    answers = star_names(asked) if star_names is not None and asked else {}
+    public = {module: names for module, names in answers.items() if not isinstance(names, str)}
+    unknown = {module: reason for module, reason in answers.items() if isinstance(reason, str)}
+    found = Originals(notes=_notes(unknown, stars))
+    for program in programs:
+        read = _read(program, limits, public if set(stars[program.id]) <= public.keys() else {})
+        if isinstance(read, str):
+            refused[f"program: {read}"] += 1
+        else:
+            found.terms[program.id], found.spare[program.id] = read
+    return found
+
+
+def _stars(source: str) -> list[str]:
+    """Return the modules all of whose names a program imports."""
+    tree = parsed(source) if _STAR.search(source) else None
+    return starred(tree) if tree is not None else []
+
+
+def _notes(unknown: Mapping[str, str], stars: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    counts = Counter(module for modules in stars.values() for module in set(modules))
+    return tuple(
+        f"all names of {module!r} are imported by {counts[module]:,} programs, which are left as they are: {reason}"
+        for module, reason in unknown.items()
+    )
+
+
+def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]) -> tuple[Term, frozenset[str]] | str:
+    """Return the term of a program and the names whose imports may go, or why it cannot be compressed."""
+    try:
+        module = normalise(program.source)
+        if looks_up_names(module):
+            return "looks names up as texts"
+        tests = parsed(program.tests)
+        tested = read_names(tests) if tests is not None else frozenset()
+        if public:
+            module = explicit(module, public, tested)
+        if _shadows(module):
+            return "gives a name of Python's own another meaning"
+        term = encode(module)
+    except NotPython:
+        return "not Python that can be worked with"
+    except RecursionError:
+        return TOO_DEEP
+    return TOO_DEEP if term.depth > limits.max_depth else (term, spare(module, tested))
+
+
+def _shadows(module: ast.Module) -> bool:
+    """Return whether a program binds a builtin's name at its top, where functions put before it would see it too."""
+    return any(hasattr(builtins, name) for node in module.body for name in _bound_at_top(node))
+
+
+def _bound_at_top(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Import() | ast.ImportFrom():
+            return imported(node)
+    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]

@@ -1,0 +1,241 @@
+"""Lengths of programs and of a library in tokens, counted again only where they are new."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from atlas.learning.analysis.dataflow import imports_of
+from atlas.learning.analysis.functions import Function, Renderer, body_source
+from atlas.learning.rewrite.shelf import Shelf, without
+from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.heads import DO, END, THEN
+from atlas.learning.terms.imports import import_modules, keeping, mentioned, n_import_tokens
+from atlas.learning.terms.scopes import IMPORTS
+from atlas.learning.terms.terms import Term, is_call
+
+UNWRITABLE = 1_000_000
+"""Length of what Python's unparser refuses: an f-string with a backslash in its braces."""
+
+NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """The length of statements, without the imports that may leave the program."""
+
+    n_tokens: int = 0
+    names: frozenset[str] = NOTHING
+    """Names that they mention, of those that are watched."""
+
+    imports: tuple[Term, ...] = ()
+    """Import statements that stand directly in the module or in a function."""
+
+
+class _Shell(Renderer):
+    """A writer of a statement, with `pass` in the place of each block that belongs to it."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        super().__init__(functions)
+        self.blocks: list[Term] = []
+
+    def block(self, term: Term) -> list[ast.stmt]:
+        """Return the placeholder, and note the block."""
+        self.blocks.append(term)
+        return [ast.Pass()]
+
+
+class Statements:
+    """Counts of statements, each made once, however many programs hold it.
+
+    Args:
+        watched: Names of which it matters whether they are mentioned.
+    """
+
+    def __init__(self, functions: Mapping[str, Function], watched: frozenset[str]) -> None:
+        self._functions = functions
+        self._watched = watched
+        self._counts: dict[Term, _Count] = {}
+
+    def of_scope(self, block: Term) -> _Count:
+        """Return the count of the body of a module or a function, which keeps one statement at least."""
+        found = self.of_block(block)
+        is_all = len(found.imports) == len(_units(block))
+        return _settled(found, self._functions) if is_all else found
+
+    def of_block(self, block: Term) -> _Count:
+        """Return the count of the statements of a block."""
+        if block not in self._counts:
+            self._counts[block] = _sum(map(self.of, _units(block)))
+        return self._counts[block]
+
+    def of(self, unit: Term) -> _Count:
+        """Return the count of a statement, or of a call in the place of several with what follows it."""
+        if unit not in self._counts:
+            self._counts[unit] = self._count(unit)
+        return self._counts[unit]
+
+    def _count(self, unit: Term) -> _Count:
+        shell = _Shell(self._functions)
+        nodes = shell.statements(unit)
+        if isinstance(nodes[0], IMPORTS):
+            return _Count(imports=(unit,))
+        inside = [self._inside(nodes[0], unit, block) for block in shell.blocks]
+        names = self._watched.intersection(*[set(mentioned(ast.Module(nodes, [])))])
+        n_less = len(shell.blocks) + (2 if _has_elif(nodes[0], shell.blocks) else 0)
+        return _sum([_Count(_length(nodes) - n_less, names), *inside])
+
+    def _inside(self, node: ast.stmt, unit: Term, block: Term) -> _Count:
+        """Return the count of a block of a statement. Imports under a condition, or in a class, never go."""
+        if is_call(unit):
+            return self.of_block(block)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            return self.of_scope(block)
+        return _settled(self.of_block(block), self._functions)
+
+
+def _units(block: Term) -> list[Term]:
+    """Return the statements of a block. A call in the place of several is the last one, with what follows it inside."""
+    found = []
+    while block.head.startswith((DO, THEN)):
+        statement, block = block.children
+        found.append(statement)
+    if block.head == END:
+        return found
+    return [*found, block] if is_call(block) else [*found, *block.children]
+
+
+def _has_elif(node: ast.stmt, blocks: list[Term]) -> bool:
+    """Return whether `else` and `if` are written as one word, without a colon between them."""
+    if not isinstance(node, ast.If) or len(blocks) < 2:
+        return False
+    units = _units(blocks[1])
+    return len(units) == 1 and units[0].head.startswith("s:If/")
+
+
+def _sum(counts: Iterable[_Count]) -> _Count:
+    held = list(counts)
+    if len(held) == 1:
+        return held[0]
+    return _Count(
+        sum(one.n_tokens for one in held),
+        NOTHING.union(*(one.names for one in held)),
+        tuple(statement for one in held for statement in one.imports),
+    )
+
+
+def _settled(count: _Count, functions: Mapping[str, Function]) -> _Count:
+    """Return a count in which the imports are statements like others."""
+    if not count.imports:
+        return count
+    nodes = [node for term in count.imports for node in Renderer(functions).statements(term)]
+    return replace(count, n_tokens=count.n_tokens + _length(nodes), imports=())
+
+
+def _length(nodes: list[ast.stmt]) -> int:
+    try:
+        return n_tokens(ast.unparse(ast.fix_missing_locations(ast.Module(body=nodes, type_ignores=[]))))
+    except ValueError:
+        return UNWRITABLE
+
+
+class Lengths:
+    """The length of each program and function in tokens, as it is or would be, and of the library as one module."""
+
+    def __init__(self, shelf: Shelf, functions: Mapping[str, Function]) -> None:
+        self._shelf = shelf
+        self._functions = functions
+        self._statements = Statements(functions, NOTHING.union(*shelf.spare.values()))
+        self._known: dict[tuple[str, Term], int] = {}
+        self._bodies: dict[tuple[str, Term], int] = {}
+        self._needs: dict[Term, frozenset[str]] = {}
+        self._imports: dict[tuple[Term, frozenset[str]], int] = {}
+
+    def of(self, name: str, term: Term | None = None) -> int:
+        """Return the length of a program or function, with another term where one is given.
+
+        The imports that a function needs are not part of it. They are the library's.
+        """
+        term = self._shelf.term(name) if term is None else term
+        if name in self._functions:
+            return self._header(name) + self._body(name, term)
+        if (name, term) not in self._known:
+            self._known[name, term] = self._program(name, term)
+        return self._known[name, term]
+
+    def body_of(self, name: str) -> int:
+        """Return the length of a function's body alone."""
+        return self._body(name, self._shelf.term(name))
+
+    def library(self) -> int:
+        """Return the length of all functions and of what they import, as one module."""
+        return sum(map(self.of, self._shelf.patterns)) + self.imports()
+
+    def imports(self, without: str = "") -> int:
+        """Return the length of what the library imports, each name once.
+
+        Args:
+            without: A function that is put back into those that call it.
+        """
+        needed: set[str] = set()
+        for name, pattern in self._shelf.patterns.items():
+            if name != without:
+                needed |= self._needed(pattern.body)
+                if without in pattern.body.calls:
+                    needed |= self._needed(self._shelf.term(without))
+        return n_import_tokens(frozenset(needed))
+
+    def sharing_imports(self, name: str) -> set[str]:
+        """Return the functions that import from a module which this one imports from: its length depends on them."""
+        modules = import_modules(self._needed(self._shelf.term(name)))
+        if not modules:
+            return set()
+        bodies = {other: pattern.body for other, pattern in self._shelf.patterns.items()}
+        return {other for other, body in bodies.items() if modules & import_modules(self._needed(body))}
+
+    def saving(self, name: str, callers: set[str]) -> int:
+        """Return the tokens that would be added without a function, less those of the function and of its imports."""
+        pattern = self._shelf.patterns[name]
+        longer = sum(
+            self.of(caller, without(self._shelf.term(caller), pattern)) - self.of(caller) for caller in callers
+        )
+        n_imports = self.imports() - self.imports(without=name) if self._needed(pattern.body) else 0
+        return longer - self.of(name) - n_imports
+
+    def _header(self, name: str) -> int:
+        n_parameters = len(self._functions[name].interface.parameters)
+        return 5 + max(0, 2 * n_parameters - 1)  # def name(parameters):
+
+    def _body(self, name: str, body: Term) -> int:
+        if (name, body) not in self._bodies:
+            self._bodies[name, body] = self._count_body(name, body)
+        return self._bodies[name, body]
+
+    def _count_body(self, name: str, body: Term) -> int:
+        function = self._functions[name]
+        try:
+            return n_tokens(
+                body_source(replace(function, pattern=replace(function.pattern, body=body)), self._functions)
+            )
+        except ValueError:
+            return UNWRITABLE
+
+    def _needed(self, body: Term) -> frozenset[str]:
+        if body not in self._needs:
+            self._needs[body] = frozenset(imports_of(body))
+        return self._needs[body]
+
+    def _program(self, name: str, term: Term) -> int:
+        if not term.children:
+            return 0
+        count = self._statements.of_scope(term.children[0])
+        gone = self._shelf.spare.get(name, NOTHING) - count.names
+        return count.n_tokens + sum(self._import(statement, gone) for statement in count.imports)
+
+    def _import(self, statement: Term, gone: frozenset[str]) -> int:
+        if (statement, gone) not in self._imports:
+            (node,) = Renderer(self._functions).statements(statement)
+            left = keeping(node, gone)
+            self._imports[statement, gone] = 0 if left is None else _length([left])
+        return self._imports[statement, gone]

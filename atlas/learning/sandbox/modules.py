@@ -1,0 +1,46 @@
+"""The names that modules have for others, asked where programs run: an import may do anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from atlas.learning.sandbox.runner import RunResult, Sandbox
+
+_MARK = "public "
+_PLACE = " at line "
+
+_ASKING = """
+names = {{}}
+exec("from {module} import *", names)
+globals().update(dict.fromkeys("{mark}" + name for name in names if name != "__builtins__"))
+del names
+"""
+
+
+class PublicNames:
+    """The names that `from … import *` brings of each module, which is asked once."""
+
+    def __init__(self, sandbox: Sandbox, *, is_cancelled: Callable[[], bool] | None = None) -> None:
+        """Ask nothing yet."""
+        self._sandbox = sandbox
+        self._is_cancelled = is_cancelled
+        self._known: dict[str, frozenset[str] | str] = {}
+
+    def __call__(self, modules: Collection[str]) -> Mapping[str, frozenset[str] | str]:
+        """Return the names by module, or one line on why a module cannot be imported.
+
+        Raises:
+            Cancelled: `is_cancelled` said so.
+        """
+        new = [module for module in modules if module not in self._known]
+        asking = [(_ASKING.format(module=module, mark=_MARK), "") for module in new]
+        results = self._sandbox.run_all(asking, is_cancelled=self._is_cancelled)
+        self._known |= {module: _named(result) for module, result in zip(new, results, strict=True)}
+        return {module: self._known[module] for module in modules}
+
+
+def _named(result: RunResult) -> frozenset[str] | str:
+    """Return the names that a module told, whatever it printed meanwhile."""
+    if result.outcome != "passed":
+        return result.detail.rpartition(_PLACE)[0] or result.detail
+    return frozenset(name.removeprefix(_MARK) for name in result.values if name.startswith(_MARK))

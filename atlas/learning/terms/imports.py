@@ -1,0 +1,215 @@
+"""Imports of programs: star imports made explicit, those that nothing reads taken out, and many counted as one."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import TypeGuard
+
+from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.names import Function
+from atlas.learning.terms.scopes import IMPORTS, imported
+
+RUNNING = (ast.Call, ast.Await, ast.Attribute, ast.Subscript, ast.comprehension)
+"""Syntax that may run functions defined before it."""
+
+ALIASED = 2
+"""Tokens of ` as name`."""
+
+
+def starred(module: ast.Module) -> list[str]:
+    """Return the modules all of whose names a program imports, empty for one named by its place in a package."""
+    return ["" if node.level else str(node.module) for node in ast.walk(module) if _is_star(node)]
+
+
+def explicit(module: ast.Module, public: Mapping[str, frozenset[str]], also: frozenset[str]) -> ast.Module:
+    """Return a program that imports by name what it reads of the modules all of whose names it imports.
+
+    What it binds itself before anything could read it is left out. A module of which it reads nothing is still
+    imported, for what that does.
+
+    Args:
+        public: The names that each of these modules has for others.
+        also: Names that are read by what follows the program, such as its tests.
+    """
+    wanted = read_names(module) | also
+    body: list[ast.stmt] = []
+    for number, node in enumerate(module.body):
+        if not _is_star(node):
+            body.append(node)
+            continue
+        names = _needed(module.body[number + 1 :], public[str(node.module)] & wanted, public)
+        body.append(_import_of(str(node.module), sorted(names), wanted) or node)
+    return ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
+
+
+def _is_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
+    return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+
+
+def _import_of(module: str, names: list[str], wanted: frozenset[str]) -> ast.stmt | None:
+    """Return the import of some names, or of the module alone, or None where its own name means something else."""
+    if names:
+        return ast.ImportFrom(module=module, names=[ast.alias(name) for name in names], level=0)
+    return None if module.partition(".")[0] in wanted else ast.Import(names=[ast.alias(module)])
+
+
+def _needed(following: list[ast.stmt], names: frozenset[str], public: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return those of some names that are not surely bound again before anything reads them.
+
+    The bodies of functions count as read as soon as a statement may call one.
+    """
+    needed, own, later = set[str](), set[str](), set[str]()
+    for statement in following:
+        now, bound = _read_by(statement, public)
+        if _may_call(statement):
+            now |= later
+        if isinstance(statement, Function):
+            later |= read_names(*statement.body)
+        needed |= now - own
+        own |= bound - needed
+    return names - own
+
+
+def _may_call(statement: ast.stmt) -> bool:
+    """Return whether a statement may run functions that were defined before it."""
+    if isinstance(statement, Function):
+        return bool(statement.decorator_list)
+    return any(isinstance(part, RUNNING) for part in ast.walk(statement))
+
+
+def _read_by(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:
+    """Return the names that a statement reads at once, and those that it surely binds."""
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return set(read_names(*statement.decorator_list, statement.args)), {statement.name}
+        case ast.ClassDef():
+            return set(read_names(statement)), {statement.name}
+        case ast.ImportFrom() if _is_star(statement):
+            return set(), set(public.get(str(statement.module), ()))
+        case ast.Import() | ast.ImportFrom():
+            return set(), set(imported(statement))
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return set(read_names(statement)), {name}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}, set()
+
+
+def read_names(*nodes: ast.AST) -> frozenset[str]:
+    """Return the names that code reads or deletes anywhere."""
+    parts = [part for node in nodes for part in ast.walk(node)]
+    counted = {id(part.target) for part in parts if isinstance(part, ast.AugAssign)}  # `x += 1` reads it as well
+    return frozenset(
+        part.id
+        for part in parts
+        if isinstance(part, ast.Name) and (not isinstance(part.ctx, ast.Store) or id(part) in counted)
+    )
+
+
+def mentioned(node: ast.AST) -> Iterator[str]:
+    """Yield the names that code reads, writes, deletes or declares."""
+    for part in ast.walk(node):
+        match part:
+            case ast.Name(id=name):
+                yield name
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                yield from names
+
+
+def spare(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
+    """Return the names whose imports may go once nothing of a program mentions them: all that it reads.
+
+    One that is never read is imported for what that does, and stays. In a program that says what it is made of nothing
+    may go.
+
+    Args:
+        also: Names that are read by what follows the program, such as its tests.
+    """
+    if "__all__" in mentioned(module):
+        return frozenset()
+    bound = {
+        name
+        for scope in ast.walk(module)
+        if isinstance(scope, (ast.Module, *_FUNCTIONS))
+        for node in scope.body
+        if isinstance(node, IMPORTS)
+        for name in imported(node)
+    }
+    return (read_names(module) & bound) - also - {"*"}
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def without_unread(module: ast.Module, may_go: frozenset[str]) -> ast.Module:
+    """Return a program without the imports that may go and that nothing mentions. It changes the tree that it is given.
+
+    Only those go that stand directly in the module or in a function.
+    """
+    gone = may_go.difference(mentioned(module))
+    for scope in ast.walk(module) if gone else ():
+        if isinstance(scope, (ast.Module, *_FUNCTIONS)):
+            left = [part for node in scope.body if (part := keeping(node, gone)) is not None]
+            scope.body = left or scope.body
+    return module
+
+
+def keeping(node: ast.stmt, gone: frozenset[str]) -> ast.stmt | None:
+    """Return a statement without the imports of some names, or None where it does nothing else."""
+    if not isinstance(node, IMPORTS):
+        return node
+    names = [alias for alias, name in zip(node.names, imported(node), strict=True) if name not in gone]
+    if not names:
+        return None
+    return ast.Import(names=names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
+
+
+def merged(statements: Iterable[str]) -> list[str]:
+    """Return statements that import the same, the names of a module together.
+
+    Args:
+        statements: Imports of one name each.
+    """
+    alone, together = set[str](), defaultdict[str, set[str]](set)
+    for statement in statements:
+        module, name = _parts(statement)
+        if module:
+            together[module].add(name)
+        else:
+            alone.add(statement)
+    return [
+        *sorted(alone),
+        *(f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(together.items())),
+    ]
+
+
+@cache
+def n_import_tokens(statements: frozenset[str]) -> int:
+    """Return the length in tokens of what one module needs to import, each name once.
+
+    A name that two statements bind to different things has another name for one of them.
+
+    Args:
+        statements: Imports of one name each.
+    """
+    bound = Counter(name for one in statements for node in _nodes(one) for name in imported(node))
+    n_taken = sum(n - 1 for n in bound.values())
+    return n_tokens("\n".join(merged(statements))) + ALIASED * n_taken
+
+
+def import_modules(statements: Iterable[str]) -> frozenset[str]:
+    """Return the modules that imports of one name each take them from."""
+    return frozenset(_parts(statement)[0] or statement for statement in statements)
+
+
+@cache
+def _parts(statement: str) -> tuple[str, str]:
+    """Return the module that a name is of, empty for a module itself, and the name, with what it is imported as."""
+    (node,) = _nodes(statement)
+    module = str(node.module) if isinstance(node, ast.ImportFrom) else ""
+    return module, ast.unparse(node.names[0])
+
+
+def _nodes(statement: str) -> list[ast.Import | ast.ImportFrom]:
+    return [node for node in ast.parse(statement).body if isinstance(node, IMPORTS)]

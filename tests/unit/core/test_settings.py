@@ -1,0 +1,25 @@
+"""Options that are read from the environment."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import Settings
+
+
+def test_the_program_path_lists_directories(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src").mkdir()
+    given = os.pathsep.join(["src", "", f" {tmp_path} "])
+    assert Settings.from_environment({"ATLAS_PROGRAM_PATH": given}).program_path == (tmp_path / "src", tmp_path)
+    assert Settings.from_environment({}).program_path == ()
+
+
+def test_a_program_path_that_is_no_directory_is_refused_with_what_to_do(tmp_path):
+    (tmp_path / "common.py").touch()
+    given = {"ATLAS_PROGRAM_PATH": str(tmp_path / "common.py")}
+    with pytest.raises(InvalidInput, match=r"ATLAS_PROGRAM_PATH should list directories, .*common.py' is none; "):
+        Settings.from_environment(given)
