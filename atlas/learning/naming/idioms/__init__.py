@@ -1,0 +1,13 @@
+"""Well-known pieces of work, each with its name and the ways in which it is written: one small entry each."""
+
+from atlas.learning.naming.idioms.grids import GRIDS
+from atlas.learning.naming.idioms.mappings import MAPPINGS
+from atlas.learning.naming.idioms.numbers import NUMBERS
+from atlas.learning.naming.idioms.searching import SEARCHING
+from atlas.learning.naming.idioms.sequences import SEQUENCES
+from atlas.learning.naming.idioms.texts import TEXTS
+
+IDIOMS = (*NUMBERS, *SEQUENCES, *TEXTS, *MAPPINGS, *GRIDS, *SEARCHING)
+"""All entries. The first one that code fits names it, so those that say more stand first."""
+
+__all__ = ["IDIOMS"]

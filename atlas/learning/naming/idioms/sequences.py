@@ -1,0 +1,461 @@
+"""Idioms of sequences: their order, what they repeat, and their parts."""
+
+from __future__ import annotations
+
+from atlas.learning.naming.idioms.idiom import idiom
+
+_ALL_ITEMS = ("set(items)", "{item for item in items}")
+_RISING = "all(items[i] {} items[i + 1] for i in range(len(items) - 1))"
+
+SEQUENCES = (
+    idiom(
+        "reverse_items",
+        "Returns {items} in reverse order",
+        "lambda items: items[::-1]",
+        "lambda items: list(reversed(items))",
+        "lambda items: [items[i] for i in range(len(items) - 1, -1, -1)]",
+    ),
+    idiom(
+        "all_distinct all_different has_no_duplicates",
+        "Tells whether no item stands twice in {items}",
+        *(f"lambda items: len(items) == len({distinct})" for distinct in _ALL_ITEMS),
+        """
+        def itself(items):
+            seen = set()
+            for item in items:
+                if item in seen:
+                    return False
+                seen.add(item)
+            return True
+        """,
+        """
+        def itself(items):
+            seen = []
+            for item in items:
+                if item in seen:
+                    return False
+                seen.append(item)
+            return True
+        """,
+    ),
+    idiom(
+        "has_duplicates",
+        "Tells whether an item stands twice in {items}",
+        *(f"lambda items: len(items) != len({distinct})" for distinct in _ALL_ITEMS),
+        "lambda items: len(set(items)) < len(items)",
+        """
+        def itself(items):
+            seen = set()
+            for item in items:
+                if item in seen:
+                    return True
+                seen.add(item)
+            return False
+        """,
+    ),
+    idiom(
+        "count_distinct",
+        "Counts the different items of {items}",
+        *(f"lambda items: len({distinct})" for distinct in _ALL_ITEMS),
+    ),
+    idiom(
+        "all_equal all_same",
+        "Tells whether all of {items} are the same",
+        "lambda items: all(item == items[0] for item in items)",
+        "lambda items: all(item == items[0] for item in items[1:])",
+        "lambda items: len(set(items)) == 1",
+        "lambda items: len(set(items)) <= 1",
+        "lambda items: len(set(items)) < 2",
+        "lambda items: items.count(items[0]) == len(items)",
+        "lambda items: all(items[i] == items[i + 1] for i in range(len(items) - 1))",
+    ),
+    idiom(
+        "is_sorted",
+        "Tells whether {items} are in ascending order",
+        "lambda items: items == sorted(items)",
+        "lambda items: list(items) == sorted(items)",
+        f"lambda items: {_RISING.format('<=')}",
+        "lambda items: all(items[i - 1] <= items[i] for i in range(1, len(items)))",
+        "lambda items: all(one <= other for one, other in zip(items, items[1:]))",
+    ),
+    idiom(
+        "is_sorted_descending",
+        "Tells whether {items} are in descending order",
+        "lambda items: items == sorted(items, reverse=True)",
+        f"lambda items: {_RISING.format('>=')}",
+        "lambda items: all(items[i - 1] >= items[i] for i in range(1, len(items)))",
+    ),
+    idiom(
+        "is_strictly_increasing",
+        "Tells whether each of {items} is larger than the one before it",
+        f"lambda items: {_RISING.format('<')}",
+        "lambda items: all(items[i - 1] < items[i] for i in range(1, len(items)))",
+        "lambda items: all(one < other for one, other in zip(items, items[1:]))",
+    ),
+    idiom(
+        "is_strictly_decreasing",
+        "Tells whether each of {items} is smaller than the one before it",
+        f"lambda items: {_RISING.format('>')}",
+        "lambda items: all(items[i - 1] > items[i] for i in range(1, len(items)))",
+    ),
+    idiom(
+        "is_monotonic",
+        "Tells whether {items} never rise, or never fall",
+        f"lambda items: {_RISING.format('<=')} or {_RISING.format('>=')}",
+        """
+        def itself(items):
+            if len(items) < 2:
+                return True
+            step = items[1] - items[0]
+            for i in range(2, len(items)):
+                if step == 0:
+                    step = items[i] - items[i - 1]
+                    continue
+                if (items[i] - items[i - 1]) * step < 0:
+                    return False
+            return True
+        """,
+    ),
+    idiom(
+        "unique_in_order remove_duplicates",
+        "Keeps the first of the equal ones of {items}, in their order",
+        "lambda items: list(dict.fromkeys(items))",
+        """
+        def itself(items):
+            kept = []
+            for item in items:
+                if item not in kept:
+                    kept.append(item)
+            return kept
+        """,
+        """
+        def itself(items):
+            seen = set()
+            kept = []
+            for item in items:
+                if item not in seen:
+                    seen.add(item)
+                    kept.append(item)
+            return kept
+        """,
+        """
+        def itself(items):
+            seen = set()
+            kept = []
+            for item in items:
+                if item not in seen:
+                    kept.append(item)
+                    seen.add(item)
+            return kept
+        """,
+    ),
+    idiom(
+        "distinct_items",
+        "Keeps one of the equal ones of {items}, in any order",
+        "lambda items: list(set(items))",
+    ),
+    idiom("sorted_distinct sort_distinct", "Sorts the different ones of {items}", "lambda items: sorted(set(items))"),
+    idiom(
+        "flatten",
+        "Joins the items of each of {lists} into one list",
+        "lambda lists: [item for inner in lists for item in inner]",
+        "lambda lists: sum(lists, [])",
+        "lambda lists: list(itertools.chain(*lists))",
+        "lambda lists: list(itertools.chain.from_iterable(lists))",
+    ),
+    idiom(
+        "flatten_nested",
+        "Joins the items of {items}, of the lists in it and of those in them into one list",
+        """
+        def itself(items):
+            flat = []
+            for item in items:
+                if isinstance(item, list):
+                    flat.extend(itself(item))
+                else:
+                    flat.append(item)
+            return flat
+        """,
+        """
+        def itself(items):
+            flat = []
+            for item in items:
+                if isinstance(item, list):
+                    flat += itself(item)
+                else:
+                    flat.append(item)
+            return flat
+        """,
+    ),
+    idiom(
+        "chunks",
+        "Cuts {items} into pieces of {size} items",
+        "lambda items, size: [items[i:i + size] for i in range(0, len(items), size)]",
+    ),
+    idiom(
+        "windows",
+        "Lists the runs of {size} items that follow each other in {items}",
+        "lambda items, size: [items[i:i + size] for i in range(len(items) - size + 1)]",
+    ),
+    idiom(
+        "adjacent_pairs",
+        "Pairs each of {items} with the next one",
+        "lambda items: list(zip(items, items[1:]))",
+        "lambda items: zip(items, items[1:])",
+        "lambda items: [(items[i], items[i + 1]) for i in range(len(items) - 1)]",
+    ),
+    idiom(
+        "adjacent_differences",
+        "Lists by how much each of {numbers} is more than the one before it",
+        "lambda numbers: [numbers[i + 1] - numbers[i] for i in range(len(numbers) - 1)]",
+        "lambda numbers: [numbers[i] - numbers[i - 1] for i in range(1, len(numbers))]",
+    ),
+    idiom(
+        "running_sums running_totals",
+        "Lists the sums of {numbers} up to each of them",
+        "lambda numbers: list(itertools.accumulate(numbers))",
+        "lambda numbers: [sum(numbers[:i + 1]) for i in range(len(numbers))]",
+        """
+        def itself(numbers):
+            total = 0
+            sums = []
+            for number in numbers:
+                total += number
+                sums.append(total)
+            return sums
+        """,
+    ),
+    idiom(
+        "running_maxima running_maximums",
+        "Lists the largest of {numbers} up to each of them",
+        "lambda numbers: [max(numbers[:i + 1]) for i in range(len(numbers))]",
+        "lambda numbers: list(itertools.accumulate(numbers, max))",
+    ),
+    idiom(
+        "rotate_left",
+        "Moves the first {n} of {items} to the end",
+        "lambda items, n: items[n:] + items[:n]",
+        "lambda items, n: items[n % len(items):] + items[:n % len(items)]",
+    ),
+    idiom("rotate_right", "Moves the last {n} of {items} to the front", "lambda items, n: items[-n:] + items[:-n]"),
+    idiom(
+        "interleave",
+        "Takes items from {items} and {others} in turns",
+        "lambda items, others: [item for pair in zip(items, others) for item in pair]",
+    ),
+    idiom(
+        "swap_items",
+        "Swaps two of {items}, at {i} and {j}, in place",
+        "def itself(items, i, j): items[i], items[j] = items[j], items[i]",
+        """
+        def itself(items, i, j):
+            held = items[i]
+            items[i] = items[j]
+            items[j] = held
+        """,
+    ),
+    idiom(
+        "swap_first_and_last",
+        "Swaps the first and the last of {items}, in place",
+        "def itself(items): items[0], items[-1] = items[-1], items[0]",
+        "def itself(items): items[-1], items[0] = items[0], items[-1]",
+        """
+        def itself(items):
+            held = items[0]
+            items[0] = items[-1]
+            items[-1] = held
+        """,
+    ),
+    idiom(
+        "first_and_last_swapped",
+        "Returns {items} with the first and the last one swapped",
+        "lambda items: items[-1:] + items[1:-1] + items[:1]",
+        "lambda items: [items[-1]] + items[1:-1] + [items[0]]",
+    ),
+    idiom(
+        "contains_sublist is_sublist",
+        "Tells whether {part} stands in {items} as a run",
+        "lambda part, items: any(items[i:i + len(part)] == part for i in range(len(items) - len(part) + 1))",
+        "lambda part, items: not part or any(items[i:i + len(part)] == part for i in range(len(items) - len(part) + 1))",
+    ),
+    idiom(
+        "is_subset all_contained",
+        "Tells whether all of {items} are in {others}",
+        "lambda items, others: all(item in others for item in items)",
+        "lambda items, others: set(items).issubset(others)",
+        "lambda items, others: set(items).issubset(set(others))",
+        "lambda items, others: set(items) <= set(others)",
+    ),
+    idiom(
+        "have_common_item any_contained",
+        "Tells whether any of {items} is in {others}",
+        "lambda items, others: any(item in others for item in items)",
+    ),
+    idiom(
+        "common_items",
+        "Keeps those of {items} that are in {others}",
+        "lambda items, others: [item for item in items if item in others]",
+        "lambda items, others: list(set(items) & set(others))",
+        "lambda items, others: set(items) & set(others)",
+        "lambda items, others: list(set(items).intersection(others))",
+        "lambda items, others: set(items).intersection(set(others))",
+    ),
+    idiom(
+        "items_not_in difference",
+        "Keeps those of {items} that are not in {others}",
+        "lambda items, others: [item for item in items if item not in others]",
+        "lambda items, others: list(set(items) - set(others))",
+        "lambda items, others: set(items) - set(others)",
+    ),
+    idiom(
+        "remove_item without_item",
+        "Returns {items} without those that equal {item}",
+        "lambda items, item: [one for one in items if one != item]",
+    ),
+    idiom(
+        "merge_sorted",
+        "Merges {items} and {others}, which are sorted, into one sorted list",
+        "lambda items, others: list(heapq.merge(items, others))",
+        *(
+            f"""
+            def itself(items, others):
+                merged = []
+                i = j = 0
+                while i < len(items) and j < len(others):
+                    if items[i] {operator} others[j]:
+                        merged.append(items[i])
+                        i += 1
+                    else:
+                        merged.append(others[j])
+                        j += 1
+                {rest}
+            """
+            for operator in ("<=", "<")
+            for rest in (
+                "return merged + items[i:] + others[j:]",
+                "merged.extend(items[i:])\n                merged.extend(others[j:])\n                return merged",
+                "merged += items[i:]\n                merged += others[j:]\n                return merged",
+            )
+        ),
+    ),
+    idiom("sort_descending", "Sorts {items} in place, largest first", "def itself(items): items.sort(reverse=True)"),
+    idiom("sort_ascending", "Sorts {items} in place", "def itself(items): items.sort()"),
+    idiom(
+        "sorted_descending",
+        "Sorts {items}, largest first",
+        *(f"lambda items: {value}" for value in ("sorted(items, reverse=True)", "sorted(items)[::-1]")),
+    ),
+    idiom("last_index", "Returns the index of the last of {items}", "lambda items: len(items) - 1"),
+    idiom("indices_of", "Goes over the indices of {items}", "lambda items: range(len(items))"),
+    idiom(
+        "indices_but_last",
+        "Goes over the indices of {items}, the last one aside",
+        "lambda items: range(len(items) - 1)",
+    ),
+    idiom(
+        "indices_but_first", "Goes over the indices of {items} from the second on", "lambda items: range(1, len(items))"
+    ),
+    idiom(
+        "reversed_indices", "Goes over the indices of {items} backwards", "lambda items: range(len(items) - 1, -1, -1)"
+    ),
+    idiom("zero_to", "Goes over the whole numbers from 0 to {n}", "lambda n: range(n + 1)"),
+    idiom("one_to", "Goes over the whole numbers from 1 to {n}", "lambda n: range(1, n + 1)"),
+    idiom(
+        "inclusive_range",
+        "Goes over the whole numbers from {start} to {stop}",
+        "lambda start, stop: range(start, stop + 1)",
+    ),
+    idiom(
+        "index_pairs",
+        "Lists the pairs of indices under {n}, the smaller first",
+        *(f"lambda n: [(i, j) for i in range({to}) for j in range(i + 1, n)]" for to in ("n", "n - 1")),
+    ),
+    idiom("first_item", "Returns the first of {items}", "lambda items: items[0]"),
+    idiom("last_item", "Returns the last of {items}", "lambda items: items[-1]"),
+    idiom("without_first", "Returns {items} without the first one", "lambda items: items[1:]"),
+    idiom("without_last", "Returns {items} without the last one", "lambda items: items[:-1]"),
+    idiom("without_ends", "Returns {items} without the first and the last one", "lambda items: items[1:-1]"),
+    idiom("take_first", "Returns the first {n} of {items}", "lambda items, n: items[:n]"),
+    idiom("drop_first", "Returns {items} without the first {n}", "lambda items, n: items[n:]"),
+    idiom("take_last", "Returns the last {n} of {items}", "lambda items, n: items[-n:]"),
+    idiom("slice_between", "Returns {items} from {start} up to {stop}", "lambda items, start, stop: items[start:stop]"),
+    idiom(
+        "slice_of_length",
+        "Returns {length} of {items} from {start} on",
+        "lambda items, start, length: items[start:start + length]",
+    ),
+    idiom("middle_item", "Returns the middle one of {items}", "lambda items: items[len(items) // 2]"),
+    idiom(
+        "median",
+        "Computes the median of {numbers}",
+        "lambda numbers: statistics.median(numbers)",
+        """
+        def itself(numbers):
+            ordered = sorted(numbers)
+            n = len(ordered)
+            if n % 2 == 0:
+                return (ordered[n // 2 - 1] + ordered[n // 2]) / 2
+            return ordered[n // 2]
+        """,
+    ),
+    idiom(
+        "second_largest",
+        "Returns the second largest of {items}",
+        *(
+            f"lambda items: {value}"
+            for value in ("sorted(items)[-2]", "sorted(items, reverse=True)[1]", "sorted(set(items))[-2]")
+        ),
+    ),
+    idiom(
+        "second_smallest",
+        "Returns the second smallest of {items}",
+        *(f"lambda items: {value}" for value in ("sorted(items)[1]", "sorted(set(items))[1]")),
+    ),
+    idiom(
+        "spread value_range",
+        "Computes by how much the largest of {numbers} exceeds the smallest",
+        "lambda numbers: max(numbers) - min(numbers)",
+    ),
+    idiom(
+        "index_of_max",
+        "Returns the index of the largest of {items}",
+        *(
+            f"lambda items: {value}"
+            for value in ("items.index(max(items))", "max(range(len(items)), key=lambda i: items[i])")
+        ),
+    ),
+    idiom(
+        "index_of_min",
+        "Returns the index of the smallest of {items}",
+        *(
+            f"lambda items: {value}"
+            for value in ("items.index(min(items))", "min(range(len(items)), key=lambda i: items[i])")
+        ),
+    ),
+    idiom(
+        "dot_product",
+        "Adds up the products of {numbers} and {others}, pair by pair",
+        *(
+            f"lambda numbers, others: {value}"
+            for value in (
+                "sum(one * other for one, other in zip(numbers, others))",
+                "sum(numbers[i] * others[i] for i in range(len(numbers)))",
+            )
+        ),
+    ),
+    idiom(
+        "max_subarray_sum",
+        "Computes the largest sum of a run of {numbers}",
+        *(
+            f"""
+        def itself(numbers):
+            best = current = numbers[0]
+            for number in numbers[1:]:
+                current = {step}
+                best = max(best, current)
+            return best
+        """
+            for step in ("max(number, current + number)",)
+        ),
+    ),
+)

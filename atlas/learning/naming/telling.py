@@ -1,0 +1,98 @@
+"""What code does, operation by operation, in plain words."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Sequence
+
+from atlas.learning.rewrite.rename import Renaming
+
+MAX_STEPS = 4
+"""Operations that are told one by one."""
+
+MAX_CHARACTERS = 60
+"""Length of a piece of code that is shown."""
+
+MAX_SENTENCE_CHARACTERS = 400
+
+Show = Callable[[ast.AST], str]
+
+_ADDING = {
+    "append": "adds {} to {}",
+    "add": "adds {} to {}",
+    "extend": "adds each of {} to {}",
+    "remove": "removes {} from {}",
+}
+
+
+def told(body: Sequence[ast.stmt], names: Callable[[str], str]) -> str:
+    """Return the operations of a function as a sentence without its stop."""
+
+    def show(node: ast.AST) -> str:
+        own = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+        named = Renaming({name: names(name) for name in own}).visit(copy.deepcopy(node))
+        text = " ".join(ast.unparse(named).split())
+        return f"`{text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + '…'}`"
+
+    sentence = _steps(body, show)
+    short = sentence if len(sentence) <= MAX_SENTENCE_CHARACTERS else f"{sentence[: MAX_SENTENCE_CHARACTERS - 1]}…"
+    return short[:1].upper() + short[1:]
+
+
+def _steps(body: Sequence[ast.stmt], show: Show) -> str:
+    steps = [step for step in (_step(statement, show) for statement in body) if step]
+    more = (
+        [f"{len(steps) - MAX_STEPS} more steps, and {steps[-1]}"] if len(steps) > MAX_STEPS + 1 else steps[MAX_STEPS:]
+    )
+    return ", ".join([*steps[:MAX_STEPS], *more])
+
+
+def _step(statement: ast.stmt, show: Show) -> str:
+    match statement:
+        case ast.Return(value=ast.expr() as value):
+            return f"returns {show(value)}"
+        case ast.Return():
+            return "returns"
+        case ast.Assign(targets=[target, *_], value=value):
+            return f"sets {show(target)} to {show(value)}"
+        case ast.AugAssign(target=target, op=ast.Add(), value=value):
+            return f"adds {show(value)} to {show(target)}"
+        case ast.AugAssign(target=target):
+            return f"changes {show(target)} by {show(statement)}"
+        case ast.Expr(value=value):
+            return _called(value, show)
+        case ast.For(target=target, iter=items, body=body):
+            return f"for each {show(target)} of {show(items)} {_steps(body, show)}"
+        case ast.While(test=test, body=body):
+            return f"as long as {show(test)} {_steps(body, show)}"
+        case ast.If(test=test, body=body, orelse=other):
+            otherwise = f", else {_steps(other, show)}" if other else ""
+            return f"if {show(test)} {_steps(body, show)}{otherwise}"
+        case ast.Raise(exc=ast.expr() as error):
+            return f"raises {show(error)}"
+        case ast.Continue():
+            return "goes on with the next"
+        case ast.Break():
+            return "stops"
+    return _other(statement, show)
+
+
+def _called(value: ast.expr, show: Show) -> str:
+    match value:
+        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[given], keywords=[]) if method in _ADDING:
+            return _ADDING[method].format(show(given), show(owner))
+        case ast.Constant():
+            return ""
+    return f"calls {show(value)}"
+
+
+def _other(statement: ast.stmt, show: Show) -> str:
+    match statement:
+        case ast.With(body=body):
+            return f"with {show(statement.items[0].context_expr)} {_steps(body, show)}"
+        case ast.Try(body=body):
+            return f"tries: {_steps(body, show)}"
+        case ast.FunctionDef(name=name):
+            return f"defines a function `{name}`"
+    return ""
