@@ -124,20 +124,32 @@ def derive(
     n_positional = len(function.args.posonlyargs) + len(function.args.args)
     uses = uses_of(function.name, n_positional, examples)
     form = _form(concept, known)
-    readings = list(readings_of(form))
-    named = [reading for reading in readings if reading.names]
-    roles = next((reading.roles for reading in [*named, *readings]), {})
-    parameters = _parameters(function, uses, roles)
-    held = set(taken) | ((uses.names | identifiers(function) | set(parameters)) - {function.name})
+    held = set(taken) | ((uses.names | identifiers(function)) - {function.name})
+    reading = _chosen(readings_of(form))
+    parameters = _parameters(function, uses, reading.roles if reading is not None else {})
     subjects = telling_words((task for task, _ in examples), tasks)
     return Documentation(
-        name=_name(function, [name for reading in named for name in reading.names], form, subjects, held),
-        description=_description(function, next(iter([*named, *readings]), None), uses.n_programs, parameters),
+        name=_name(function, reading.names if reading is not None else (), form, subjects, held | set(parameters)),
+        description=_description(function, reading, uses.n_programs, parameters),
         parameters=parameters,
         types=_types(function, uses),
         returns=returned_type(function, uses) or ("bool" if _tells(form) else ""),
         guidance=_guidance(examples, subjects),
     )
+
+
+def _chosen(readings: Iterable[Reading]) -> Reading | None:
+    """Return the first reading with a name, or else the first one."""
+    first: Reading | None = None
+    for reading in readings:
+        if _fitting(reading.names):
+            return reading
+        first = first or reading
+    return first
+
+
+def _fitting(names: Iterable[str]) -> list[str]:
+    return [name for name in names if is_free(name) and len(name) <= MAX_NAME_CHARACTERS]
 
 
 def _tells(form: Form) -> bool:
@@ -209,7 +221,7 @@ def _name(function: Function, names: Sequence[str], form: Form, subjects: Sequen
     own = function.name
     if not _MADE_UP.fullmatch(own) and is_free(own) and own not in taken:
         return own
-    fitting = [name for name in names if is_free(name) and len(name) <= MAX_NAME_CHARACTERS]
+    fitting = _fitting(names)
     if not fitting:
         fitting = [f"{word}_{_kind(form)}" for word in subjects[:1] if is_free(word)]
     free = [name for name in fitting if name not in taken]

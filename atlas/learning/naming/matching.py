@@ -15,7 +15,7 @@ from itertools import permutations
 from typing import cast
 
 from atlas.learning.naming.forms.canonical import Form
-from atlas.learning.naming.forms.nodes import load, same, substituted
+from atlas.learning.naming.forms.nodes import bound_in, load, same, substituted
 
 MAX_PERMUTED = 4
 """Tests joined by `and` or `or` that are tried in any order."""
@@ -60,21 +60,12 @@ def pattern_of(form: Form) -> Pattern:
     """Return the pattern that a function is."""
     holes = frozenset(name for name in form.parameters if name.isupper())
     parameters = tuple(name for name in form.parameters if name not in holes)
-    variables = bound_in(form.body) - set(form.parameters)
-    return Pattern(form=replace(form, parameters=parameters), holes=holes, variables=frozenset(variables))
-
-
-def bound_in(nodes: Sequence[ast.AST]) -> set[str]:
-    """Return the names that code binds, parameters of its lambdas and inner functions included."""
-    held = [inner for node in nodes for inner in ast.walk(node)]
-    found = {node.id for node in held if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    found |= {node.arg for node in held if isinstance(node, ast.arg)}
-    return found | {node.name for node in held if isinstance(node, ast.FunctionDef)}
+    return Pattern(form=replace(form, parameters=parameters), holes=holes, variables=form.variables)
 
 
 def matched(pattern: Pattern, form: Form) -> Match | None:
     """Return how code fits a pattern as a whole, or None where it does not."""
-    if list(map(type, pattern.form.body)) != list(map(type, form.body)):
+    if pattern.form.outline != form.outline:
         return None
     return next(_Comparing(pattern, form).all(pattern.form.body, form.body, Match()), None)
 
@@ -96,7 +87,7 @@ class _Comparing:
         self._pattern = pattern
         self._form = form
         self._parameters = set(form.parameters)
-        self._variables = (bound_in(form.body) - self._parameters) | set(variables)
+        self._variables = form.variables | set(variables)
 
     def all(self, wanted: Sequence[ast.AST], given: Sequence[ast.AST], so_far: Match) -> Iterator[Match]:
         """Yield each way in which nodes fit those of the pattern, one by one."""

@@ -160,7 +160,7 @@ def _telling(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
 
 def _making(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
     return Reading(
-        names=(said, f"{said}_of"),
+        names=(said,),
         say=lambda named: (
             f"Computes {said.replace('_', ' ')} of `{named(own)}`: `{shown(value, named)}`{aside.say(named)}"
         ),

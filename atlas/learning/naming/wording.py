@@ -92,7 +92,6 @@ list              isinstance(OF(it), list)
 tuple             isinstance(OF(it), tuple)
 mapping           isinstance(OF(it), dict)
 sorted            OF(it) == sorted(OF(it))
-all_distinct      len(OF(it)) == len(set(OF(it)))
 """
 
 _NOUNS = """

@@ -7,11 +7,12 @@ import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from atlas.learning.naming.forms import blocks, loops
 from atlas.learning.naming.forms.expressions import Simplifying
 from atlas.learning.naming.forms.imports import Known, by_module
-from atlas.learning.naming.forms.nodes import count_names, text
+from atlas.learning.naming.forms.nodes import bound_in, count_names, text
 from atlas.learning.naming.forms.scopes import with_own_names
 from atlas.learning.terms.names import Function, parameters_of
 
@@ -22,7 +23,7 @@ MAX_NODES = 1_500
 _RULES = (*blocks.RULES, *loops.RULES)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Form:
     """A function's body in one form."""
 
@@ -37,6 +38,16 @@ class Form:
             case [ast.Return(value=ast.expr() as value)]:
                 return value
         return None
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """Names that the body binds, parameters aside, and those of its lambdas and inner functions."""
+        return frozenset(bound_in(self.body) - set(self.parameters))
+
+    @cached_property
+    def outline(self) -> tuple[str, ...]:
+        """Kinds of its statements and of their values, which code and a pattern that it fits have in common."""
+        return tuple(map(_outline, self.body))
 
     @property
     def known(self) -> Known | None:
@@ -64,6 +75,12 @@ def form_of(function: Function, known: Mapping[str, Known] | None = None, import
     if sum(1 for statement in body for _ in ast.walk(statement)) <= MAX_NODES:
         body = _simplified(by_module(body, imports, known or {}))
     return Form(name=function.name, parameters=parameters, body=body)
+
+
+def _outline(statement: ast.stmt) -> str:
+    value = getattr(statement, "value", None)
+    names = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+    return f"{type(statement).__name__} {type(value).__name__} {names}"
 
 
 def _simplified(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -188,6 +188,7 @@ NUMBERS = (
     idiom(
         "calendar_leap_year is_leap_year", "Tells whether {year} is a leap year", "lambda year: calendar.isleap(year)"
     ),
+    idiom("is_truthy", "Tells whether {value} counts as true", "lambda value: bool(value)"),
     idiom("divisors", "Lists the divisors of {n}", "lambda n: [d for d in range(1, n + 1) if n % d == 0]"),
     idiom(
         "proper_divisors",
