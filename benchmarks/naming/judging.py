@@ -1,4 +1,4 @@
-"""The judgement of a documenter: the names that it gives to the functions of the table, and to those that look alike."""
+"""The judgement of a documenter by the names that it gives to well-known functions, and to those that look alike."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from textwrap import dedent
+
+from benchmarks.naming.rows import function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,10 +18,7 @@ class NearMiss:
 
 
 def _miss(looks_like: str, source: str, names: str = "") -> NearMiss:
-    parameters, stop, value = source.partition(": ")
-    is_short = bool(stop) and "\n" not in source
-    whole = f"def concept_0({parameters}):\n    return {value}\n" if is_short else dedent(source).strip() + "\n"
-    return NearMiss(looks_like=looks_like, source=whole, names=frozenset(names.split()))
+    return NearMiss(looks_like=looks_like, source=function(source), names=frozenset(names.split()))
 
 
 NEAR_MISSES = (

@@ -65,8 +65,8 @@ class HeuristicDocumenter:
 
         Args:
             placeholders: Names that functions have until they are named. Only the function that has one may keep it.
-            tasks: Texts of all tasks, with which those of a function are compared. Without them, no word of a task
-                is used.
+            tasks: Texts of all tasks, with which those of a function are compared. Without them, its guidance names
+                no word of a task. A name never does.
         """
         self._taken = set(taken)
         self._tasks = tuple(tasks)
@@ -129,7 +129,7 @@ def derive(
     parameters = _parameters(function, uses, reading.roles if reading is not None else {})
     subjects = telling_words((task for task, _ in examples), tasks)
     return Documentation(
-        name=_name(function, reading.names if reading is not None else (), form, subjects, held | set(parameters)),
+        name=_name(function, reading.names if reading is not None else (), held | set(parameters)),
         description=_description(function, reading, uses.n_programs, parameters),
         parameters=parameters,
         types=_types(function, uses),
@@ -216,25 +216,16 @@ def _renamed_as_far_as_possible(code: str, names: dict[str, str]) -> str:
     return code
 
 
-def _name(function: Function, names: Sequence[str], form: Form, subjects: Sequence[str], taken: set[str]) -> str:
+def _name(function: Function, names: Sequence[str], taken: set[str]) -> str:
     """Return the function's own name, or the first free one of those that fit, else one that only counts."""
     own = function.name
     if not _MADE_UP.fullmatch(own) and is_free(own) and own not in taken:
         return own
     fitting = _fitting(names)
-    if not fitting:
-        fitting = [f"{word}_{_kind(form)}" for word in subjects[:1] if is_free(word)]
     free = [name for name in fitting if name not in taken]
     if free or fitting:
         return free[0] if free else unused(fitting[0], taken)
     return own if _COUNTED.fullmatch(own) and own not in taken else _counted(taken)
-
-
-def _kind(form: Form) -> str:
-    """Return a word for what a function is for, to stand behind the word for its tasks."""
-    if _tells(form):
-        return "test"
-    return "value" if isinstance(form.body[-1], ast.Return) and form.body[-1].value is not None else "step"
 
 
 def _counted(taken: set[str]) -> str:

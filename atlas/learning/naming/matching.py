@@ -104,70 +104,51 @@ class _Comparing:
         match wanted:
             case ast.Name(id=name) if name in self._pattern.holes:
                 yield from self._filled(name, [], given, so_far)
-            case ast.Call(func=ast.Name(id=name), args=[ast.Subscript() as element]) if name in self._pattern.holes:
-                yield from self._filled(name, [_ELEMENT], _named_in(given, element, so_far), so_far)
             case ast.Call(func=ast.Name(id=name), args=args) if name in self._pattern.holes:
-                yield from self._filled(name, [arg.id for arg in args if isinstance(arg, ast.Name)], given, so_far)
-            case ast.Name(id=name):
-                if isinstance(given, ast.Name):
-                    yield from self._named(name, given.id, so_far)
-            case ast.arg(arg=name):
-                if isinstance(given, ast.arg):
-                    yield from self._named(name, given.arg, so_far)
+                yield from self._called(name, args, given, so_far)
             case ast.Constant(value=value):
                 if isinstance(given, ast.Constant) and type(value) is type(given.value) and value == given.value:
                     yield so_far
-            case _ if type(wanted) is type(given):
+            case _ if type(wanted) is not type(given):
+                return
+            case ast.Name() | ast.arg():
+                yield from self._named(_name(wanted), _name(given), so_far)
+            case _:
                 yield from self._of_kind(wanted, given, so_far)
+
+    def _called(self, hole: str, args: list[ast.expr], given: ast.AST, so_far: Match) -> Iterator[Match]:
+        """Yield the match with an expression in a hole that is called with variables, or with one element."""
+        match args:
+            case [ast.Subscript() as element]:
+                yield from self._filled(hole, [_ELEMENT], _named_in(given, element, so_far), so_far)
+            case _:
+                yield from self._filled(hole, list(map(_name, args)), given, so_far)
 
     def _of_kind(self, wanted: ast.AST, given: ast.AST, so_far: Match) -> Iterator[Match]:
         """Yield each way in which the parts fit, in any order where that means the same."""
-        match wanted, given:
-            case ast.BoolOp(op=operator, values=values), ast.BoolOp(op=other, values=tests):
-                if type(operator) is type(other) and len(values) == len(tests):
-                    orders = permutations(tests) if len(tests) <= MAX_PERMUTED else [tuple(tests)]
-                    for order in orders:
-                        yield from self.all(values, order, so_far)
-                return
-            case ast.BinOp(left=left, op=operator, right=right), ast.BinOp(left=one, op=same_one, right=other_side):
-                if type(operator) is type(same_one):
-                    yield from self.all([left, right], [one, other_side], so_far)
-                    if isinstance(operator, _COMMUTATIVE) or (isinstance(operator, ast.Add) and _adds_numbers(wanted)):
-                        yield from self.all([left, right], [other_side, one], so_far)
-                return
-            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]), ast.Compare(
-                left=one, ops=[same_one], comparators=[other_side]
-            ):
-                if type(operator) is type(same_one):
-                    yield from self.all([left, right], [one, other_side], so_far)
-                    yield from self.all([left, right], [other_side, one], so_far)
-                return
-            case ast.Call(func=ast.Name(id="max" | "min" as name), args=[left, right], keywords=[]), ast.Call(
-                func=ast.Name(id=other_name), args=[one, other_side], keywords=[]
-            ):
-                if name == other_name:
-                    yield from self.all([left, right], [one, other_side], so_far)
-                    yield from self.all([left, right], [other_side, one], so_far)
-                return
-        yield from self._fields(wanted, given, so_far)
+        parts, others = _parts(wanted), _parts(given)
+        if parts is None or others is None:
+            yield from self._fields(wanted, given, so_far)
+        elif parts.kind == others.kind and len(parts.values) == len(others.values) <= MAX_PERMUTED:
+            orders = permutations(others.values) if parts.any_order else [tuple(others.values)]
+            for order in orders:
+                yield from self.all(parts.values, order, so_far)
 
     def _fields(self, wanted: ast.AST, given: ast.AST, so_far: Match) -> Iterator[Match]:
         nodes: list[ast.AST] = []
         others: list[ast.AST] = []
         for name in sorted(wanted._fields, key=lambda field: field != "generators"):  # they bind what the rest reads
-            one, other = getattr(wanted, name, None), getattr(given, name, None)
+            one, other = _listed(getattr(wanted, name, None)), _listed(getattr(given, name, None))
             if name in _NO_MEANING:
                 continue
-            if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-                if all(isinstance(part, ast.AST) for part in (*one, *other)):
-                    nodes += one
-                    others += other
-                    continue
-            if isinstance(one, ast.AST) and isinstance(other, ast.AST):
-                nodes.append(one)
-                others.append(other)
-            elif one != other:
+            if len(one) != len(other):
                 return
+            for part, other_part in zip(one, other, strict=True):
+                if isinstance(part, ast.AST) and isinstance(other_part, ast.AST):
+                    nodes.append(part)
+                    others.append(other_part)
+                elif part != other_part:
+                    return
         yield from self.all(nodes, others, so_far)
 
     def _named(self, name: str, given: str, so_far: Match) -> Iterator[Match]:
@@ -198,6 +179,38 @@ class _Comparing:
             yield replace(so_far, holes={**so_far.holes, name: hole})
         elif same(_with_subjects(known, mine), given):
             yield so_far
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """The operands of an operation, and whether they may change places."""
+
+    kind: str
+    values: list[ast.expr]
+    any_order: bool = True
+
+
+def _parts(node: ast.AST) -> _Parts | None:
+    """Return the operands of what may have them in any order, None for anything else."""
+    match node:
+        case ast.BoolOp(op=operator, values=values):
+            return _Parts(kind=type(operator).__name__, values=values)
+        case ast.BinOp(left=left, op=operator, right=right):
+            any_order = isinstance(operator, _COMMUTATIVE) or (isinstance(operator, ast.Add) and _adds_numbers(node))
+            return _Parts(kind=type(operator).__name__, values=[left, right], any_order=any_order)
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+            return _Parts(kind=type(operator).__name__, values=[left, right])
+        case ast.Call(func=ast.Name(id="max" | "min" as name), args=[_, _] as args, keywords=[]):
+            return _Parts(kind=name, values=args)
+    return None
+
+
+def _name(node: ast.AST) -> str:
+    return str(getattr(node, "id", getattr(node, "arg", "")))
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def _named_in(given: ast.AST, element: ast.expr, so_far: Match) -> ast.AST:

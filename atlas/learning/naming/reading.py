@@ -24,8 +24,17 @@ _SUBJECTS = ("item", "other_item")
 Names = Callable[[str], str]
 """Function that gives the name under which a parameter is shown."""
 
+
+def _error(value: ast.expr, subject: str) -> str:
+    """Return the words of an error that is raised, such as `value_error`."""
+    raised = value.func if isinstance(value, ast.Call) else value
+    name = raised.id if isinstance(raised, ast.Name) else ""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() if name.endswith(("Error", "Exception")) else ""
+
+
 _WORDS: Mapping[str, Callable[[ast.expr, str], str]] = {
     "TEST": adjective,
+    "ERROR": _error,
     "VALUE": noun,
     "VALUES": lambda value, subject: plural(noun(value, subject)),
 }
@@ -84,7 +93,7 @@ def _filled(name: str, match: Match, parameters: Sequence[str]) -> str:
     """Return a name with words for its holes, empty where one of them has none."""
     for slot in _SLOT.findall(name):
         hole = match.holes[slot]
-        said = "" if _calls(hole.value, parameters) else _WORDS[slot](hole.value, hole.subjects[0])
+        said = "" if _calls(hole.value, parameters) else _WORDS[slot](hole.value, next(iter(hole.subjects), ""))
         if not said:
             return ""
         name = name.replace(f"{{{slot}}}", said)

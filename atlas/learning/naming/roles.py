@@ -8,15 +8,38 @@ from collections.abc import Iterator
 from atlas.learning.terms.names import Function
 
 _OF_TEXT = frozenset(
-    "capitalize casefold endswith isalnum isalpha isdigit islower isspace isupper lower lstrip replace rstrip split "
-    "splitlines startswith strip swapcase title upper".split()
+    [
+        "capitalize",
+        "casefold",
+        "endswith",
+        "isalnum",
+        "isalpha",
+        "isdigit",
+        "islower",
+        "isspace",
+        "isupper",
+        "lower",
+        "lstrip",
+        "replace",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "swapcase",
+        "title",
+        "upper",
+    ]
 )
 _OF_MAPPINGS = frozenset({"get", "items", "keys", "popitem", "setdefault", "values"})
 _OF_LISTS = frozenset({"append", "extend", "insert", "sort", "reverse", "pop", "remove"})
 _OF_NUMBERS = frozenset({"abs", "bin", "chr", "divmod", "hex", "pow", "round"})
 _OVER_ITEMS = frozenset(
-    "all any enumerate filter frozenset len list map max min reversed set sorted sum tuple zip".split()
+    "all any enumerate filter frozenset len list map max min reversed set sorted sum tuple zip".split()  # noqa: SIM905
 )
+
+
+_ON_NUMBERS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
 def role_of(function: Function, own: str) -> str:
@@ -33,24 +56,19 @@ def _roles(node: ast.AST, own: str) -> Iterator[str]:
     """Yield what one node takes a name for."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=args):
-            if name == own:
-                yield "function"
-            if _is_in(own, args):
-                yield from _passed_to(name)
-        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name == own:
+            yield from ["function"] * (name == own)
+            yield from _passed_to(name) if _is_in(own, args) else ()
+        case ast.Attribute(value=value, attr=attribute) if _is_in(own, [value]):
             yield from _with_method(attribute)
-        case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)) if name == own:
+        case ast.For(iter=value) | ast.comprehension(iter=value) if _is_in(own, [value]):
             yield "items"
-        case ast.Subscript(value=ast.Name(id=name), slice=position):
-            if name == own:
-                yield "items"
-            if _is_in(own, [position]):
-                yield "index"
-        case ast.BinOp(op=ast.Sub() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.Pow(), left=left, right=right):
-            if _is_in(own, [left, right]) and not isinstance(left, ast.Constant):
-                yield "number"
-        case ast.Compare(left=left, comparators=[*others]) if _is_in(own, [left, *others]):
-            yield "other"
+        case ast.Subscript(value=value, slice=position):
+            yield from ["items"] * _is_in(own, [value])
+            yield from ["index"] * _is_in(own, [position])
+        case ast.BinOp(op=operator, left=left, right=right) if isinstance(operator, _ON_NUMBERS):
+            yield from ["number"] * (_is_in(own, [left, right]) and not isinstance(left, ast.Constant))
+        case ast.Compare(left=left, comparators=[*others]):
+            yield from ["other"] * _is_in(own, [left, *others])
 
 
 def _passed_to(name: str) -> Iterator[str]:

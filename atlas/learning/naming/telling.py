@@ -49,19 +49,29 @@ def _steps(body: Sequence[ast.stmt], show: Show) -> str:
 
 
 def _step(statement: ast.stmt, show: Show) -> str:
+    return _simple(statement, show) or _compound(statement, show)
+
+
+def _simple(statement: ast.stmt, show: Show) -> str:
     match statement:
-        case ast.Return(value=ast.expr() as value):
-            return f"returns {show(value)}"
-        case ast.Return():
-            return "returns"
+        case ast.Return(value=value):
+            return f"returns {show(value)}" if value is not None else "returns"
         case ast.Assign(targets=[target, *_], value=value):
             return f"sets {show(target)} to {show(value)}"
-        case ast.AugAssign(target=target, op=ast.Add(), value=value):
-            return f"adds {show(value)} to {show(target)}"
-        case ast.AugAssign(target=target):
-            return f"changes {show(target)} by {show(statement)}"
+        case ast.AugAssign(target=target, op=operator, value=value):
+            adds = isinstance(operator, ast.Add)
+            return f"adds {show(value)} to {show(target)}" if adds else f"changes {show(target)} by {show(statement)}"
         case ast.Expr(value=value):
             return _called(value, show)
+        case ast.Raise(exc=ast.expr() as error):
+            return f"raises {show(error)}"
+        case ast.Continue() | ast.Break():
+            return "stops" if isinstance(statement, ast.Break) else "goes on with the next"
+    return ""
+
+
+def _compound(statement: ast.stmt, show: Show) -> str:
+    match statement:
         case ast.For(target=target, iter=items, body=body):
             return f"for each {show(target)} of {show(items)} {_steps(body, show)}"
         case ast.While(test=test, body=body):
@@ -69,13 +79,13 @@ def _step(statement: ast.stmt, show: Show) -> str:
         case ast.If(test=test, body=body, orelse=other):
             otherwise = f", else {_steps(other, show)}" if other else ""
             return f"if {show(test)} {_steps(body, show)}{otherwise}"
-        case ast.Raise(exc=ast.expr() as error):
-            return f"raises {show(error)}"
-        case ast.Continue():
-            return "goes on with the next"
-        case ast.Break():
-            return "stops"
-    return _other(statement, show)
+        case ast.With(items=[first, *_], body=body):
+            return f"with {show(first.context_expr)} {_steps(body, show)}"
+        case ast.Try(body=body):
+            return f"tries: {_steps(body, show)}"
+        case ast.FunctionDef(name=name):
+            return f"defines a function `{name}`"
+    return ""
 
 
 def _called(value: ast.expr, show: Show) -> str:
@@ -85,14 +95,3 @@ def _called(value: ast.expr, show: Show) -> str:
         case ast.Constant():
             return ""
     return f"calls {show(value)}"
-
-
-def _other(statement: ast.stmt, show: Show) -> str:
-    match statement:
-        case ast.With(body=body):
-            return f"with {show(statement.items[0].context_expr)} {_steps(body, show)}"
-        case ast.Try(body=body):
-            return f"tries: {_steps(body, show)}"
-        case ast.FunctionDef(name=name):
-            return f"defines a function `{name}`"
-    return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from atlas.learning.naming.forms.comprehensions import filtered, mapped
-from atlas.learning.naming.forms.nodes import is_boolean, load, reads
+from atlas.learning.naming.forms.nodes import call, is_boolean, load, reads
 
 _CONSUMERS = frozenset({"all", "any", "frozenset", "max", "min", "set", "sorted", "sum", "tuple"})
 """Functions that take a list, or a generator of the same values, alike."""
@@ -26,36 +26,53 @@ def called(node: ast.Call) -> ast.expr:
 
 
 def _of_builtin(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
+    for rule in (_over_items, _collected, _computed):
+        found = rule(name, args)
+        if found is not None:
+            return found
+    if name in _CONSUMERS and len(args) == 1:
+        return ast.Call(node.func, [_generator(args[0])], [])
+    return node
+
+
+def _over_items(name: str, args: list[ast.expr]) -> ast.expr | None:
+    """Return what goes over items as a generator, or as a range or a test that does the same."""
     match name, args:
         case "map", [function, items]:
-            return mapped(function, items) or node
+            return mapped(function, items)
         case "filter", [function, items]:
-            return filtered(function, items) or node
+            return filtered(function, items)
         case "range", _:
-            return ast.Call(node.func, _bounds(args), [])
+            return call("range", *_bounds(args))
+        case "any", [ast.GeneratorExp() | ast.ListComp() as tests]:
+            return _member(tests) or call("any", _generator(tests))
+    return None
+
+
+def _collected(name: str, args: list[ast.expr]) -> ast.expr | None:
+    """Return a collection that is made of a generator as a comprehension."""
+    match name, args:
+        case "list", [ast.GeneratorExp() | ast.ListComp() as items]:
+            return ast.ListComp(items.elt, items.generators)
+        case "set", [ast.GeneratorExp() | ast.ListComp() as items]:
+            return ast.SetComp(items.elt, items.generators)
+        case "dict", [ast.GeneratorExp(elt=ast.Tuple(elts=[key, value]), generators=generators)]:
+            return ast.DictComp(key, value, generators)
+    return None
+
+
+def _computed(name: str, args: list[ast.expr]) -> ast.expr | None:
+    """Return a number or a truth that is computed in another of the usual ways."""
+    match name, args:
         case "pow", [base, exponent]:
             return ast.BinOp(base, ast.Pow(), exponent)
         case "bool", [value] if is_boolean(value):
             return value
         case "len", [ast.ListComp(generators=generators)]:
-            return ast.Call(load("sum"), [ast.GeneratorExp(ast.Constant(1), generators)], [])
-        case "list", [
-            ast.GeneratorExp(elt=value, generators=generators) | ast.ListComp(elt=value, generators=generators)
-        ]:
-            return ast.ListComp(value, generators)
-        case "set", [
-            ast.GeneratorExp(elt=value, generators=generators) | ast.ListComp(elt=value, generators=generators)
-        ]:
-            return ast.SetComp(value, generators)
-        case "dict", [ast.GeneratorExp(elt=ast.Tuple(elts=[key, value]), generators=generators)]:
-            return ast.DictComp(key, value, generators)
-        case "any", [ast.GeneratorExp() | ast.ListComp() as tests]:
-            return _member(tests) or ast.Call(node.func, [_generator(tests)], [])
+            return call("sum", ast.GeneratorExp(ast.Constant(1), generators))
         case "sum", [ast.GeneratorExp() | ast.ListComp() as terms]:
-            return ast.Call(node.func, [_counted(_generator(terms))], [])
-    if name in _CONSUMERS and len(args) == 1:
-        return ast.Call(node.func, [_generator(args[0])], [])
-    return node
+            return call("sum", _counted(_generator(terms)))
+    return None
 
 
 def _bounds(args: list[ast.expr]) -> list[ast.expr]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from atlas.learning.naming.forms import blocks, loops
-from atlas.learning.naming.forms.expressions import Simplifying
+from atlas.learning.naming.forms.expressions import simplified
 from atlas.learning.naming.forms.imports import Known, by_module
 from atlas.learning.naming.forms.nodes import bound_in, count_names, text
 from atlas.learning.naming.forms.scopes import with_own_names
@@ -86,7 +86,7 @@ def _outline(statement: ast.stmt) -> str:
 def _simplified(body: list[ast.stmt]) -> list[ast.stmt]:
     for _ in range(MAX_PASSES):
         before = _text(body)
-        body = [Simplifying().visit(statement) for statement in body]
+        body = [simplified(statement) for statement in body]
         body = _without_return(_Blocks(count_names(body)).rewritten(body))
         if _text(body) == before or sum(1 for one in body for _ in ast.walk(one)) > MAX_NODES:
             break

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ast
 
-from atlas.learning.naming.forms.comprehensions import fused, over_elements, without_enumerate
 from atlas.learning.naming.forms.calls import called
+from atlas.learning.naming.forms.comprehensions import fused, over_elements, without_enumerate
 from atlas.learning.naming.forms.nodes import Comprehension, is_boolean, negated, same, text, truth
 
 _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
-class Simplifying(ast.NodeTransformer):
-    """One form for every expression, inner ones first."""
+def simplified(statement: ast.stmt) -> ast.stmt:
+    """Return a statement whose expressions have one form, inner ones first."""
+    changed: ast.stmt = _Simplifying().visit(statement)
+    return changed
 
+
+class _Simplifying(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.op, ast.Not):
@@ -139,22 +143,11 @@ def _conjuncts(test: ast.expr) -> list[ast.expr]:
 
 def _chosen(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr:
     """Return `body if test else other`, as a test alone where both or one of them are True or False."""
-    if text(body) == text(other):
-        return body
-    match body, other:
-        case ast.Constant(value=True), ast.Constant(value=False):
-            return truth(test)
-        case ast.Constant(value=False), ast.Constant(value=True):
-            return negated(test)
-        case ast.Constant(value=False), _ if is_boolean(other):
-            return ast.BoolOp(ast.And(), [negated(test), other])
-        case ast.Constant(value=True), _ if is_boolean(other):
-            return ast.BoolOp(ast.Or(), [truth(test), other])
-        case _, ast.Constant(value=False) if is_boolean(body):
-            return ast.BoolOp(ast.And(), [truth(test), body])
-        case _, ast.Constant(value=True) if is_boolean(body):
-            return ast.BoolOp(ast.Or(), [negated(test), body])
-        case _, ast.IfExp(test=next_test, body=again, orelse=last) if same(body, again):
+    told = _as_test(test, body, other)
+    if told is not None:
+        return told
+    match other:
+        case ast.IfExp(test=next_test, body=again, orelse=last) if same(body, again):
             return ast.IfExp(ast.BoolOp(ast.Or(), [test, next_test]), body, last)
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
@@ -162,3 +155,17 @@ def _chosen(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr:
         case ast.Compare(ops=[ast.NotEq() | ast.NotIn() | ast.IsNot()]):
             return ast.IfExp(negated(test), other, body)
     return ast.IfExp(test, body, other)
+
+
+def _as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None:
+    """Return a choice between True, False and tests as one test, None where it chooses between other values."""
+    if text(body) == text(other):
+        return body
+    ends = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]
+    if ends == [True, False] or ends == [False, True]:
+        return truth(test) if ends[0] else negated(test)
+    if isinstance(ends[0], bool) and is_boolean(other):
+        return ast.BoolOp(ast.Or(), [truth(test), other]) if ends[0] else ast.BoolOp(ast.And(), [negated(test), other])
+    if isinstance(ends[1], bool) and is_boolean(body):
+        return ast.BoolOp(ast.Or(), [negated(test), body]) if ends[1] else ast.BoolOp(ast.And(), [truth(test), body])
+    return None

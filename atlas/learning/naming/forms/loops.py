@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from atlas.learning.naming.forms.blocks import Rule
 from atlas.learning.naming.forms.comprehensions import by_element, element_at, indexed, positions_of
-from atlas.learning.naming.forms.nodes import call, changed_in, count_names, load, negated, reads, same, substituted
+from atlas.learning.naming.forms.nodes import call, changed_in, count_names, load, negated, reads, substituted
 
 _NUMBERS = (int, float)
 

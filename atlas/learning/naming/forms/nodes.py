@@ -58,7 +58,7 @@ def reads(node: ast.AST, name: str) -> int:
 def changed_in(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that are bound, or whose objects are changed as far as the code shows it."""
     found: set[str] = set()
-    for node in (inner for node in nodes for inner in ast.walk(node)):
+    for node in (inner for tree in nodes for inner in ast.walk(tree)):
         match node:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 found.add(name)

@@ -1,13 +1,16 @@
 """Well-known pieces of work, each with its name and the ways in which it is written: one small entry each."""
 
+from atlas.learning.naming.idioms.arithmetic import ARITHMETIC
+from atlas.learning.naming.idioms.elements import ELEMENTS
 from atlas.learning.naming.idioms.grids import GRIDS
 from atlas.learning.naming.idioms.mappings import MAPPINGS
 from atlas.learning.naming.idioms.numbers import NUMBERS
+from atlas.learning.naming.idioms.parts import PARTS
 from atlas.learning.naming.idioms.searching import SEARCHING
 from atlas.learning.naming.idioms.sequences import SEQUENCES
 from atlas.learning.naming.idioms.texts import TEXTS
 
-IDIOMS = (*NUMBERS, *SEQUENCES, *TEXTS, *MAPPINGS, *GRIDS, *SEARCHING)
+IDIOMS = (*NUMBERS, *SEQUENCES, *PARTS, *TEXTS, *MAPPINGS, *GRIDS, *SEARCHING, *ELEMENTS, *ARITHMETIC)
 """All entries. The first one that code fits names it, so those that say more stand first."""
 
 __all__ = ["IDIOMS"]

@@ -6,7 +6,10 @@ from itertools import product
 
 from atlas.learning.naming.idioms.idiom import idiom
 
-_EIGHT = "[(row - 1, column - 1), (row - 1, column), (row - 1, column + 1), (row, column - 1), (row, column + 1), (row + 1, column - 1), (row + 1, column), (row + 1, column + 1)]"
+_EIGHT = (
+    "[(row - 1, column - 1), (row - 1, column), (row - 1, column + 1), (row, column - 1), (row, column + 1),"
+    " (row + 1, column - 1), (row + 1, column), (row + 1, column + 1)]"
+)
 _SIDES = {
     "height": ("len(grid)", "grid.shape[0]"),
     "width": ("len(grid[0])", "grid.shape[1]"),

@@ -4,6 +4,68 @@ from __future__ import annotations
 
 from atlas.learning.naming.idioms.idiom import idiom
 
+_GROUPING = (
+    """
+    def itself({given}):
+        groups = {{}}
+        for {each}:
+            groups.setdefault({key}, []).append({value})
+        return groups
+    """,
+    """
+    def itself({given}):
+        groups = collections.defaultdict(list)
+        for {each}:
+            groups[{key}].append({value})
+        return groups
+    """,
+    """
+    def itself({given}):
+        groups = {{}}
+        for {each}:
+            if {key} not in groups:
+                groups[{key}] = []
+            groups[{key}].append({value})
+        return groups
+    """,
+    """
+    def itself({given}):
+        groups = {{}}
+        for {each}:
+            if {key} in groups:
+                groups[{key}].append({value})
+            else:
+                groups[{key}] = [{value}]
+        return groups
+    """,
+    """
+    def itself({given}):
+        groups = {{}}
+        for {each}:
+            group = {key}
+            if group not in groups:
+                groups[group] = []
+            groups[group].append({value})
+        return groups
+    """,
+    """
+    def itself({given}):
+        groups = {{}}
+        for {each}:
+            group = {key}
+            if group in groups:
+                groups[group].append({value})
+            else:
+                groups[group] = [{value}]
+        return groups
+    """,
+)
+
+
+def _grouped(given: str, each: str, key: str, value: str) -> list[str]:
+    return [source.format(given=given, each=each, key=key, value=value) for source in _GROUPING]
+
+
 MAPPINGS = (
     idiom(
         "count_frequencies histogram",
@@ -67,118 +129,18 @@ MAPPINGS = (
     ),
     idiom(
         "group_by",
-        "Groups {items} by {key}",
-        """
-        def itself(items, key):
-            groups = {}
-            for item in items:
-                groups.setdefault(key(item), []).append(item)
-            return groups
-        """,
-        """
-        def itself(items, key):
-            groups = collections.defaultdict(list)
-            for item in items:
-                groups[key(item)].append(item)
-            return groups
-        """,
-        """
-        def itself(items, key):
-            groups = {}
-            for item in items:
-                group = key(item)
-                if group not in groups:
-                    groups[group] = []
-                groups[group].append(item)
-            return groups
-        """,
-        """
-        def itself(items, key):
-            groups = {}
-            for item in items:
-                group = key(item)
-                if group in groups:
-                    groups[group].append(item)
-                else:
-                    groups[group] = [item]
-            return groups
-        """,
+        "Groups {items} by what {key} gives for each",
+        *_grouped("items, key", "item in items", "key(item)", "item"),
     ),
     idiom(
         "group_by_{VALUE}",
         "Groups {items} by {VALUE}",
-        """
-        def itself(items, VALUE):
-            groups = {}
-            for item in items:
-                groups.setdefault(VALUE(item), []).append(item)
-            return groups
-        """,
-        """
-        def itself(items, VALUE):
-            groups = collections.defaultdict(list)
-            for item in items:
-                groups[VALUE(item)].append(item)
-            return groups
-        """,
-        """
-        def itself(items, VALUE):
-            groups = {}
-            for item in items:
-                key = VALUE(item)
-                if key not in groups:
-                    groups[key] = []
-                groups[key].append(item)
-            return groups
-        """,
-        """
-        def itself(items, VALUE):
-            groups = {}
-            for item in items:
-                key = VALUE(item)
-                if key in groups:
-                    groups[key].append(item)
-                else:
-                    groups[key] = [item]
-            return groups
-        """,
+        *_grouped("items, VALUE", "item in items", "VALUE(item)", "item"),
     ),
     idiom(
         "group_pairs",
         "Groups the second parts of {pairs} by the first ones",
-        """
-        def itself(pairs):
-            groups = {}
-            for key, value in pairs:
-                groups.setdefault(key, []).append(value)
-            return groups
-        """,
-        """
-        def itself(pairs):
-            groups = collections.defaultdict(list)
-            for key, value in pairs:
-                groups[key].append(value)
-            return groups
-        """,
-        """
-        def itself(pairs):
-            groups = {}
-            for key, value in pairs:
-                if key not in groups:
-                    groups[key] = []
-                groups[key].append(value)
-            return groups
-        """,
-        """
-        def itself(pairs):
-            groups = {}
-            for key, value in pairs:
-                if key in groups:
-                    groups[key].append(value)
-                else:
-                    groups[key] = [value]
-            return groups
-        """,
+        *_grouped("pairs", "first, second in pairs", "first", "second"),
     ),
     idiom(
         "merge_mappings merge_dicts",

@@ -106,8 +106,9 @@ SEARCHING = (
         "count_pairs_if",
         "Counts the pairs of indices under {n} for which {test} is true",
         *(
-            f"lambda n, test: sum(1 for i in range({to}) for j in range(i + 1, n) if test(i, j))"
+            f"lambda n, test: sum(1 for i in range({to}) for j in range(i + 1, n) if test({pair}))"
             for to in ("n", "n - 1")
+            for pair in ("i, j", "j, i")
         ),
     ),
     idiom(
@@ -272,6 +273,21 @@ SEARCHING = (
         "Returns the length of the longest of {items}",
         "lambda items: max(len(item) for item in items)",
         "lambda items: len(max(items, key=len))",
+        """
+        def itself(items):
+            length = 0
+            for item in items:
+                if len(item) > length:
+                    length = len(item)
+            return length
+        """,
+        """
+        def itself(items):
+            length = 0
+            for item in items:
+                length = max(length, len(item))
+            return length
+        """,
     ),
     idiom(
         "min_length",

@@ -30,11 +30,13 @@ SAME = {
         "def f(a):\n    return [i for i in range(len(a)) if a[i]]",
     ),
     "an early return is any": (
-        "def f(a):\n    for x in a:\n        for y in x:\n            if y > 2:\n                return True\n    return False",
+        "def f(a):\n    for x in a:\n        for y in x:\n            if y > 2:\n"
+        "                return True\n    return False",
         "def f(a):\n    return any(2 < y for x in a for y in x)",
     ),
     "continue is a test": (
-        "def f(a):\n    r = []\n    for x in a:\n        if not x:\n            continue\n        r.append(x)\n    return r",
+        "def f(a):\n    r = []\n    for x in a:\n        if not x:\n"
+        "            continue\n        r.append(x)\n    return r",
         "def f(a):\n    return [x for x in a if x]",
     ),
     "counting up is a range": (
@@ -46,7 +48,8 @@ SAME = {
         "def f(a):\n    return str(a) == str(a)[::-1]",
     ),
     "branches are one test": (
-        "def f(a, b):\n    if a < 0:\n        return False\n    elif b > a:\n        return True\n    else:\n        return False",
+        "def f(a, b):\n    if a < 0:\n        return False\n    elif b > a:\n"
+        "        return True\n    else:\n        return False",
         "def f(a, b):\n    return a >= 0 and a < b",
     ),
     "imports are named by their module": (
@@ -89,8 +92,10 @@ OTHER = {
         "def f(a):\n    return [i * i for i in a]",
     ),
     "a step that is skipped": (
-        "def f(n):\n    i = 0\n    t = 0\n    while i < n:\n        if i == 3:\n            continue\n        t += i\n        i += 1\n    return t",
-        "def f(n):\n    t = 0\n    for i in range(n):\n        if i == 3:\n            continue\n        t += i\n    return t",
+        "def f(n):\n    i = 0\n    t = 0\n    while i < n:\n        if i == 3:\n"
+        "            continue\n        t += i\n        i += 1\n    return t",
+        "def f(n):\n    t = 0\n    for i in range(n):\n        if i == 3:\n"
+        "            continue\n        t += i\n    return t",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Words of tasks name a function only if nearly all of its tasks have them, and few others."""
+"""Words of tasks are used only if nearly all tasks of a function have them, and few others."""
 
 from __future__ import annotations
 
@@ -40,25 +40,17 @@ def test_examples_in_a_task_are_no_words_of_it():
     assert telling_words(own, [*own, *OTHERS]) == ["huffman"]
 
 
-def test_a_function_without_a_name_of_its_own_is_named_after_its_tasks():
+def test_a_word_of_its_tasks_is_in_the_guidance_and_in_no_name():
     found = document([*OWN, *OTHERS])
-    assert found.name == "huffman_value"
+    assert found.name == "concept_7"
     assert found.guidance.startswith("For tasks about huffman. Used for: “Decode a Huffman text.”")
 
 
-def test_without_other_tasks_it_has_a_number():
+def test_without_other_tasks_no_word_of_its_own_is_used():
     found = document(())
-    assert found.name == "concept_7"
     assert "huffman" not in found.description.lower()
     assert found.guidance.startswith("Used for: “Decode a Huffman text.”")
 
 
 def test_the_number_is_a_free_one():
     assert document((), taken=["concept_7", "concept_1"]).name == "concept_2"
-
-
-def test_what_the_code_does_comes_first():
-    uses = [(task, f"def f{n}(a): return concept_7(a)") for n, task in enumerate(OWN)]
-    given = concept("def concept_7(x0): return x0 == x0[::-1]")
-    found = asyncio.run(HeuristicDocumenter(tasks=[*OWN, *OTHERS]).document(given, uses))
-    assert found.name == "is_palindrome"

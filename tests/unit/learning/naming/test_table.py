@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.learning.naming.documenter import HeuristicDocumenter
 from atlas.learning.terms.names import function_of, parameters_of
 from atlas.testing import ScriptedLLM
+from benchmarks.naming import judged
 from benchmarks.naming.judging import FITTING, SAYING_NOTHING, WRONG, Verdict, on_near_misses, on_table
 from benchmarks.naming.near_misses import NEAR_MISSES
 from benchmarks.naming.table import TABLE
@@ -62,3 +62,10 @@ def test_a_numbered_name_counts_as_the_name():
     numbered = list(on_table(lambda: HeuristicDocumenter(taken)))
     assert {one.name for one in numbered} >= {"is_prime_2", "clamp_2", "factorial_2"}
     assert unfit(numbered, FITTING) == []
+
+
+def test_the_benchmark_counts_the_verdicts():
+    figures = {figure.what: figure.ours for figure in judged("a model", answering("is_prime"))}
+    assert figures["100 well-known functions, named by a model: fitting"] == 3
+    assert figures["100 well-known functions, named by a model: wrong"] == 97
+    assert figures[f"{len(NEAR_MISSES)} near misses, named by a model: wrong"] == 100
