@@ -1,4 +1,4 @@
-"""What functions do beside their work: an answer of its own for nothing at all, and handing back what they change."""
+"""Side issues of functions: an answer of its own for an empty argument, and the handing back of what was changed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from atlas.learning.naming.forms.canonical import Form
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aside:
-    """A function's work, and what it does beside it."""
+    """A function's work, told apart from the rest of what it does."""
 
     form: Form
     say: Callable[[Callable[[str], str]], str]
-    """What it does beside it, as the end of a sentence, from the names of the parameters."""
+    """End of a sentence that tells the rest, from the names of the parameters."""
 
 
 def asides_of(form: Form) -> Iterator[Aside]:

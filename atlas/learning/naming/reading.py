@@ -1,4 +1,4 @@
-"""What code says of itself: a name, a sentence and the roles of its parameters, from idioms and from words."""
+"""Readings of code: a name, a sentence and the roles of its parameters, from idioms and from words."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ _IS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What code says of itself."""
+    """The name, the sentence and the roles that code gives itself."""
 
     names: tuple[str, ...]
-    """Names for it, best first; none where the code has no name that is surely right."""
+    """Names, best first. There is none where no name is surely right."""
 
     say: Callable[[Names], str]
     """Sentence without its stop, from the names of the parameters."""

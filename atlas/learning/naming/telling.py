@@ -1,4 +1,4 @@
-"""What code does, operation by operation, in plain words."""
+"""The operations of code, one by one, in plain words."""
 
 from __future__ import annotations
 

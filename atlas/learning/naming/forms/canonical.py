@@ -51,7 +51,7 @@ class Form:
 
     @property
     def known(self) -> Known | None:
-        """What stands in place of the function's calls, None where it binds variables, or returns in between."""
+        """Code to stand in place of the function's calls, None where it binds variables, or returns in between."""
         nodes = [node for statement in self.body for node in ast.walk(statement)]
         if self.value is not None:
             return Known(parameters=self.parameters, body=self.body)

@@ -38,7 +38,7 @@ class _Simplifying(ast.NodeTransformer):
         return _turned(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        """Flatten what is nested."""
+        """Put nested ones of the same kind into one."""
         self.generic_visit(node)
         values: list[ast.expr] = []
         for value in node.values:

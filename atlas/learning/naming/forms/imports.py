@@ -12,7 +12,7 @@ from atlas.learning.naming.forms.nodes import load, substituted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What a function does, to be put in place of its calls."""
+    """Code of a function, to be put in place of its calls."""
 
     parameters: tuple[str, ...]
     body: Sequence[ast.stmt]
