@@ -79,6 +79,8 @@ def _empty(test: ast.expr) -> str:
 def _filled(test: ast.expr) -> str:
     """Return the name that a test finds not empty."""
     match test:
+        case ast.Name(id=name):
+            return name
         case ast.Call(func=ast.Name(id="bool"), args=[ast.Name(id=name)]):
             return name
         case ast.Compare(

@@ -13,7 +13,7 @@ from atlas.learning.naming.forms.nodes import count_names, is_boolean, load, sub
 from atlas.learning.naming.idioms import IDIOMS
 from atlas.learning.naming.idioms.idiom import Idiom
 from atlas.learning.naming.matching import Hole, Match
-from atlas.learning.naming.wording import adjective, noun, plural
+from atlas.learning.naming.wording import adjective, noun, plural, several
 
 MAX_HOLE_CHARACTERS = 60
 """Length of the code that a sentence shows of a hole."""
@@ -34,6 +34,7 @@ def _error(value: ast.expr, subject: str) -> str:
 
 _WORDS: Mapping[str, Callable[[ast.expr, str], str]] = {
     "TEST": adjective,
+    "TESTS": lambda test, subject: several(adjective(test, subject)),
     "ERROR": _error,
     "VALUE": noun,
     "VALUES": lambda value, subject: plural(noun(value, subject)),
@@ -44,6 +45,10 @@ _VERBS = {
     "not_containing": "lacks",
     "starting_with": "starts_with",
     "ending_with": "ends_with",
+}
+_RESULTS = {
+    **{"lowercase": "to_lowercase", "uppercase": "to_uppercase", "text": "to_text", "integer": "to_integer"},
+    **{"capitalized": "capitalize_text", "stripped": "strip_text", "list": "to_list", "tuple": "to_tuple"},
 }
 _IS = re.compile(
     r"(?:not_)?(?:even|odd|divisible|divisor|empty|nonempty|palindrome|zero|nonzero|positive|negative|none"
@@ -92,7 +97,7 @@ def _of_idiom(idiom: Idiom, match: Match, aside: Aside) -> Reading:
 def _filled(name: str, match: Match, parameters: Sequence[str]) -> str:
     """Return a name with words for its holes, empty where one of them has none."""
     for slot in _SLOT.findall(name):
-        hole = match.holes[slot]
+        hole = match.holes.get(slot) or match.holes[slot.removesuffix("S")]
         said = "" if _calls(hole.value, parameters) else _WORDS[slot](hole.value, next(iter(hole.subjects), ""))
         if not said:
             return ""
@@ -169,7 +174,7 @@ def _telling(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
 
 def _making(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
     return Reading(
-        names=(said,),
+        names=(_RESULTS.get(said, said),),
         say=lambda named: (
             f"Computes {said.replace('_', ' ')} of `{named(own)}`: `{shown(value, named)}`{aside.say(named)}"
         ),

@@ -205,6 +205,14 @@ def noun(value: ast.expr, subject: str) -> str:
     return ""
 
 
+def several(word: str) -> str:
+    """Return the word for several things of which a test is true: `integers` for `integer`, but `even` for `even`."""
+    return f"{word}s" if word in _KINDS else word
+
+
+_KINDS = frozenset({"integer", "float", "number", "text", "list", "tuple", "mapping", "vowel", "palindrome", "divisor"})
+
+
 def plural(words_of_it: str) -> str:
     """Return `lengths_of_first_item` for `length_of_first_item`."""
     head, of, rest = words_of_it.partition("_of_")

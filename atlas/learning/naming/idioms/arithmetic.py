@@ -6,6 +6,38 @@ from atlas.learning.naming.idioms.idiom import idiom
 
 ARITHMETIC = (
     idiom(
+        "fractional_part",
+        "Returns what of {number} is behind its decimal point",
+        "lambda number: number - int(number)",
+        "lambda number: number % 1",
+    ),
+    idiom(
+        "degrees_to_radians",
+        "Turns {degrees} into radians",
+        "lambda degrees: degrees * (math.pi / 180)",
+        "lambda degrees: math.radians(degrees)",
+    ),
+    idiom(
+        "first_digit",
+        "Returns the first decimal digit of {n}",
+        "def itself(n):\n    while n >= 10:\n        n //= 10\n    return n",
+        "lambda n: int(str(n)[0])",
+    ),
+    idiom(
+        "mean_absolute_deviation",
+        "Computes by how much {numbers} differ from their mean, on average",
+        "lambda numbers: sum(abs(number - sum(numbers) / len(numbers)) for number in numbers) / len(numbers)",
+    ),
+    idiom(
+        "is_not_prime",
+        "Tells whether {n} is no prime number",
+        *(
+            f"lambda n: {under} or any(n % d == 0 for d in range(2, {to}))"
+            for under in ("n <= 1", "n < 2")
+            for to in ("n", "int(n ** 0.5) + 1")
+        ),
+    ),
+    idiom(
         "midpoint",
         "Computes the whole number in the middle of {low} and {high}",
         *(f"lambda low, high: {value}" for value in ("(low + high) // 2", "low + (high - low) // 2")),

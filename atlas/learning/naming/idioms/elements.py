@@ -14,6 +14,33 @@ _PAIRWISE = {
 }
 
 ELEMENTS = (
+    idiom("increment_each", "Adds 1 to each of {numbers}", "lambda numbers: [number + 1 for number in numbers]"),
+    idiom(
+        "count_equal_places",
+        "Counts the places at which {items} and {others} are equal",
+        "lambda items, others: sum(1 for i in range(len(items)) if items[i] == others[i])",
+        "lambda items, others: sum(1 for one, other in zip(items, others) if one == other)",
+    ),
+    idiom(
+        "select_by_value",
+        "Keeps the pairs of {mapping} whose values are at least {least}",
+        "lambda mapping, least: {key: value for key, value in mapping.items() if value >= least}",
+    ),
+    idiom(
+        "sorted_common_items",
+        "Sorts the items that are in {items} and in {others}",
+        "lambda items, others: sorted(set(items) & set(others))",
+    ),
+    idiom(
+        "sum_of_neighbours",
+        "Adds each of {numbers} to the next one",
+        "lambda numbers: [numbers[i] + numbers[i + 1] for i in range(len(numbers) - 1)]",
+    ),
+    idiom(
+        "product_of_neighbours",
+        "Multiplies each of {numbers} by the next one",
+        "lambda numbers: [numbers[i] * numbers[i + 1] for i in range(len(numbers) - 1)]",
+    ),
     *(
         idiom(
             name,

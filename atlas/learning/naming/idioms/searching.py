@@ -49,6 +49,17 @@ def itself(items, wanted):
             high = middle
     return low
 """
+_UPPER = """
+def itself(items, wanted):
+    low, high = 0, len(items)
+    while low < high:
+        middle = {middle}
+        if items[middle] > wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+"""
 _MIDDLES = ("(low + high) // 2", "low + (high - low) // 2")
 
 SEARCHING = (
@@ -67,6 +78,7 @@ SEARCHING = (
         "bisect_right first_index_above",
         "Finds where {wanted} goes into {items}, which are sorted, behind equal ones",
         *(_LOWER.format(middle=middle, operator="<=") for middle in _MIDDLES),
+        *(_UPPER.format(middle=middle) for middle in _MIDDLES),
         "lambda items, wanted: bisect.bisect_right(items, wanted)",
     ),
     idiom(
@@ -86,7 +98,7 @@ SEARCHING = (
         "lambda items, test: sum(1 for item in items if test(item))",
     ),
     idiom(
-        "count_{TEST}",
+        "count_{TESTS}",
         "Counts those of {items} for which {TEST} holds",
         "lambda items, TEST: sum(1 for item in items if TEST(item))",
     ),
@@ -112,12 +124,17 @@ SEARCHING = (
         ),
     ),
     idiom(
+        "count_inversions",
+        "Counts the pairs of {items} of which the first is larger",
+        "lambda items: sum(1 for i in range(len(items)) for j in range(i + 1, len(items)) if items[i] > items[j])",
+    ),
+    idiom(
         "select_if",
         "Keeps those of {items} for which {test} is true",
         "lambda items, test: [item for item in items if test(item)]",
     ),
     idiom(
-        "select_{TEST} keep_{TEST}",
+        "select_{TESTS} keep_{TESTS}",
         "Keeps those of {items} for which {TEST} holds",
         "lambda items, TEST: [item for item in items if TEST(item)]",
     ),
@@ -143,7 +160,7 @@ SEARCHING = (
         "lambda items, test: all(test(item) for item in items)",
     ),
     idiom(
-        "all_{TEST}",
+        "all_{TESTS}",
         "Tells whether {TEST} holds for all of {items}",
         "lambda items, TEST: all(TEST(item) for item in items)",
     ),
@@ -175,7 +192,7 @@ SEARCHING = (
         "lambda items, test: sum(item for item in items if test(item))",
     ),
     idiom(
-        "sum_{TEST}",
+        "sum_{TESTS}",
         "Adds up those of {items} for which {TEST} holds",
         "lambda items, TEST: sum(item for item in items if TEST(item))",
     ),
@@ -196,7 +213,7 @@ SEARCHING = (
         "lambda numbers: sum(numbers[i] for i in range(0, len(numbers), 2))",
     ),
     idiom(
-        "sum_{TEST}_at_every_second_index",
+        "sum_{TESTS}_at_every_second_index",
         "Adds up every second one of {numbers} from index {start} on for which {TEST} holds",
         "lambda numbers, start, TEST: sum(numbers[i] for i in range(start, len(numbers), 2) if TEST(numbers[i]))",
     ),
@@ -237,6 +254,14 @@ SEARCHING = (
         """
         def itself(items):
             best = ''
+            for item in items:
+                if len(item) > len(best):
+                    best = item
+            return best
+        """,
+        """
+        def itself(items):
+            best = items[0]
             for item in items:
                 if len(item) > len(best):
                     best = item
@@ -293,6 +318,15 @@ SEARCHING = (
         "min_length",
         "Returns the length of the shortest of {items}",
         "lambda items: min(len(item) for item in items)",
+        "lambda items: len(min(items, key=len))",
+        """
+        def itself(items):
+            length = float('inf')
+            for item in items:
+                if len(item) < length:
+                    length = len(item)
+            return length
+        """,
     ),
     idiom("sort_by", "Sorts {items} by {key}", "lambda items, key: sorted(items, key=key)"),
     idiom("sort_by_length", "Sorts {items} by their lengths", "lambda items: sorted(items, key=len)"),

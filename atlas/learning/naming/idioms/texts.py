@@ -32,6 +32,16 @@ TEXTS = (
         "Tells whether {text} reads the same backwards",
         "lambda text: text == text[::-1]",
         "lambda text: text == ''.join(reversed(text))",
+        """
+        def itself(text):
+            left, right = 0, len(text) - 1
+            while left < right:
+                if text[left] != text[right]:
+                    return False
+                left += 1
+                right -= 1
+            return True
+        """,
         "lambda text: list(text) == list(reversed(text))",
         "lambda text: all(text[i] == text[-i - 1] for i in range(len(text) // 2))",
         "lambda text: all(text[i] == text[len(text) - 1 - i] for i in range(len(text) // 2))",
@@ -118,6 +128,16 @@ TEXTS = (
         "remove_character remove_from_text",
         "Returns {text} without {unwanted}",
         "lambda text, unwanted: text.replace(unwanted, '')",
+    ),
+    idiom(
+        "replace_text",
+        "Returns {text} with {new} for each {old}",
+        "lambda text, old, new: text.replace(old, new)",
+    ),
+    idiom(
+        "sort_letters_of_words",
+        "Sorts the characters of each word of {text}",
+        "lambda text: ' '.join(''.join(sorted(word)) for word in text.split(' '))",
     ),
     idiom("remove_spaces", "Returns {text} without spaces", "lambda text: text.replace(' ', '')"),
     idiom(
@@ -230,6 +250,29 @@ TEXTS = (
         ),
     ),
     idiom(
+        "are_brackets_balanced",
+        "Tells whether every {OPENING} in {text} has its {CLOSING}",
+        *(
+            f"""
+            def itself(text, OPENING, CLOSING):
+                stack = []
+                for character in text:
+                    if character == OPENING:
+                        stack.append(character)
+                    elif character == CLOSING:
+                        if {empty} or stack.pop() != OPENING:
+                            return False
+                return {closed}
+            """
+            for empty in ("not stack", "len(stack) == 0")
+            for closed in _CLOSED
+        ),
+        *(
+            _OPEN_FIRST.format(otherwise=otherwise).replace("opening", "OPENING").replace("closing", "CLOSING")
+            for otherwise in ("elif", "if")
+        ),
+    ),
+    idiom(
         "are_parentheses_balanced",
         "Tells whether every ( in {text} has its )",
         *(
@@ -259,7 +302,7 @@ TEXTS = (
         """,
     ),
     idiom(
-        "prefixes",
+        "prefixes all_prefixes",
         "Lists the beginnings of {text}, shortest first",
         *(
             f"lambda text: {value}"
