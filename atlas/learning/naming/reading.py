@@ -13,6 +13,7 @@ from atlas.learning.naming.forms.nodes import count_names, is_boolean, load, sub
 from atlas.learning.naming.idioms import IDIOMS
 from atlas.learning.naming.idioms.idiom import Idiom
 from atlas.learning.naming.matching import Hole, Match
+from atlas.learning.naming.telling import Names, shown
 from atlas.learning.naming.wording import adjective, noun, plural, several
 
 MAX_HOLE_CHARACTERS = 60
@@ -20,9 +21,6 @@ MAX_HOLE_CHARACTERS = 60
 
 _SUBJECTS = ("item", "other_item")
 """Names for what the code in a hole is about."""
-
-Names = Callable[[str], str]
-"""Function that gives the name under which a parameter is shown."""
 
 
 def _error(value: ast.expr, subject: str) -> str:
@@ -134,12 +132,6 @@ class _Turning(ast.NodeTransformer):
         if operator is None or count_names([node.left]).keys() & set(_SUBJECTS):
             return node
         return ast.Compare(node.comparators[0], [operator()], [node.left])
-
-
-def shown(node: ast.AST, names: Names) -> str:
-    """Return code as text, with the names under which parameters are shown."""
-    new = {name: load(names(name)) for name in count_names([node])}
-    return ast.unparse(ast.fix_missing_locations(substituted(node, new))).replace("\n", " ")
 
 
 def _of_words(aside: Aside) -> Iterator[Reading]:

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Sequence
 
+from atlas.learning.naming.forms.nodes import count_names
 from atlas.learning.rewrite.rename import Renaming
 
 MAX_STEPS = 4
@@ -15,6 +16,9 @@ MAX_CHARACTERS = 60
 """Length of a piece of code that is shown."""
 
 MAX_SENTENCE_CHARACTERS = 400
+
+Names = Callable[[str], str]
+"""Function that gives the name under which a parameter is shown."""
 
 Show = Callable[[ast.AST], str]
 
@@ -26,13 +30,18 @@ _ADDING = {
 }
 
 
-def told(body: Sequence[ast.stmt], names: Callable[[str], str]) -> str:
+def shown(node: ast.AST, names: Names) -> str:
+    """Return code as text, with the names under which parameters are shown."""
+    own = count_names([node])
+    named = Renaming({name: names(name) for name in own}).visit(copy.deepcopy(node))
+    return ast.unparse(ast.fix_missing_locations(named)).replace("\n", " ")
+
+
+def told(body: Sequence[ast.stmt], names: Names) -> str:
     """Return the operations of a function as a sentence without its stop."""
 
     def show(node: ast.AST) -> str:
-        own = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-        named = Renaming({name: names(name) for name in own}).visit(copy.deepcopy(node))
-        text = " ".join(ast.unparse(named).split())
+        text = " ".join(shown(node, names).split())
         return f"`{text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + '…'}`"
 
     sentence = _steps(body, show)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from atlas.learning.naming.forms.nodes import (
+    Comprehension,
     changed_in,
     count_names,
     is_repeatable,
@@ -23,6 +24,9 @@ It returns another rest, or None where it does not apply."""
 
 MAX_COPIED_NODES = 40
 """Size of a value that is put in several places."""
+
+_OFTEN_OR_NEVER = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda, ast.IfExp, ast.BoolOp)
+"""Expressions whose parts are evaluated several times, or not at all."""
 
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -114,9 +118,12 @@ def added_to(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | No
     """Write `x = x + 1` as `x += 1`, for subscripts too."""
     match block:
         case [
-            ast.Assign(targets=[target], value=ast.BinOp(left=left, op=operator, right=right)),
+            ast.Assign(
+                targets=[ast.Name() | ast.Subscript() | ast.Attribute() as target],
+                value=ast.BinOp(left=left, op=operator, right=right),
+            ),
             *rest,
-        ] if not isinstance(target, ast.Tuple):
+        ]:
             if same(target, left):
                 return [ast.AugAssign(target, operator, right), *rest]
             if isinstance(operator, ast.Mult) and same(target, right):
@@ -200,13 +207,10 @@ def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
             place = statement
         case _:
             return False
-    inner = [node for node in ast.walk(place) if isinstance(node, ast.Lambda | ast.DictComp | ast.IfExp | ast.BoolOp)]
-    inner += [node for node in ast.walk(place) if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp)]
-    n_first = sum(
-        reads(node.generators[0].iter, name) for node in inner if isinstance(node, ast.ListComp | ast.SetComp)
-    )
-    n_first += sum(reads(node.generators[0].iter, name) for node in inner if isinstance(node, ast.GeneratorExp))
-    return reads(place, name) == 1 and (n_first == 1 or not any(reads(node, name) for node in inner))
+    inner = [node for node in ast.walk(place) if isinstance(node, _OFTEN_OR_NEVER)]
+    first = [node.generators[0].iter for node in inner if isinstance(node, Comprehension)]
+    is_outside = not any(reads(node, name) for node in inner)
+    return reads(place, name) == 1 and (is_outside or any(reads(items, name) for items in first))
 
 
 def without_its_end(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:

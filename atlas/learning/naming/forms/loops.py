@@ -188,8 +188,8 @@ def without_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
             ),
             *rest,
         ] if element not in changed_in(body) and items.id not in changed_in(body):
-            inside = [substituted(statement, {element: element_at(items, position)}) for statement in body]
-            return [ast.For(ast.Name(position, ast.Store()), positions_of(items), inside, other), *rest]
+            by_position = [substituted(statement, {element: element_at(items, position)}) for statement in body]
+            return [ast.For(ast.Name(position, ast.Store()), positions_of(items), by_position, other), *rest]
     return None
 
 

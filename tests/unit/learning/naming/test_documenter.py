@@ -120,9 +120,7 @@ def test_what_has_no_name_is_told_step_by_step(code, said):
 def test_what_it_does_for_nothing_at_all_is_told():
     found = document(concept("def fn_0(x0):\n    if not x0:\n        return True\n    return len(set(x0)) == 1"))
     assert found.name == "all_equal"
-    assert found.description.startswith(
-        "Tells whether all of `items` are the same, and gives `True` if `items` is empty."
-    )
+    assert found.description.startswith("Tells whether all of `items` are the same, and gives `True` if `not items`.")
 
 
 def test_a_function_that_calls_another_is_named_after_what_both_do():
