@@ -14,7 +14,7 @@ from atlas.learning.naming.idioms import IDIOMS
 from atlas.learning.naming.idioms.idiom import Idiom
 from atlas.learning.naming.matching import Hole, Match
 from atlas.learning.naming.telling import Names, shown
-from atlas.learning.naming.wording import adjective, noun, plural, several
+from atlas.learning.naming.wording import adjective, has_noun, noun, plural, several
 
 MAX_HOLE_CHARACTERS = 60
 """Length of the code that a sentence shows of a hole."""
@@ -48,13 +48,6 @@ _RESULTS = {
     **{"lowercase": "to_lowercase", "uppercase": "to_uppercase", "text": "to_text", "integer": "to_integer"},
     **{"capitalized": "capitalize_text", "stripped": "strip_text", "list": "to_list", "tuple": "to_tuple"},
 }
-_IS = re.compile(
-    r"(?:not_)?(?:even|odd|divisible|divisor|empty|nonempty|palindrome|zero|nonzero|positive|negative|none"
-    r"|non_negative|non_positive|equal|different|above|below|at_least|at_most|between|vowel|member|uppercase"
-    r"|lowercase|numeric|alphabetic|alphanumeric|blank|integer|float|number|text|list|tuple|mapping|sorted"
-    r"|multiple_of_\w+|longer|shorter|prime)(?:_(?:to|from|than)_\w+|_\d+|_(?:zero|one|two|three|ten|hundred))?"
-    r"(?:_(?:and|or)_\w+)?"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,14 +145,9 @@ def _of_words(aside: Aside) -> Iterator[Reading]:
 
 def _telling(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
     plain = said.replace("_", " ")
-    if said in _VERBS:
-        names: tuple[str, ...] = (_VERBS[said],)
-    elif _IS.fullmatch(said):
-        names = (f"is_{said}",)
-    else:
-        names = (f"has_{said}",) if "_" in said else (f"is_{said}",)
+    name = _VERBS.get(said) or (f"has_{said.removeprefix('of_')}" if has_noun(said) else f"is_{said}")
     return Reading(
-        names=names,
+        names=(name,),
         say=lambda named: f"Tells by `{shown(value, named)}` whether `{named(own)}` is {plain}{aside.say(named)}",
     )
 

@@ -27,8 +27,8 @@ even              not OF(it) % 2
 odd               OF(it) % 2 == 1
 odd               OF(it) % 2 != 0
 {OF}multiple_of_{P}   OF(it) % P == 0
-{OF}divisible         OF(it) % P == 0
-{OF}not_divisible     OF(it) % P != 0
+{OF}divisible_by         OF(it) % P == 0
+{OF}not_divisible_by     OF(it) % P != 0
 divisor           P % OF(it) == 0
 empty             len(OF(it)) == 0
 empty             OF(it) == ''
@@ -39,9 +39,9 @@ nonempty          len(OF(it)) >= 1
 {OF}of_length_{P}     len(OF(it)) == P
 of_length         len(OF(it)) == P
 {OF}longer_than_{P}   len(OF(it)) > P
-{OF}longer            len(OF(it)) > P
+{OF}longer_than            len(OF(it)) > P
 {OF}shorter_than_{P}  len(OF(it)) < P
-{OF}shorter           len(OF(it)) < P
+{OF}shorter_than           len(OF(it)) < P
 palindrome        OF(it) == OF(it)[::-1]
 {OF}zero              OF(it) == 0
 nonzero           OF(it) != 0
@@ -52,9 +52,9 @@ non_positive      OF(it) <= 0
 {OF}none              OF(it) is None
 {OF}not_none          OF(it) is not None
 {OF}equal_to_{P}      OF(it) == P
-{OF}equal             OF(it) == P
+{OF}equal_to             OF(it) == P
 {OF}different_from_{P}  OF(it) != P
-{OF}different         OF(it) != P
+{OF}different_from         OF(it) != P
 {OF}above_{P}         OF(it) > P
 {OF}above             OF(it) > P
 {OF}below_{P}         OF(it) < P
@@ -67,8 +67,8 @@ non_positive      OF(it) <= 0
 {OF}between           P < OF(it) and OF(it) < Q
 vowel             OF(it) in 'aeiou'
 vowel             OF(it) in 'aeiouAEIOU'
-{OF}member            OF(it) in P
-{OF}not_member        OF(it) not in P
+{OF}member_of            OF(it) in P
+{OF}not_member_of        OF(it) not in P
 {OF}containing_{P}    P in OF(it)
 {OF}containing        P in OF(it)
 {OF}not_containing    P not in OF(it)
@@ -203,6 +203,15 @@ def noun(value: ast.expr, subject: str) -> str:
         case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=given)], keywords=[]) if given == subject:
             return name if _is_telling(name) else ""
     return ""
+
+
+def has_noun(said: str) -> bool:
+    """Return whether the words for a test are about a value made of its variable, such as `even_length`."""
+    return any(f"_{word}_" in f"_{said}_" for word in _heads(_NOUNS) - _heads(_ADJECTIVES))
+
+
+def _heads(table: str) -> frozenset[str]:
+    return frozenset(line.split()[0] for line in table.strip().splitlines() if "{" not in line.split()[0])
 
 
 def several(word: str) -> str:

@@ -10,7 +10,9 @@ from atlas.learning.naming.idioms.searching import SEARCHING
 from atlas.learning.naming.idioms.sequences import SEQUENCES
 from atlas.learning.naming.idioms.texts import TEXTS
 
-IDIOMS = (*NUMBERS, *SEQUENCES, *PARTS, *TEXTS, *MAPPINGS, *GRIDS, *SEARCHING, *ELEMENTS, *ARITHMETIC)
-"""All entries. The first one that code fits names it, so those that say more stand first."""
+_ALL = (*NUMBERS, *SEQUENCES, *PARTS, *TEXTS, *MAPPINGS, *GRIDS, *SEARCHING, *ELEMENTS, *ARITHMETIC)
+
+IDIOMS = tuple(sorted(_ALL, key=lambda one: any("{" in name for name in one.names)))
+"""All entries, those last whose name is made of words for a part. The first one that code fits names it."""
 
 __all__ = ["IDIOMS"]

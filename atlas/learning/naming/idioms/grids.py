@@ -15,7 +15,17 @@ _SIDES = {
     "width": ("len(grid[0])", "grid.shape[1]"),
 }
 
-_BELL = ("bell[i - 1][j - 1] + bell[i][j - 1]", "bell[i][j - 1] + bell[i - 1][j - 1]")
+_BELL_STEPS = ("bell[i - 1][j - 1] + bell[i][j - 1]", "bell[i][j - 1] + bell[i - 1][j - 1]")
+_BELL = """
+def itself(n):
+    bell = [[0 for i in range(n + 1)] for j in range(n + 1)]
+    bell[0][0] = 1
+    for i in range(1, n + 1):
+        bell[i][0] = bell[i - 1][i - 1]
+        for j in range(1, i + 1):
+            bell[i][j] = {step}
+    return {result}
+"""
 
 GRIDS = (
     idiom(
@@ -139,8 +149,8 @@ GRIDS = (
         ),
     ),
     idiom(
-        "mirror_rows flip_horizontally",
-        "Reverses each row of {grid}",
+        "reverse_each mirror_rows",
+        "Reverses each of {grid}, as the rows of a grid",
         *(f"lambda grid: {value}" for value in ("[row[::-1] for row in grid]", "numpy.fliplr(grid)", "grid[:, ::-1]")),
     ),
     idiom("flip_vertically", "Reverses the order of the rows of {grid}", "lambda grid: numpy.flipud(grid)"),
@@ -226,35 +236,11 @@ GRIDS = (
     idiom(
         "bell_triangle",
         "Computes the Bell triangle of {n} numbers, row by row",
-        *(
-            f"""
-        def itself(n):
-            bell = [[0 for i in range(n + 1)] for j in range(n + 1)]
-            bell[0][0] = 1
-            for i in range(1, n + 1):
-                bell[i][0] = bell[i - 1][i - 1]
-                for j in range(1, i + 1):
-                    bell[i][j] = {sum_of_two}
-            return bell
-        """
-            for sum_of_two in _BELL
-        ),
+        *(_BELL.format(step=step, result="bell") for step in _BELL_STEPS),
     ),
     idiom(
         "bell_number",
         "Computes the {n}-th Bell number, by the Bell triangle",
-        *(
-            f"""
-        def itself(n):
-            bell = [[0 for i in range(n + 1)] for j in range(n + 1)]
-            bell[0][0] = 1
-            for i in range(1, n + 1):
-                bell[i][0] = bell[i - 1][i - 1]
-                for j in range(1, i + 1):
-                    bell[i][j] = {sum_of_two}
-            return bell[n][0]
-        """
-            for sum_of_two in _BELL
-        ),
+        *(_BELL.format(step=step, result="bell[n][0]") for step in _BELL_STEPS),
     ),
 )

@@ -7,6 +7,17 @@ from atlas.learning.naming.idioms.idiom import idiom
 _ALL_ITEMS = ("set(items)", "{item for item in items}")
 _RISING = "all(items[i] {} items[i + 1] for i in range(len(items) - 1))"
 
+_COLLECTIONS = (("set()", "add"), ("[]", "append"))
+_SEEN = """
+def itself(items):
+    seen = {empty}
+    for item in items:
+        if item in seen:
+            return {early}
+        seen.{add}(item)
+    return {late}
+"""
+
 SEQUENCES = (
     idiom(
         "reverse_items",
@@ -19,39 +30,14 @@ SEQUENCES = (
         "all_distinct all_different has_no_duplicates",
         "Tells whether no item stands twice in {items}",
         *(f"lambda items: len(items) == len({distinct})" for distinct in _ALL_ITEMS),
-        """
-        def itself(items):
-            seen = set()
-            for item in items:
-                if item in seen:
-                    return False
-                seen.add(item)
-            return True
-        """,
-        """
-        def itself(items):
-            seen = []
-            for item in items:
-                if item in seen:
-                    return False
-                seen.append(item)
-            return True
-        """,
+        *(_SEEN.format(empty=empty, add=add, early=False, late=True) for empty, add in _COLLECTIONS),
     ),
     idiom(
         "has_duplicates",
         "Tells whether an item stands twice in {items}",
         *(f"lambda items: len(items) != len({distinct})" for distinct in _ALL_ITEMS),
         "lambda items: len(set(items)) < len(items)",
-        """
-        def itself(items):
-            seen = set()
-            for item in items:
-                if item in seen:
-                    return True
-                seen.add(item)
-            return False
-        """,
+        *(_SEEN.format(empty=empty, add=add, early=True, late=False) for empty, add in _COLLECTIONS),
     ),
     idiom(
         "count_distinct",
@@ -128,26 +114,22 @@ SEQUENCES = (
                     kept.append(item)
             return kept
         """,
-        """
-        def itself(items):
-            seen = set()
-            kept = []
-            for item in items:
-                if item not in seen:
-                    seen.add(item)
-                    kept.append(item)
-            return kept
-        """,
-        """
-        def itself(items):
-            seen = set()
-            kept = []
-            for item in items:
-                if item not in seen:
-                    kept.append(item)
-                    seen.add(item)
-            return kept
-        """,
+        *(
+            f"""
+            def itself(items):
+                seen = set()
+                kept = []
+                for item in items:
+                    if item not in seen:
+                        {first}
+                        {second}
+                return kept
+            """
+            for first, second in (
+                ("seen.add(item)", "kept.append(item)"),
+                ("kept.append(item)", "seen.add(item)"),
+            )
+        ),
     ),
     idiom(
         "distinct_items",

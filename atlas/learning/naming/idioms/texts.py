@@ -12,19 +12,48 @@ _VOWELS = (
     "{'a', 'e', 'i', 'o', 'u'}",
     "set('aeiou')",
 )
-_CLOSED = ("len(stack) == 0", "not stack", "stack == []")
-_OPEN_FIRST = """
-def itself(text, opening, closing):
+_DEPTH = """
+def itself({given}):
     depth = 0
     for character in text:
-        if character == opening:
+        if character == {opening}:
             depth += 1
-        {otherwise} character == closing:
-            depth -= 1
-        if depth < 0:
-            return False
+        {closes}
     return depth == 0
 """
+_CLOSES = (
+    "elif character == {closing}:\n            depth -= 1\n        if depth < 0:\n            return False",
+    "if character == {closing}:\n            depth -= 1\n        if depth < 0:\n            return False",
+    "elif character == {closing}:\n            depth -= 1\n            if depth < 0:\n                return False",
+)
+_STACK = """
+def itself({given}):
+    stack = []
+    for character in text:
+        if character == {opening}:
+            stack.append(character)
+        elif character == {closing}:
+            {closes}
+    return {closed}
+"""
+_POPS = (
+    "if {empty} or stack.pop() != {opening}:\n                return False",
+    "if {empty}:\n                return False\n            stack.pop()",
+)
+
+
+def _balanced(given: str, opening: str, closing: str) -> list[str]:
+    """Return the ways to check brackets: by how deep they are nested, or by a stack of the open ones."""
+    names = {"given": given, "opening": opening, "closing": closing}
+    by_depth = [_DEPTH.format(closes=closes.format(**names), **names) for closes in _CLOSES]
+    by_stack = [
+        _STACK.format(closes=pops.format(empty=empty, **names), closed=closed, **names)
+        for pops in _POPS
+        for empty in ("not stack", "len(stack) == 0")
+        for closed in ("len(stack) == 0", "not stack", "stack == []")
+    ]
+    return [*by_depth, *by_stack]
+
 
 TEXTS = (
     idiom(
@@ -192,96 +221,17 @@ TEXTS = (
     idiom(
         "are_brackets_balanced is_balanced",
         "Tells whether every {opening} in {text} has its {closing}",
-        *(_OPEN_FIRST.format(otherwise=otherwise) for otherwise in ("elif", "if")),
-        """
-        def itself(text, opening, closing):
-            depth = 0
-            for character in text:
-                if character == opening:
-                    depth += 1
-                elif character == closing:
-                    depth -= 1
-                    if depth < 0:
-                        return False
-            return depth == 0
-        """,
-        """
-        def itself(text, opening, closing):
-            depth = 0
-            for character in text:
-                if character == opening:
-                    depth += 1
-                else:
-                    depth -= 1
-                if depth < 0:
-                    return False
-            return depth == 0
-        """,
-        *(
-            f"""
-            def itself(text, opening, closing):
-                stack = []
-                for character in text:
-                    if character == opening:
-                        stack.append(character)
-                    elif character == closing:
-                        if {empty} or stack.pop() != opening:
-                            return False
-                return {closed}
-            """
-            for empty in ("not stack", "len(stack) == 0")
-            for closed in _CLOSED
-        ),
-        *(
-            f"""
-            def itself(text, opening, closing):
-                stack = []
-                for character in text:
-                    if character == opening:
-                        stack.append(character)
-                    elif character == closing:
-                        if {empty}:
-                            return False
-                        stack.pop()
-                return {closed}
-            """
-            for empty in ("not stack", "len(stack) == 0")
-            for closed in _CLOSED
-        ),
-    ),
-    idiom(
-        "are_brackets_balanced",
-        "Tells whether every {OPENING} in {text} has its {CLOSING}",
-        *(
-            f"""
-            def itself(text, OPENING, CLOSING):
-                stack = []
-                for character in text:
-                    if character == OPENING:
-                        stack.append(character)
-                    elif character == CLOSING:
-                        if {empty} or stack.pop() != OPENING:
-                            return False
-                return {closed}
-            """
-            for empty in ("not stack", "len(stack) == 0")
-            for closed in _CLOSED
-        ),
-        *(
-            _OPEN_FIRST.format(otherwise=otherwise).replace("opening", "OPENING").replace("closing", "CLOSING")
-            for otherwise in ("elif", "if")
-        ),
+        *_balanced("text, opening, closing", "opening", "closing"),
     ),
     idiom(
         "are_parentheses_balanced",
         "Tells whether every ( in {text} has its )",
-        *(
-            _OPEN_FIRST.format(otherwise=otherwise)
-            .replace("== opening", "== '('")
-            .replace("== closing", "== ')'")
-            .replace("text, opening, closing", "text")
-            for otherwise in ("elif", "if")
-        ),
+        *_balanced("text", "'('", "')'"),
+    ),
+    idiom(
+        "are_brackets_balanced",
+        "Tells whether every {OPENING} in {text} has its {CLOSING}",
+        *_balanced("text, OPENING, CLOSING", "OPENING", "CLOSING"),
     ),
     idiom(
         "common_prefix",
