@@ -156,8 +156,9 @@ def _tells(form: Form) -> bool:
     """Return whether a function surely gives True or False."""
     nodes = [node for statement in form.body for node in ast.walk(statement)]
     returned = [node.value for node in nodes if isinstance(node, ast.Return)]
-    ends = isinstance(form.body[-1], ast.Return) and not any(isinstance(node, ast.FunctionDef) for node in nodes)
-    return ends and all(value is not None and is_boolean(value) for value in returned)
+    ends = isinstance(next(iter(form.body[-1:]), None), ast.Return)
+    is_one = not any(isinstance(node, ast.FunctionDef) for node in nodes)
+    return ends and is_one and all(value is not None and is_boolean(value) for value in returned)
 
 
 def documented(concept: CodeConcept, said: Documentation, *, by: str) -> CodeConcept:

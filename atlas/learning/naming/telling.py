@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Sequence
 
-from atlas.learning.naming.forms.nodes import count_names
+from atlas.learning.naming.forms.nodes import count_names, is_nested_deeply
 from atlas.learning.rewrite.rename import Renaming
 
 MAX_STEPS = 4
@@ -39,6 +39,8 @@ def shown(node: ast.AST, names: Names) -> str:
 
 def told(body: Sequence[ast.stmt], names: Names) -> str:
     """Return the operations of a function as a sentence without its stop."""
+    if is_nested_deeply(body):
+        return "Does more than can be told step by step"
 
     def show(node: ast.AST) -> str:
         text = " ".join(shown(node, names).split())

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from atlas.learning.naming.forms.nodes import (
+    GIVING_NOTHING,
     Comprehension,
     changed_in,
     count_names,
@@ -224,6 +225,8 @@ def without_its_end(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stm
             return [ast.Assign([target], value), *rest]
         case [ast.Expr(value=ast.Constant()), *rest] if rest:
             return rest
+        case [ast.Return(value=ast.Call(func=ast.Attribute(attr=method)) as value), *_] if method in GIVING_NOTHING:
+            return [ast.Expr(value)]
     return None
 
 

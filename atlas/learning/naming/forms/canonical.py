@@ -12,7 +12,7 @@ from functools import cached_property
 from atlas.learning.naming.forms import blocks, loops
 from atlas.learning.naming.forms.expressions import simplified
 from atlas.learning.naming.forms.imports import Known, by_module
-from atlas.learning.naming.forms.nodes import bound_in, count_names, text
+from atlas.learning.naming.forms.nodes import bound_in, count_names, is_nested_deeply, text
 from atlas.learning.naming.forms.scopes import with_own_names
 from atlas.learning.terms.names import Function, parameters_of
 
@@ -30,6 +30,7 @@ class Form:
     name: str
     parameters: tuple[str, ...]
     body: list[ast.stmt]
+    """Nothing, where the code is too long or nested too deeply."""
 
     @property
     def value(self) -> ast.expr | None:
@@ -60,7 +61,7 @@ class Form:
             or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
             for node in nodes
         )
-        return Known(parameters=self.parameters, body=self.body) if is_plain else None
+        return Known(parameters=self.parameters, body=self.body) if nodes and is_plain else None
 
 
 def form_of(function: Function, known: Mapping[str, Known] | None = None, imports: Sequence[ast.stmt] = ()) -> Form:
@@ -71,9 +72,10 @@ def form_of(function: Function, known: Mapping[str, Known] | None = None, import
         imports: Statements before it that import what it uses.
     """
     parameters = tuple(parameters_of(function))
-    body = [copy.deepcopy(statement) for statement in function.body]
-    if sum(1 for statement in body for _ in ast.walk(statement)) <= MAX_NODES:
-        body = _simplified(by_module(body, imports, known or {}))
+    n_nodes = sum(1 for statement in function.body for _ in ast.walk(statement))
+    if n_nodes > MAX_NODES or is_nested_deeply(function.body):
+        return Form(name=function.name, parameters=parameters, body=[])
+    body = _simplified(by_module(copy.deepcopy(function.body), imports, known or {}))
     return Form(name=function.name, parameters=parameters, body=body)
 
 

@@ -12,6 +12,9 @@ Node = TypeVar("Node", bound=ast.AST)
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
+MAX_DEPTH = 60
+"""Depth of code that is put into a form, or told step by step."""
+
 _MUTATING = frozenset(
     """
     append add extend insert pop popleft appendleft remove discard clear update setdefault popitem sort reverse write
@@ -19,6 +22,9 @@ _MUTATING = frozenset(
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
 """Methods of Python's own types that change their object."""
+
+GIVING_NOTHING = frozenset({"append", "extend", "insert", "reverse", "sort"})
+"""Methods of lists that change the list and return None."""
 
 _TELLING_FUNCTIONS = frozenset({"all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"})
 _TELLING_METHODS = frozenset(
@@ -42,6 +48,17 @@ def same(one: ast.AST | None, other: ast.AST | None) -> bool:
 def text(node: ast.AST | None) -> str:
     """Return a text that is equal for equal trees."""
     return "" if node is None else ast.dump(node).replace("ctx=Store()", "ctx=Load()")
+
+
+def is_nested_deeply(nodes: Iterable[ast.AST]) -> bool:
+    """Return whether code is nested so deeply that walking down into it may use up the stack."""
+    waiting = [(node, 1) for node in nodes]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            return True
+        waiting += [(child, depth + 1) for child in ast.iter_child_nodes(node)]
+    return False
 
 
 def count_names(nodes: Iterable[ast.AST]) -> Counter[str]:

@@ -14,6 +14,27 @@ _PAIRWISE = {
 }
 
 ELEMENTS = (
+    idiom("pair_at", "Pairs what {items} has at {i} and at {j}", "lambda items, i, j: (items[i], items[j])"),
+    idiom(
+        "difference_from_previous",
+        "Computes by how much {items} is more at {i} than at the place before it",
+        "lambda items, i: items[i] - items[i - 1]",
+    ),
+    idiom(
+        "is_instance_of",
+        "Tells whether {value} is of type {kind}",
+        "lambda value, kind: isinstance(value, kind)",
+    ),
+    idiom(
+        "is_no_instance_of",
+        "Tells whether {value} is of another type than {kind}",
+        "lambda value, kind: not isinstance(value, kind)",
+    ),
+    idiom(
+        "is_instance_of_either",
+        "Tells whether {value} is of type {kind} or {other}",
+        "lambda value, kind, other: isinstance(value, (kind, other))",
+    ),
     idiom("increment_each", "Adds 1 to each of {numbers}", "lambda numbers: [number + 1 for number in numbers]"),
     idiom(
         "count_equal_places",

@@ -142,6 +142,7 @@ SEARCHING = (
         "map_items apply_to_each",
         "Calls {function} with each of {items}, and lists the results",
         "lambda items, function: [function(item) for item in items]",
+        "lambda items, function: (function(item) for item in items)",
     ),
     idiom(
         "map_to_{VALUE}",

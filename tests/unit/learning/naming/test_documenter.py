@@ -197,6 +197,20 @@ def test_code_without_a_function_is_refused(code):
         document(CodeConcept(name="f", description="", code=code))
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def fn_0(x0):\n    return " + " + ".join(["x0"] * 200),
+        "def fn_0(x0):\n    if x0:\n        pass\n"
+        + "".join(f"    elif x0 > {n}:\n        x0 = {n}\n" for n in range(150)),
+    ],
+)
+def test_code_that_is_nested_deeply_is_counted_and_not_told(code):
+    found = document(concept(code))
+    assert found.name == "concept_1"
+    assert found.description == f"Does more than can be told step by step. {DERIVED}"
+
+
 def test_texts_of_tasks_and_programs_may_be_anything():
     uses = [("\0\ud800" * 50, "def f(:"), ("", ""), ("x" * 10_000, "fn_0(*args, **more)\nfn_0()")]
     assert document(concept(PRIME), uses).name.isidentifier()

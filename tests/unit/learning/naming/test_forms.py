@@ -119,6 +119,14 @@ def test_the_code_itself_stays_as_it_is():
     assert ast.dump(function) == before
 
 
-def test_long_code_stays_as_it_is():
-    source = "def f(a):\n" + "".join(f"    b{n} = a + {n}\n" for n in range(400)) + "    return a"
-    assert len(form(source).splitlines()) == 401
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(a):\n" + "".join(f"    b{n} = a + {n}\n" for n in range(400)) + "    return a",
+        "def f(a):\n    return " + " + ".join(["a"] * 500),
+        "def f(a):\n    if a:\n        return 0\n"
+        + "".join(f"    elif a == {n}:\n        return {n}\n" for n in range(150)),
+    ],
+)
+def test_code_that_is_long_or_nested_deeply_has_no_form(source):
+    assert form(source) == ""
