@@ -267,7 +267,8 @@ def _said(template: str, match: Match, subject: str, joint: str) -> str:
     if not template or (isinstance(inner, ast.Name) and inner.id == subject):
         return template.replace("{OF}", "")
     what = noun(inner, subject)
-    if "{OF}" in template and not has_number and len(match.holes) > 1:
+    is_unclear = "{OF}" in template and not has_number and len(match.holes) > 1
+    if is_unclear or template.removeprefix("{OF}") in ("none", "not_none"):
         return ""
     whole = template if "{OF}" in template else f"{template}{joint}{{OF}}"
     return _short(whole.replace("{OF}", f"{what}_" if "{OF}" in template else what)) if what else ""
