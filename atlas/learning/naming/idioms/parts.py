@@ -5,6 +5,21 @@ from __future__ import annotations
 from atlas.learning.naming.idioms.idiom import idiom
 
 PARTS = (
+    idiom(
+        "indices_from",
+        "Goes over the indices of {items} from {start} on",
+        "lambda items, start: range(start, len(items))",
+    ),
+    idiom(
+        "every_second_index_from",
+        "Goes over every second index of {items} from {start} on",
+        "lambda items, start: range(start, len(items), 2)",
+    ),
+    idiom(
+        "indices_but_last_n",
+        "Goes over the indices of {items}, the last {n} aside",
+        "lambda items, n: range(len(items) - n)",
+    ),
     idiom("last_index", "Returns the index of the last of {items}", "lambda items: len(items) - 1"),
     idiom("indices_of", "Goes over the indices of {items}", "lambda items: range(len(items))"),
     idiom(
