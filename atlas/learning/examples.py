@@ -22,6 +22,9 @@ RECORDED = "calls_recorded"
 """Under which a learned concept's metadata says how many of its examples are calls that were recorded and run again."""
 
 MAX_EXAMPLES = 4
+MAX_READABLE_CHARACTERS = 300
+"""Characters of a call and its result that are read at a glance. A longer one is kept only if there is no other."""
+
 MAX_PROGRAMS = 5
 """Programs that are run for the calls of one function."""
 
@@ -202,6 +205,14 @@ def _renamed(call: object, called_by: str, name: str) -> str:
 
 def _different(calls: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return a few calls, short ones and those with results of their own first."""
-    by_length = sorted(dict.fromkeys(calls), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
-    first = list({result: (call, result) for call, result in reversed(by_length)}.values())[::-1]
-    return [*first, *(pair for pair in by_length if pair not in first)][:MAX_EXAMPLES]
+    by_length = sorted(dict.fromkeys(calls), key=lambda pair: (_length(pair), pair))
+    readable = [pair for pair in by_length if _length(pair) <= MAX_READABLE_CHARACTERS] or by_length[:1]
+    shortest: dict[str, tuple[str, str]] = {}
+    for call, result in readable:
+        shortest.setdefault(result, (call, result))
+    first = list(shortest.values())
+    return [*first, *(pair for pair in readable if pair not in first)][:MAX_EXAMPLES]
+
+
+def _length(pair: tuple[str, str]) -> int:
+    return len(pair[0]) + len(pair[1])

@@ -185,7 +185,9 @@ class ProvenCompression:
         taken = {concept.name for concept in library} | set(dir(builtins))
         for rewritten in compression.rewritten.values():
             taken |= identifiers_in(rewritten.before)
-        documenter = self.documenter or HeuristicDocumenter(taken)
+        placeholders = {abstraction.name for abstraction in compression.abstractions}
+        tasks = {program.description for program in programs.values()}
+        documenter = self.documenter or HeuristicDocumenter(taken, tasks, placeholders)
         held = {shape(concept.code): concept for concept in library if concept.language == "python"}
         concepts: dict[str, CodeConcept] = {}
         known: set[str] = set()

@@ -1,25 +1,17 @@
-"""Calls of a function in programs: what they pass, what they call the result, and for which tasks."""
+"""Calls of a function in programs: what they pass, and what becomes of the result."""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from atlas.core.words import words
 from atlas.learning.terms.names import Function, identifiers
 from atlas.learning.terms.parsing import parsed
 
 MAX_USES = 10
 """Programs that are read."""
-
-MAX_TASK_CHARACTERS = 10_000
-"""Characters of a task's text that are read."""
-
-_EXAMPLES = re.compile(r"\n\ndef |>>>|https?://\S+|(?i:\bexamples?:)")
-"""Beginnings of what says nothing in a task's prose, or stands behind it: a signature, examples, an address."""
 
 _KINDS = {str: "text", bool: "flag", int: "number", float: "number", complex: "number", bytes: "content"}
 _PRODUCTS = {"len": "length", "range": "numbers", "sorted": "items", "list": "items", "set": "members", "str": "text"}
@@ -42,15 +34,6 @@ class Uses:
     returns: Counter[str] = field(default_factory=Counter)
     """Annotations of the functions that return its result as it is."""
 
-    results: Counter[str] = field(default_factory=Counter)
-    """Names that the result is given."""
-
-    owners: Counter[str] = field(default_factory=Counter)
-    """Words in the names of the functions that call it, once a program."""
-
-    tasks: Counter[str] = field(default_factory=Counter)
-    """Words of the tasks, once a task."""
-
     names: set[str] = field(default_factory=set)
     """Every name in the programs, which the function may not take."""
 
@@ -63,9 +46,8 @@ def uses_of(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:
     """
     counters: list[list[Counter[str]]] = [[Counter() for _ in range(arity)] for _ in range(3)]
     uses = Uses(arguments=counters[0], kinds=counters[1], types=counters[2])
-    for task, program in examples[:MAX_USES]:
+    for _, program in examples[:MAX_USES]:
         uses.n_programs += 1
-        uses.tasks.update(words(_EXAMPLES.split(task[:MAX_TASK_CHARACTERS])[0]))
         tree = parsed(program)
         if tree is not None:
             uses.names |= identifiers(tree)
@@ -75,7 +57,6 @@ def uses_of(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:
 
 
 def _read(tree: ast.Module, name: str, uses: Uses) -> None:
-    owners: set[str] = set()
     for owner, statement, call in _calls(tree, name):
         given = _annotations(owner)
         for position, argument in enumerate(call.args[: len(uses.arguments)]):
@@ -84,11 +65,6 @@ def _read(tree: ast.Module, name: str, uses: Uses) -> None:
             uses.types[position].update(_typed(argument, given))
         if isinstance(statement, ast.Return) and statement.value is call and owner is not None and owner.returns:
             uses.returns[ast.unparse(owner.returns)] += 1
-        if isinstance(statement, ast.Assign) and statement.value is call:
-            uses.results.update(target.id for target in statement.targets if isinstance(target, ast.Name))
-        if owner is not None:
-            owners |= words(owner.name)
-    uses.owners.update(owners)
 
 
 def _calls(tree: ast.Module, name: str) -> Iterator[tuple[Function | None, ast.stmt, ast.Call]]:

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-from atlas.core.words import words
 from atlas.learning.analysis.uses import Uses, returned_type, uses_of
-from atlas.learning.naming.heuristics import CHANGES, TELLS, VAGUE, Doing, called, changed, doing, ingredients
+from atlas.learning.naming.forms.canonical import Form, form_of
+from atlas.learning.naming.forms.imports import Known
+from atlas.learning.naming.forms.nodes import is_boolean
+from atlas.learning.naming.reading import Reading, readings_of
+from atlas.learning.naming.roles import role_of
+from atlas.learning.naming.subjects import telling_words
+from atlas.learning.naming.telling import told
 from atlas.learning.rewrite.rename import renamed
 from atlas.learning.terms.names import Function, function_of, identifiers, is_free, parameters_of, unused
+from atlas.learning.terms.parsing import parsed
 
 DERIVED = "Derived from its code and uses, not written by a person or a model."
 MAX_NAME_CHARACTERS = 40
-MAX_RETURNED_CHARACTERS = 80
 MAX_TASK_CHARACTERS = 120
-SHARED_BY = 0.5
-"""Share of the programs, and at least two of them, whose words name a function."""
+MIN_AGREEING = 2
+"""Calls that have to pass the same name for a parameter to be called so."""
 
-SECOND_WORD = 0.75
-"""Ratio to the most shared word's count from which a second word is in the name as well."""
-
+_COUNTED = re.compile(r"concept_\d+")
 _MADE_UP = re.compile(
     r"_*[a-z]{0,2}_?\d+|_+|(?:fn|func|function|concept|abstraction|arg|argument|param|parameter|value|var|v|x)_?\d*"
 )
@@ -35,15 +37,8 @@ _IN_PLACE_OF = {
     **{"input": "given", "range": "numbers", "type": "kind", "id": "key", "iter": "items", "object": "value"},
     **{"all": "items", "bytes": "content", "lambda": "function", "bool": "flag", "next": "following", "map": "mapping"},
 }
-_GENERIC = frozenset(
-    """
-    answer arr array arrays calculate cal check code compute count element elements find func function functions get
-    helper index input integer integers item items list lists lst main max maximum min minimum nth num number numbers
-    nums output print program python recursive ref remove represents res result results ret set solution solve sort
-    sorted specified string strings sub sum temp test text tmp total tuple tuples util validate val variable verify
-    """.split()  # noqa: SIM905  (a list of it would fill the page)
-)
-"""Words that every other program could be named with."""
+_NUMBER_ROLES = frozenset({"n", "number", "index", "i", "j", "k", "a", "b", "low", "high", "row", "column", "exponent"})
+"""Roles for which a single letter of the programs' is as good a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +58,20 @@ class Documentation:
 
 
 class HeuristicDocumenter:
-    """A namer of functions after what they do and what their uses have in common. No name is given twice."""
+    """A namer of functions after what their code does. No name is given twice."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        """Give no name of those taken: of other concepts, and of whatever the programs to be rewritten define."""
+    def __init__(self, taken: Iterable[str] = (), tasks: Iterable[str] = (), placeholders: Iterable[str] = ()) -> None:
+        """Give no name of those taken: of other concepts, and of whatever the programs to be rewritten define.
+
+        Args:
+            placeholders: Names that functions have until they are named. Only the function that has one may keep it.
+            tasks: Texts of all tasks, with which those of a function are compared. Without them, its guidance names
+                no word of a task. A name never does.
+        """
         self._taken = set(taken)
+        self._tasks = tuple(tasks)
+        self._placeholders = set(placeholders)
+        self._known: dict[str, Known] = {}
 
     async def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
         """Return the concept with name, description, signature and guidance. Of its code, only names change.
@@ -78,29 +82,83 @@ class HeuristicDocumenter:
         Raises:
             InvalidInput: The code does not parse, or defines no function.
         """
-        derived = derive(concept, usage_examples, taken=self._taken)
+        taken = self._taken | (self._placeholders - {concept.name})
+        derived = derive(concept, usage_examples, taken=taken, tasks=self._tasks, known=self._known)
         self._taken.add(derived.name)
-        return documented(concept, derived, by="heuristic")
+        found = documented(concept, derived, by="heuristic")
+        self._known |= _known(found, self._known)
+        return found
 
 
-def derive(concept: CodeConcept, examples: Sequence[tuple[str, str]], *, taken: Iterable[str] = ()) -> Documentation:
-    """Return what can be said of a concept's function from its code and its uses."""
+def _form(concept: CodeConcept, known: Mapping[str, Known] | None) -> Form:
+    """Return the form of a concept's function, with what its code imports before it."""
+    tree = parsed(concept.code)
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
+    return form_of(function_of(concept.code, concept.name), known, imports)
+
+
+def _known(concept: CodeConcept, known: Mapping[str, Known]) -> dict[str, Known]:
+    """Return what stands in place of a function's calls by its name, where anything can."""
+    function = function_of(concept.code, concept.name)
+    given = function.args
+    is_plain = not (given.defaults or given.vararg or given.kwonlyargs or given.kwarg)
+    found = _form(concept, known).known
+    return {function.name: found} if found is not None and is_plain else {}
+
+
+def derive(
+    concept: CodeConcept,
+    examples: Sequence[tuple[str, str]],
+    *,
+    taken: Iterable[str] = (),
+    tasks: Iterable[str] = (),
+    known: Mapping[str, Known] | None = None,
+) -> Documentation:
+    """Return what can be said of a concept's function from its code, and as far as that goes from its uses.
+
+    Args:
+        tasks: Texts of all tasks, its own among them.
+        known: What functions return that it may call, by name.
+    """
     function = function_of(concept.code, concept.name)
     n_positional = len(function.args.posonlyargs) + len(function.args.args)
     uses = uses_of(function.name, n_positional, examples)
-    does = doing(function)
-    parameters = _parameters(function, uses)
-    held = set(taken) | uses.names | identifiers(function) | set(parameters)
-    shared = _shared(uses)
-    name = _name(function, does, shared, parameters, held - {function.name})
+    form = _form(concept, known)
+    held = set(taken) | ((uses.names | identifiers(function)) - {function.name})
+    reading = _chosen(readings_of(form))
+    parameters = _parameters(function, uses, reading.roles if reading is not None else {})
+    subjects = telling_words((task for task, _ in examples), tasks)
     return Documentation(
-        name=name,
-        description=_description(function, does, name, uses.n_programs, parameters, list(shared)),
+        name=_name(function, reading.names if reading is not None else (), held | set(parameters)),
+        description=_description(function, reading, uses.n_programs, parameters),
         parameters=parameters,
         types=_types(function, uses),
-        returns=returned_type(function, uses) or ("bool" if does.kind == TELLS else ""),
-        guidance=_guidance(examples, list(shared)),
+        returns=returned_type(function, uses) or ("bool" if _tells(form) else ""),
+        guidance=_guidance(examples, subjects),
     )
+
+
+def _chosen(readings: Iterable[Reading]) -> Reading | None:
+    """Return the first reading with a name, or else the first one."""
+    first: Reading | None = None
+    for reading in readings:
+        if _fitting(reading.names):
+            return reading
+        first = first or reading
+    return first
+
+
+def _fitting(names: Iterable[str]) -> list[str]:
+    return [name for name in names if is_free(name) and len(name) <= MAX_NAME_CHARACTERS]
+
+
+def _tells(form: Form) -> bool:
+    """Return whether a function surely gives True or False."""
+    nodes = [node for statement in form.body for node in ast.walk(statement)]
+    returned = [node.value for node in nodes if isinstance(node, ast.Return)]
+    ends = isinstance(next(iter(form.body[-1:]), None), ast.Return)
+    is_one = not any(isinstance(node, ast.FunctionDef) for node in nodes)
+    return ends and is_one and all(value is not None and is_boolean(value) for value in returned)
 
 
 def documented(concept: CodeConcept, said: Documentation, *, by: str) -> CodeConcept:
@@ -159,102 +217,51 @@ def _renamed_as_far_as_possible(code: str, names: dict[str, str]) -> str:
     return code
 
 
-def _shared(uses: Uses) -> dict[str, int]:
-    """Return the words that enough of the programs share in names or tasks, the most shared first, with how often."""
-    enough = max(2, SHARED_BY * uses.n_programs)
-    results = Counter({word: n for name, n in uses.results.items() for word in words(name)})
-    counts: Counter[str] = Counter()
-    for one in (uses.owners, uses.tasks, results):
-        counts.update({word: n for word, n in one.items() if n >= enough and word not in _GENERIC})
-    ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    return {word: counts[word] for word in ordered if not (word.endswith("s") and word[:-1] in counts)}
+def _name(function: Function, names: Sequence[str], taken: set[str]) -> str:
+    """Return the function's own name, or the first free one of those that fit, else one that only counts."""
+    own = function.name
+    if not _MADE_UP.fullmatch(own) and is_free(own) and own not in taken:
+        return own
+    fitting = _fitting(names)
+    free = [name for name in fitting if name not in taken]
+    if free or fitting:
+        return free[0] if free else unused(fitting[0], taken)
+    return own if _COUNTED.fullmatch(own) and own not in taken else _counted(taken)
 
 
-def _name(
-    function: Function, does: Doing, shared: Mapping[str, int], parameters: Sequence[str], taken: set[str]
-) -> str:
-    if not _MADE_UP.fullmatch(function.name) and is_free(function.name) and function.name not in taken:
-        return function.name
-    most = max(shared.values(), default=0)
-    telling = [word for word, n in shared.items() if n >= SECOND_WORD * most][: 1 if does.kind == TELLS else 2]
-    candidates = list(_candidates(function, does, telling, parameters))
-    fitting = [name for name in candidates if is_free(name) and name not in taken and len(name) <= MAX_NAME_CHARACTERS]
-    return fitting[0] if fitting else unused(candidates[0][:MAX_NAME_CHARACTERS].strip("_"), taken)
+def _counted(taken: set[str]) -> str:
+    """Return the first of `concept_1`, `concept_2` and so on that is free: it says nothing, and nothing wrong."""
+    return next(name for name in (f"concept_{number}" for number in range(1, len(taken) + 2)) if name not in taken)
 
 
-def _candidates(function: Function, does: Doing, shared: Sequence[str], parameters: Sequence[str]) -> Iterator[str]:
-    """Yield names, best first: what it does, to what, and what its uses share, then more of it."""
-    start = f"is_{does.verb}".rstrip("_") if does.kind == TELLS else does.verb
-    nouns = [name for name in parameters if words(name)]
-    calls = [word for name in called(function) for word in sorted(words(name))]
-    if does.kind == TELLS and does.verb:
-        yield start
-    if does.verb in VAGUE and shared:
-        yield shared[0]
-        yield "_".join(shared)
-        yield "_".join([does.verb, *shared])
-    known = set(start.split("_"))
-    inside = [word for word in ingredients(function) if word not in known]
-    qualifiers = dict.fromkeys([*shared, *calls[:1], *inside[:1], *nouns, *calls[1:], *inside[1:]])
-    fresh = [word for word in qualifiers if not set(word.split("_")) & known]
-    for n in (len(shared) or 1, 1, 2, 3, 4):
-        if len(fresh) >= n:
-            yield "_".join(dict.fromkeys("_".join([start, *fresh[:n]]).split("_")))
-    if parameters and does.is_noun:
-        yield f"{start.removesuffix('_of')}_of_{parameters[0]}"
-    yield f"{start}_value"
-
-
-def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
-    """Return names for the parameters: their own words, else what most uses pass, else what the code needs."""
+def _parameters(function: Function, uses: Uses, roles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return names for the parameters: what all uses call them, else what they are for, else their own."""
     held = identifiers(function) | {function.name}
     names: list[str] = []
     for position, own in enumerate(parameters_of(function)):
-        wanted = list(_wanted(function, own, position, uses))
+        wanted = list(_wanted(own, position, uses, roles.get(own) or role_of(function, own)))
         taken = (held - {own}) | set(names)
         free = (name for name in [*wanted, f"other_{wanted[0]}"] if name not in taken and is_free(name))
         names.append(next(free, unused(wanted[0], taken)))
     return tuple(names)
 
 
-def _wanted(function: Function, own: str, position: int, uses: Uses) -> Iterator[str]:
+def _wanted(own: str, position: int, uses: Uses, role: str) -> Iterator[str]:
     """Yield names for a parameter, best first."""
-    if not _MADE_UP.fullmatch(own) and is_free(own):
+    is_own = not _MADE_UP.fullmatch(own) and is_free(own)
+    if is_own and not uses.n_programs:
         yield own
-    if position < len(uses.arguments):
-        passed = uses.arguments[position]
-        by_share = sorted(passed, key=lambda name: (-passed[name], len(name), name))
-        ordered = [name.strip("_").lower() for name in by_share]
-        telling = [name for name in ordered if not _MADE_UP.fullmatch(name) and len(name) > 1]
-        yield from (_IN_PLACE_OF.get(name, name) for name in telling[:2])
-        yield from (name for name, _ in uses.kinds[position].most_common(1) if _needed(function, own) == "value")
-        yield from (name for name in ordered if len(name) == 1)
-    yield _needed(function, own)
-
-
-def _needed(function: Function, own: str) -> str:
-    """Return what the code does with a parameter, as a name for it."""
-    told = (_need(node, own) for node in ast.walk(function))
-    return next((name for name in told if name), "value")
-
-
-def _need(node: ast.AST, own: str) -> str:
-    """Return what one node takes the name for, empty where it is about something else."""
-    match node:
-        case ast.Call(func=ast.Name(id=name)) if name == own:
-            return "function"
-        case (
-            ast.Call(func=ast.Name(id="len" | "sorted" | "sum" | "max" | "min"), args=[ast.Name(id=name)])
-            | ast.For(iter=ast.Name(id=name))
-            | ast.comprehension(iter=ast.Name(id=name))
-            | ast.Subscript(value=ast.Name(id=name))
-        ) if name == own:
-            return "items"
-        case ast.Attribute(value=ast.Name(id=name), attr="split" | "lower" | "upper" | "strip") if name == own:
-            return "text"
-        case ast.BinOp(left=ast.Name(id=left), right=right) if own in (left, getattr(right, "id", "")):
-            return "number"
-    return ""
+    passed = uses.arguments[position] if position < len(uses.arguments) else {}
+    if len(passed) == 1 and sum(passed.values()) >= MIN_AGREEING:
+        (name,) = passed
+        if _MADE_UP.fullmatch(name) is None and (len(name) > 1 or role in _NUMBER_ROLES):
+            yield _IN_PLACE_OF.get(name.lower(), name.strip("_"))
+    if role != "value":
+        yield role
+        yield f"other_{role}"
+    if is_own:
+        yield own
+    yield "value"
 
 
 def _types(function: Function, uses: Uses) -> tuple[str, ...]:
@@ -264,28 +271,23 @@ def _types(function: Function, uses: Uses) -> tuple[str, ...]:
     )
 
 
-def _description(
-    function: Function, does: Doing, name: str, n_programs: int, parameters: Sequence[str], shared: Sequence[str]
-) -> str:
+def _description(function: Function, reading: Reading | None, n_programs: int, parameters: Sequence[str]) -> str:
     new = dict(zip(parameters_of(function), parameters, strict=False))
-    of = new.get(changed(function), "") if does.kind == CHANGES else next(iter(parameters), "")
-    said = does.said(f"`{of}`" if of else "what it is given", name)
-    exactly = does.returned if len(does.returned) <= MAX_RETURNED_CHARACTERS else ""
-    exactly = re.sub(r"(?<![\w.])[^\W\d]\w*", lambda found: new.get(found[0], found[0]), exactly)
-    calls = called(function)[:4]
-    about = f", about {', '.join(shared[:5])}" if shared else ""
+
+    def names(own: str) -> str:
+        return new.get(own, own)
+
     sentences = [
-        f"{said}: `{exactly}`." if exactly else f"{said}.",
-        f"Calls {', '.join(calls)}." if calls and not exactly else "",
-        f"Found in {n_programs} programs{about}." if n_programs > 1 else "",
+        f"{reading.say(names) if reading is not None else told(function.body, names)}.",
+        f"Found in {n_programs} programs." if n_programs > 1 else "",
         DERIVED,
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _guidance(examples: Sequence[tuple[str, str]], shared: Sequence[str]) -> str:
+def _guidance(examples: Sequence[tuple[str, str]], subjects: Sequence[str]) -> str:
     tasks = list(dict.fromkeys(_first_line(task) for task, _ in examples if task.strip()))[:3]
-    about = f"For tasks about {', '.join(shared[:3])}. " if shared else ""
+    about = f"For tasks about {', '.join(subjects[:3])}. " if subjects else ""
     return f"{about}Used for: {'; '.join(f'“{task}”' for task in tasks)}." if tasks else about.strip()
 
 

@@ -51,6 +51,27 @@ def test_a_concept_has_calls_of_its_programs_as_examples_and_they_run(found: Pro
     assert all(one.passed for one in ran(concept))
 
 
+SPREADING = "def told_{n}(x):\n    return [len(str(x)) * 3 + 1, {n}]\n"
+
+
+def spreading(*values: object) -> list[tuple[str, str]]:
+    """Return the examples of what four programs share that are tested with these values."""
+    tests = "\n".join(f"assert told_{{n}}({value!r})[1] == {{n}}" for value in values)
+    given = [attempt(n, source=SPREADING.format(n=n), tests=tests.format(n=n)) for n in range(4)]
+    (learned,) = propose(given).learned
+    return list(learned.concept.examples)
+
+
+def test_examples_are_the_shortest_calls_with_different_results():
+    examples = spreading("a" * 400, "bcd", 7, "a" * 40, 8, "ef")
+    assert [result for _, result in examples] == ["[4, 0]", "[4, 1]", "[4, 2]", "[4, 3]"]
+    assert max(len(call) for call, _ in examples) < 40
+
+
+def test_a_long_call_is_an_example_only_if_there_is_no_other():
+    assert [result for _, result in spreading("a" * 400, "b" * 500)] == ["[1201, 0]"]
+
+
 def test_an_example_that_gives_something_else_is_told(found: Proposal):
     concept = found.learned[0].concept
     calls = ((f"{concept.name}(9)", "range(2, 5)"), (f"{concept.name}('9')", "range(2, 4)"))
@@ -158,6 +179,7 @@ def test_programs_without_tests_are_rewritten_and_said_to_be_unproven():
     proposal = propose([attempt(number, tests="") for number in range(4)])
     (learned,) = proposal.learned
     assert (learned.n_checked, learned.n_verified) == (0, 0)
+    assert learned.concept.examples == (), "no test runs it"
     assert {rewriting.does_the_same for rewriting in proposal.rewritings} == {None}
 
 

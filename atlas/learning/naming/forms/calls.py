@@ -1,0 +1,138 @@
+"""Calls in one form, where Python has several functions for the same."""
+
+from __future__ import annotations
+
+import ast
+
+from atlas.learning.naming.forms.comprehensions import filtered, mapped
+from atlas.learning.naming.forms.nodes import call, is_boolean, load, reads
+
+_CONSUMERS = frozenset({"all", "any", "frozenset", "max", "min", "set", "sorted", "sum", "tuple"})
+"""Functions that take a list, or a generator of the same values, alike."""
+
+
+def called(node: ast.Call) -> ast.expr:
+    """Return a call in one form. What is in it has its form already."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if args and not keywords:
+            return _of_builtin(name, args, node)
+        case ast.Call(func=ast.Name(id=name), args=[first, *others]) if name in _CONSUMERS:
+            node.args = [_generator(first), *others]
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=args, keywords=[]):
+            return _of_math(name, args, node)
+        case ast.Call(func=ast.Attribute(attr="join"), args=[items], keywords=[]):
+            node.args = [_generator(items)]
+    return node
+
+
+def _of_builtin(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
+    for rule in (_over_items, _collected, _computed):
+        found = rule(name, args)
+        if found is not None:
+            return found
+    if name in _CONSUMERS and len(args) == 1:
+        return ast.Call(node.func, [_generator(args[0])], [])
+    return node
+
+
+def _over_items(name: str, args: list[ast.expr]) -> ast.expr | None:
+    """Return what goes over items as a generator, or as a range or a test that does the same."""
+    match name, args:
+        case "map", [function, items]:
+            return mapped(function, items)
+        case "filter", [function, items]:
+            return filtered(function, items)
+        case "range", _:
+            return call("range", *_bounds(args))
+        case "any", [ast.GeneratorExp() | ast.ListComp() as tests]:
+            return _member(tests) or call("any", _generator(tests))
+    return None
+
+
+def _collected(name: str, args: list[ast.expr]) -> ast.expr | None:
+    """Return a collection that is made of a generator as a comprehension."""
+    match name, args:
+        case "list", [ast.GeneratorExp() | ast.ListComp() as items]:
+            return ast.ListComp(items.elt, items.generators)
+        case "set", [ast.GeneratorExp() | ast.ListComp() as items]:
+            return ast.SetComp(items.elt, items.generators)
+        case "dict", [ast.GeneratorExp(elt=ast.Tuple(elts=[key, value]), generators=generators)]:
+            return ast.DictComp(key, value, generators)
+    return None
+
+
+def _computed(name: str, args: list[ast.expr]) -> ast.expr | None:
+    """Return a number or a truth that is computed in another of the usual ways."""
+    match name, args:
+        case "pow", [base, exponent]:
+            return ast.BinOp(base, ast.Pow(), exponent)
+        case "bool", [value] if is_boolean(value):
+            return value
+        case "len", [ast.ListComp(generators=generators)]:
+            return call("sum", ast.GeneratorExp(ast.Constant(1), generators))
+        case "sum", [ast.GeneratorExp() | ast.ListComp() as terms]:
+            return call("sum", _counted(_generator(terms)))
+    return None
+
+
+def _bounds(args: list[ast.expr]) -> list[ast.expr]:
+    match args:
+        case [start, stop, ast.Constant(value=1)]:
+            return _bounds([start, stop])
+        case [ast.Constant(value=0), stop]:
+            return [stop]
+    return args
+
+
+def _generator(items: ast.expr) -> ast.expr:
+    """Return the argument of a function that goes over it once: no list of it is needed, nor a copy."""
+    match items:
+        case ast.ListComp(elt=value, generators=generators):
+            return _generator(ast.GeneratorExp(value, generators))
+        case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
+            return _generator(inner)
+        case ast.GeneratorExp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=each), ifs=[])]):
+            return items.generators[0].iter if name == each else items
+    return items
+
+
+def _counted(terms: ast.expr) -> ast.expr:
+    """Return the terms of a sum with what chooses them as a test: a 1 for each truth, none for a 0."""
+    if not isinstance(terms, ast.GeneratorExp):
+        return terms
+    last = terms.generators[-1]
+    match terms.elt:
+        case ast.IfExp(test=test, body=value, orelse=ast.Constant(value=0)):
+            pass
+        case test if is_boolean(test) and not isinstance(test, ast.Constant):
+            value = ast.Constant(1)
+        case _:
+            return terms
+    chosen = ast.comprehension(last.target, last.iter, [*last.ifs, test], last.is_async)
+    return ast.GeneratorExp(value, [*terms.generators[:-1], chosen])
+
+
+def _member(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
+    """Return `any(x == one for x in items)` as `one in items`."""
+    match tests:
+        case ast.GeneratorExp(
+            elt=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]),
+            generators=[ast.comprehension(target=ast.Name(id=each), iter=items, ifs=[])],
+        ):
+            for one, other in ((left, right), (right, left)):
+                if isinstance(one, ast.Name) and one.id == each and not reads(other, each):
+                    return ast.Compare(other, [ast.In()], [items])
+    return None
+
+
+def _of_math(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
+    match name, args:
+        case "sqrt", [number]:
+            return ast.BinOp(number, ast.Pow(), ast.Constant(0.5))
+        case "isqrt", [number]:
+            return ast.Call(load("int"), [ast.BinOp(number, ast.Pow(), ast.Constant(0.5))], [])
+        case "pow", [base, exponent]:
+            return ast.BinOp(base, ast.Pow(), exponent)
+        case "prod", [items]:
+            return ast.Call(node.func, [_generator(items)], [])
+    return node

@@ -1,0 +1,129 @@
+"""Comprehensions in one form: over elements where positions are not needed, and one inside the other made one."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+from atlas.learning.naming.forms.nodes import Comprehension, load, reads, same, substituted
+
+
+def without_enumerate(node: Comprehension) -> Comprehension:
+    """Return a comprehension over the positions of what it enumerates: `x` becomes `xs[i]`."""
+    match node.generators:
+        case [
+            ast.comprehension(
+                target=ast.Tuple(elts=[ast.Name(id=position), ast.Name(id=element)]),
+                iter=ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name() as items], keywords=[]),
+            ) as first,
+            *_,
+        ]:
+            first.target, first.iter = ast.Name(position, ast.Store()), positions_of(items)
+            return substituted(node, {element: element_at(items, position)})
+    return node
+
+
+def positions_of(items: ast.expr) -> ast.expr:
+    """Return `range(len(items))`."""
+    length = ast.Call(load("len"), [copy.deepcopy(items)], [])
+    return ast.Call(load("range"), [length], [])
+
+
+def element_at(items: ast.expr, position: str) -> ast.expr:
+    """Return `items[position]`."""
+    return ast.Subscript(copy.deepcopy(items), load(position), ast.Load())
+
+
+def indexed(iterated: ast.expr) -> ast.expr | None:
+    """Return what a `range(len(…))` goes over, or None where it is something else."""
+    match iterated:
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[items], keywords=[])]):
+            return items
+    return None
+
+
+def by_element(node: ast.AST, items: ast.expr, position: str) -> ast.AST | None:
+    """Return a copy that reads a position's element under the position's name, or None where it reads more of it."""
+    taking = _Taking(items, position)
+    changed = taking.visit(copy.deepcopy(node))
+    return changed if reads(changed, position) == taking.n else None
+
+
+class _Taking(ast.NodeTransformer):
+    def __init__(self, items: ast.expr, position: str) -> None:
+        self._wanted = element_at(items, position)
+        self._position = position
+        self.n = 0
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and same(node, self._wanted):
+            self.n += 1
+            return load(self._position)
+        self.generic_visit(node)
+        return node
+
+
+def over_elements(node: Comprehension) -> Comprehension:
+    """Return a comprehension that goes over elements where it only goes over positions to take them."""
+    for number, generator in enumerate(node.generators):
+        items = indexed(generator.iter)
+        if items is None or not isinstance(generator.target, ast.Name):
+            continue
+        emptied = copy.deepcopy(node)
+        emptied.generators[number].target = emptied.generators[number].iter = ast.Constant(None)
+        changed = by_element(emptied, items, generator.target.id)
+        if isinstance(changed, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            changed.generators[number].target, changed.generators[number].iter = generator.target, items
+            return changed
+    return node
+
+
+def fused(node: Comprehension) -> Comprehension:
+    """Return a comprehension over what an inner one goes over, whose value it takes in place."""
+    for number, generator in enumerate(node.generators):
+        inner = generator.iter
+        if not isinstance(inner, ast.ListComp | ast.GeneratorExp) or not isinstance(generator.target, ast.Name):
+            continue
+        after = copy.deepcopy(node)
+        after.generators[number].target = after.generators[number].iter = ast.Constant(None)
+        changed = substituted(after, {generator.target.id: inner.elt})
+        last = inner.generators[-1]
+        ifs = [*last.ifs, *changed.generators[number].ifs]
+        merged = [*inner.generators[:-1], ast.comprehension(last.target, last.iter, ifs, last.is_async)]
+        changed.generators[number : number + 1] = merged
+        return changed
+    return node
+
+
+def mapped(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
+    """Return `map(function, items)` as a generator, or None for a function that takes more than one argument."""
+    name = _fresh(items, function)
+    match function:
+        case ast.Lambda(args=ast.arguments(posonlyargs=[], args=[only], vararg=None, kwonlyargs=[], kwarg=None)):
+            return ast.GeneratorExp(function.body, [_each(only.arg, items)])
+        case ast.Lambda():
+            return None
+    value = ast.Call(copy.deepcopy(function), [load(name)], [])
+    return ast.GeneratorExp(value, [_each(name, items)])
+
+
+def filtered(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
+    """Return `filter(function, items)` as a generator, or None where its test is no expression."""
+    if isinstance(function, ast.Constant) and function.value is None:
+        name = _fresh(items, function)
+        return ast.GeneratorExp(load(name), [_each(name, items, load(name))])
+    made = mapped(function, items)
+    if made is None or not isinstance(made.generators[0].target, ast.Name):
+        return None
+    name = made.generators[0].target.id
+    return ast.GeneratorExp(load(name), [_each(name, items, made.elt)])
+
+
+def _each(name: str, items: ast.expr, *tests: ast.expr) -> ast.comprehension:
+    return ast.comprehension(ast.Name(name, ast.Store()), items, list(tests), 0)
+
+
+def _fresh(*nodes: ast.AST) -> str:
+    """Return a name that none of the trees has."""
+    held = {node.id for tree in nodes for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return next(name for name in (f"each_{number}" for number in range(len(held) + 1)) if name not in held)

@@ -1,0 +1,171 @@
+"""Expressions in one form: comparisons point one way, and one of several equal ways to write a value is taken."""
+
+from __future__ import annotations
+
+import ast
+
+from atlas.learning.naming.forms.calls import called
+from atlas.learning.naming.forms.comprehensions import fused, over_elements, without_enumerate
+from atlas.learning.naming.forms.nodes import Comprehension, is_boolean, negated, same, text, truth
+
+_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+
+
+def simplified(statement: ast.stmt) -> ast.stmt:
+    """Return a statement whose expressions have one form, inner ones first."""
+    changed: ast.stmt = _Simplifying().visit(statement)
+    return changed
+
+
+class _Simplifying(ast.NodeTransformer):
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            node.operand = _tested(node.operand)
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[_]) | ast.UnaryOp(op=ast.Not()) as inner):
+                return negated(inner)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return ast.Constant(-number)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if len(node.ops) > 1:
+            sides = [node.left, *node.comparators]
+            pairs = zip(sides, node.ops, sides[1:], strict=False)
+            return ast.BoolOp(ast.And(), [_turned(ast.Compare(left, [op], [right])) for left, op, right in pairs])
+        return _turned(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        """Put nested ones of the same kind into one."""
+        self.generic_visit(node)
+        values: list[ast.expr] = []
+        for value in node.values:
+            is_same = isinstance(value, ast.BoolOp) and type(value.op) is type(node.op)
+            values += value.values if is_same and isinstance(value, ast.BoolOp) else [value]
+        return ast.BoolOp(node.op, values)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self.generic_visit(node)
+        return _chosen(_tested(node.test), node.body, node.orelse)
+
+    def visit_If(self, node: ast.If) -> ast.stmt:
+        self.generic_visit(node)
+        node.test = _tested(node.test)
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.stmt:
+        self.generic_visit(node)
+        node.test = _tested(node.test)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        self.generic_visit(node)
+        tests = [part for test in node.ifs for part in _conjuncts(_tested(test))]
+        node.ifs = [ast.BoolOp(ast.And(), tests)] if len(tests) > 1 else tests
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Name) and same(node.left, node.right):
+            return ast.BinOp(node.left, ast.Pow(), ast.Constant(2))
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        match node.slice:
+            case ast.Slice(lower=ast.Constant(value=0), step=None) as part:
+                part.lower = None
+        match node.slice:
+            case ast.Slice(step=ast.Constant(value=1)) as part:
+                part.step = None
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id="all" | "any"), args=[ast.GeneratorExp() | ast.ListComp() as tests]):
+                tests.elt = _tested(tests.elt)
+        return called(node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        return self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._comprehension(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return self._comprehension(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._comprehension(node)
+
+    def _comprehension(self, node: Comprehension) -> ast.expr:
+        self.generic_visit(node)
+        found = over_elements(fused(without_enumerate(node)))
+        match found:
+            case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=each), ifs=[])]):
+                if name == each:
+                    return ast.Call(ast.Name("list", ast.Load()), [found.generators[0].iter], [])
+            case ast.ListComp(
+                elt=ast.Constant() as same_one,
+                generators=[ast.comprehension(iter=ast.Call(func=ast.Name(id="range"), args=[n], keywords=[]), ifs=[])],
+            ):
+                return ast.BinOp(ast.List([same_one], ast.Load()), ast.Mult(), n)
+        return found
+
+
+def _turned(node: ast.Compare) -> ast.Compare:
+    """Return a comparison with `<` for `>`, and a literal behind what is compared with it."""
+    operator = type(node.ops[0])
+    right = node.comparators[0]
+    if operator in _TURNED:
+        return ast.Compare(right, [_TURNED[operator]()], [node.left])
+    if operator in (ast.Eq, ast.NotEq) and isinstance(node.left, ast.Constant):
+        return ast.Compare(right, node.ops, [node.left])
+    return node
+
+
+def _tested(test: ast.expr) -> ast.expr:
+    """Return a test without a `bool` that it does not need, and a remainder that is tested as a comparison."""
+    match test:
+        case ast.Call(func=ast.Name(id="bool"), args=[inner], keywords=[]):
+            return _tested(inner)
+        case ast.BinOp(op=ast.Mod()):
+            return ast.Compare(test, [ast.NotEq()], [ast.Constant(0)])
+    return test
+
+
+def _conjuncts(test: ast.expr) -> list[ast.expr]:
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _chosen(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr:
+    """Return `body if test else other`, as a test alone where both or one of them are True or False."""
+    told = _as_test(test, body, other)
+    if told is not None:
+        return told
+    match other:
+        case ast.IfExp(test=next_test, body=again, orelse=last) if same(body, again):
+            return ast.IfExp(ast.BoolOp(ast.Or(), [test, next_test]), body, last)
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return ast.IfExp(inner, other, body)
+        case ast.Compare(ops=[ast.NotEq() | ast.NotIn() | ast.IsNot()]):
+            return ast.IfExp(negated(test), other, body)
+    return ast.IfExp(test, body, other)
+
+
+def _as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None:
+    """Return a choice between True, False and tests as one test, None where it chooses between other values."""
+    if text(body) == text(other):
+        return body
+    ends = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]
+    if ends == [True, False] or ends == [False, True]:
+        return truth(test) if ends[0] else negated(test)
+    if isinstance(ends[0], bool) and is_boolean(other):
+        return ast.BoolOp(ast.Or(), [truth(test), other]) if ends[0] else ast.BoolOp(ast.And(), [negated(test), other])
+    if isinstance(ends[1], bool) and is_boolean(body):
+        return ast.BoolOp(ast.Or(), [negated(test), body]) if ends[1] else ast.BoolOp(ast.And(), [truth(test), body])
+    return None

@@ -1,0 +1,263 @@
+"""Loops as the comprehensions, sums and tests that they compute."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atlas.learning.naming.forms.blocks import Rule
+from atlas.learning.naming.forms.comprehensions import by_element, element_at, indexed, positions_of
+from atlas.learning.naming.forms.nodes import call, changed_in, count_names, load, negated, reads, substituted
+
+_NUMBERS = (int, float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peeled:
+    """Loops and tests around one statement, as the generators of a comprehension."""
+
+    generators: list[ast.comprehension]
+    statement: ast.stmt
+
+
+def peeled(loop: ast.stmt) -> Peeled | None:
+    """Return a loop as generators, or None where more than one statement is in it, or it may end early."""
+    generators: list[ast.comprehension] = []
+    inner = loop
+    while True:
+        match inner:
+            case ast.For(target=target, iter=items, body=[only], orelse=[]):
+                generators.append(ast.comprehension(target, items, [], 0))
+            case ast.If(test=test, body=[only], orelse=[]) if generators:
+                generators[-1].ifs.append(test)
+            case _:
+                break
+        inner = only
+    return Peeled(generators=generators, statement=inner) if generators else None
+
+
+def told(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Write a loop that returns True or False early as `any` or `all`."""
+    match block:
+        case [ast.For() as loop, ast.Return(value=ast.Constant(value=bool(at_end)))]:
+            found = peeled(loop)
+            if found is None or not found.generators[-1].ifs:
+                return None
+            match found.statement:
+                case ast.Return(value=ast.Constant(value=bool(early))) if early is not at_end:
+                    return [ast.Return(_quantified(found.generators, early))]
+    return None
+
+
+def _quantified(generators: list[ast.comprehension], early: bool) -> ast.expr:
+    *others, last = generators
+    test = last.ifs[0] if len(last.ifs) == 1 else ast.BoolOp(ast.And(), last.ifs)
+    bare = [*others, ast.comprehension(last.target, last.iter, [], 0)]
+    return call("any", ast.GeneratorExp(test, bare)) if early else call("all", ast.GeneratorExp(negated(test), bare))
+
+
+def first_found(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Write a loop that returns the first of what it looks for as `next`."""
+    match block:
+        case [ast.For() as loop, ast.Return(value=default)]:
+            found = peeled(loop)
+            match found:
+                case Peeled(statement=ast.Return(value=ast.expr() as value)) if found.generators[-1].ifs:
+                    is_told = isinstance(value, ast.Constant) and isinstance(value.value, bool)
+                    generator = ast.GeneratorExp(value, found.generators)
+                    return None if is_told else [ast.Return(call("next", generator, default or ast.Constant(None)))]
+    return None
+
+
+def gathered(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Write a loop that fills an empty collection, or adds up, as one expression."""
+    match block:
+        case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
+            position = next((n for n, statement in enumerate(rest) if reads(statement, name)), None)
+            if position is None:
+                return None
+            found = peeled(rest[position])
+            value = _gathered(name, start, found) if found is not None else None
+            if value is not None:
+                made = ast.Assign([ast.Name(name, ast.Store())], value)
+                return [*rest[:position], made, *rest[position + 1 :]]
+    return None
+
+
+def _gathered(name: str, start: ast.expr, found: Peeled) -> ast.expr | None:
+    """Return what a variable is after a loop, from what it was before."""
+    if any(reads(generator, name) for generator in found.generators) or reads(found.statement, name) != 1:
+        return None
+    generators = found.generators
+    match start, found.statement:
+        case ast.List(elts=[]) | ast.Call(func=ast.Name(id="list"), args=[]), ast.Expr(
+            value=ast.Call(func=ast.Attribute(attr="append"), args=[value])
+        ):
+            return ast.ListComp(value, generators)
+        case ast.List(elts=[]), ast.AugAssign(op=ast.Add(), value=ast.List(elts=[value])):
+            return ast.ListComp(value, generators)
+        case ast.List(elts=[]), ast.AugAssign(op=ast.Add(), value=more) | ast.Expr(
+            value=ast.Call(func=ast.Attribute(attr="extend"), args=[more])
+        ):
+            return ast.ListComp(
+                load("each"), [*generators, ast.comprehension(ast.Name("each", ast.Store()), more, [], 0)]
+            )
+        case ast.Call(func=ast.Name(id="set"), args=[]), ast.Expr(
+            value=ast.Call(func=ast.Attribute(attr="add"), args=[value])
+        ):
+            return ast.SetComp(value, generators)
+        case ast.Dict(keys=[]) | ast.Call(func=ast.Name(id="dict"), args=[]), ast.Assign(
+            targets=[ast.Subscript(value=ast.Name(), slice=key)], value=value
+        ):
+            return ast.DictComp(key, value, generators)
+        case ast.Constant(value=""), ast.AugAssign(op=ast.Add(), value=value):
+            return ast.Call(
+                ast.Attribute(ast.Constant(""), "join", ast.Load()), [ast.GeneratorExp(value, generators)], []
+            )
+    return _accumulated(start, found)
+
+
+def _accumulated(start: ast.expr, found: Peeled) -> ast.expr | None:
+    match start, found.statement:
+        case ast.Constant(value=int() | float() as first), ast.AugAssign(op=ast.Add(), value=value):
+            total = call("sum", ast.GeneratorExp(value, found.generators))
+            return total if first == 0 else ast.BinOp(start, ast.Add(), total)
+        case ast.Constant(value=1), ast.AugAssign(op=ast.Mult(), value=value):
+            product = ast.Attribute(load("math"), "prod", ast.Load())
+            return ast.Call(product, [ast.GeneratorExp(value, found.generators)], [])
+    return None
+
+
+def counted_up(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Write a loop that only counts, or adds sums, as `n += sum(… for …)`."""
+    match block:
+        case [ast.For() as loop, *rest]:
+            found = peeled(loop)
+            match found:
+                case Peeled(statement=ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add(), value=value)) if (
+                    not any(reads(generator, name) for generator in found.generators)
+                ):
+                    total = _total(found.generators, value)
+                    return None if total is None else [ast.AugAssign(target, ast.Add(), total), *rest]
+    return None
+
+
+def _total(generators: list[ast.comprehension], value: ast.expr) -> ast.expr | None:
+    """Return the sum of numbers over generators, None where they may be anything."""
+    match value:
+        case ast.Constant(value=int() | float()):
+            return call("sum", ast.GeneratorExp(value, generators))
+        case ast.Call(func=ast.Name(id="sum"), args=[ast.GeneratorExp(elt=inner, generators=others)]):
+            return call("sum", ast.GeneratorExp(inner, [*generators, *others]))
+    return None
+
+
+def summed(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Write `n = 0` and `n += x` as `n = x`, where nothing else comes between."""
+    match block:
+        case [
+            ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Constant(value=0)),
+            ast.AugAssign(target=ast.Name(id=again), op=ast.Add(), value=ast.Call(func=ast.Name(id="sum")) as value),
+            *rest,
+        ] if name == again:
+            return [ast.Assign([target], value), *rest]
+    return None
+
+
+def without_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Go over elements where positions only take them, and over positions for `enumerate`."""
+    match block:
+        case [ast.For(target=ast.Name(id=position), iter=iterated, body=body, orelse=other), *rest]:
+            items = indexed(iterated)
+            if items is None or set(count_names([items])) & changed_in(body):
+                return None
+            inside = ast.If(ast.Constant(None), body, [])
+            changed = by_element(inside, items, position)
+            is_alone = counts[position] == 1 + reads(inside, position)
+            if isinstance(changed, ast.If) and is_alone and reads(changed, position):
+                return [ast.For(ast.Name(position, ast.Store()), items, changed.body, other), *rest]
+        case [
+            ast.For(
+                target=ast.Tuple(elts=[ast.Name(id=position), ast.Name(id=element)]),
+                iter=ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name() as items], keywords=[]),
+                body=body,
+                orelse=other,
+            ),
+            *rest,
+        ] if element not in changed_in(body) and items.id not in changed_in(body):
+            by_position = [substituted(statement, {element: element_at(items, position)}) for statement in body]
+            return [ast.For(ast.Name(position, ast.Store()), positions_of(items), by_position, other), *rest]
+    return None
+
+
+def over_range(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Write a `while` that counts a variable up by one as a `for` over a range."""
+    match block:
+        case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
+            position = next((n for n, statement in enumerate(rest) if reads(statement, name)), len(rest))
+            before, loop, after = rest[:position], rest[position : position + 1], rest[position + 1 :]
+            if changed_in(before) & set(count_names([start])) or any(reads(statement, name) for statement in after):
+                return None
+            counting = _counting_up(name, start, loop[0]) if loop else None
+            return None if counting is None else [*before, counting, *after]
+    return None
+
+
+def _counting_up(name: str, start: ast.expr, loop: ast.stmt) -> ast.For | None:
+    """Return a `while` as a `for`, None where it does more with its variable than to add one at its end."""
+    match loop:
+        case ast.While(
+            test=ast.Compare(left=ast.Name(id=tested), ops=[ast.Lt() | ast.LtE() as operator], comparators=[stop]),
+            body=[_, *_, ast.AugAssign(target=ast.Name(id=stepped), op=ast.Add(), value=ast.Constant(value=1))] as body,
+            orelse=other,
+        ) if name == tested == stepped:
+            inside = body[:-1]
+            changed = changed_in(inside)
+            if name in changed or changed & set(count_names([stop])) or _may_skip(inside):
+                return None
+            end = stop if isinstance(operator, ast.Lt) else ast.BinOp(copy.deepcopy(stop), ast.Add(), ast.Constant(1))
+            return ast.For(ast.Name(name, ast.Store()), call("range", start, end), inside, other)
+    return None
+
+
+def _may_skip(block: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(node, ast.Continue) for statement in block for node in ast.walk(statement))
+
+
+def without_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Put what `continue` skips under the opposite of its test, and leave out one that skips nothing."""
+    match block:
+        case [ast.For() | ast.While() as loop, *rest]:
+            for position, statement in enumerate(loop.body[:-1]):
+                match statement:
+                    case ast.If(test=test, body=[ast.Continue()], orelse=[]):
+                        under = ast.If(negated(test), loop.body[position + 1 :], [])
+                        loop.body = [*loop.body[:position], under]
+                        return [loop, *rest]
+    return None
+
+
+def after_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Put what is behind a loop's `else` after the loop, where nothing breaks it."""
+    match block:
+        case [ast.For(orelse=[_, *_] as other) | ast.While(orelse=[_, *_] as other) as loop, *rest]:
+            if not any(isinstance(node, ast.Break) for statement in loop.body for node in ast.walk(statement)):
+                loop.orelse = []
+                return [loop, *other, *rest]
+    return None
+
+
+RULES: tuple[Rule, ...] = (
+    after_else,
+    without_continue,
+    over_range,
+    without_positions,
+    gathered,
+    counted_up,
+    summed,
+    told,
+    first_found,
+)

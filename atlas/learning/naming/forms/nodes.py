@@ -1,0 +1,181 @@
+"""Questions about syntax trees, and small steps on them, that every form needs."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+Node = TypeVar("Node", bound=ast.AST)
+
+Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+
+MAX_DEPTH = 60
+"""Depth of code that is put into a form, or told step by step."""
+
+_MUTATING = frozenset(
+    """
+    append add extend insert pop popleft appendleft remove discard clear update setdefault popitem sort reverse write
+    intersection_update difference_update symmetric_difference_update rotate
+    """.split()  # noqa: SIM905  (a list of it would fill the page)
+)
+"""Methods of Python's own types that change their object."""
+
+GIVING_NOTHING = frozenset({"append", "extend", "insert", "reverse", "sort"})
+"""Methods of lists that change the list and return None."""
+
+_TELLING_FUNCTIONS = frozenset({"all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"})
+_TELLING_METHODS = frozenset(
+    """
+    startswith endswith isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace
+    istitle isupper issubset issuperset isdisjoint is_integer
+    """.split()  # noqa: SIM905  (a list of it would fill the page)
+)
+
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.LtE: ast.Gt, ast.Gt: ast.LtE},
+    **{ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is},
+}
+
+
+def same(one: ast.AST | None, other: ast.AST | None) -> bool:
+    """Return whether two trees are equal, positions and contexts aside."""
+    return text(one) == text(other)
+
+
+def text(node: ast.AST | None) -> str:
+    """Return a text that is equal for equal trees."""
+    return "" if node is None else ast.dump(node).replace("ctx=Store()", "ctx=Load()")
+
+
+def is_nested_deeply(nodes: Iterable[ast.AST]) -> bool:
+    """Return whether code is nested so deeply that walking down into it may use up the stack."""
+    waiting = [(node, 1) for node in nodes]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            return True
+        waiting += [(child, depth + 1) for child in ast.iter_child_nodes(node)]
+    return False
+
+
+def count_names(nodes: Iterable[ast.AST]) -> Counter[str]:
+    """Return how often each name is read or bound."""
+    inner = (inner for node in nodes for inner in ast.walk(node))
+    return Counter(node.id for node in inner if isinstance(node, ast.Name))
+
+
+def reads(node: ast.AST, name: str) -> int:
+    """Return how often a tree holds a name."""
+    return count_names([node])[name]
+
+
+def changed_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that are bound, or whose objects are changed as far as the code shows it."""
+    found: set[str] = set()
+    for node in (inner for tree in nodes for inner in ast.walk(tree)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store()):
+                found.add(root_name(node))
+            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _MUTATING:
+                found.add(root_name(owner))
+    return found
+
+
+def bound_in(nodes: Sequence[ast.AST]) -> set[str]:
+    """Return the names that code binds, parameters of its lambdas and inner functions included."""
+    held = [inner for node in nodes for inner in ast.walk(node)]
+    found = {node.id for node in held if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    found |= {node.arg for node in held if isinstance(node, ast.arg)}
+    return found | {node.name for node in held if isinstance(node, ast.FunctionDef)}
+
+
+def root_name(node: ast.expr) -> str:
+    """Return `a` for `a`, `a[i]`, `a.b` and what is deeper, empty for anything else."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_repeatable(value: ast.expr) -> bool:
+    """Return whether a value may be computed again for the same result, without an effect, as far as names tell."""
+    for node in ast.walk(value):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name not in _REPEATABLE:
+                return False
+            case ast.Call(func=ast.Attribute(attr=method)) if method in _MUTATING:
+                return False
+            case ast.Yield() | ast.YieldFrom() | ast.Await() | ast.NamedExpr() | ast.GeneratorExp():
+                return False
+    return True
+
+
+_REPEATABLE = frozenset(
+    """
+    abs all any bin bool chr dict divmod float frozenset hash hex int isinstance len list max min oct ord pow range
+    repr round set sorted str sum tuple type
+    """.split()  # noqa: SIM905  (a list of it would fill the page)
+)
+
+
+def is_boolean(value: ast.expr) -> bool:
+    """Return whether a value is surely True or False."""
+    match value:
+        case ast.Compare() | ast.UnaryOp(op=ast.Not()) | ast.Constant(value=bool()):
+            return True
+        case ast.BoolOp(values=values):
+            return all(map(is_boolean, values))
+        case ast.IfExp(body=body, orelse=other):
+            return is_boolean(body) and is_boolean(other)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _TELLING_FUNCTIONS
+        case ast.Call(func=ast.Attribute(attr=method)):
+            return method in _TELLING_METHODS
+    return False
+
+
+def negated(test: ast.expr) -> ast.expr:
+    """Return the opposite of a test, without a `not` where a comparison has one of its own."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return truth(inner)
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            return ast.Compare(left, [_OPPOSITES[type(operator)]()], [right])
+        case ast.Constant(value=bool(value)):
+            return ast.Constant(not value)
+    return ast.UnaryOp(ast.Not(), test)
+
+
+def truth(value: ast.expr) -> ast.expr:
+    """Return a value as True or False."""
+    return value if is_boolean(value) else call("bool", value)
+
+
+def call(function: str, *arguments: ast.expr) -> ast.Call:
+    """Return a call of a function by its name."""
+    return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
+
+
+def load(name: str) -> ast.Name:
+    """Return the reading of a name."""
+    return ast.Name(name, ast.Load())
+
+
+def substituted(node: Node, values: Mapping[str, ast.expr]) -> Node:
+    """Return a copy of a tree with values in place of the names that it reads."""
+    changed: Node = _Substituting(values).visit(copy.deepcopy(node))
+    return changed
+
+
+class _Substituting(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and node.id in self._values:
+            return copy.deepcopy(self._values[node.id])
+        return node

@@ -1,0 +1,328 @@
+"""Idioms of single elements and places: reading, setting, pairing and going element by element."""
+
+from __future__ import annotations
+
+from atlas.learning.naming.idioms.idiom import idiom
+
+_PAIRWISE = {
+    "add_elementwise": ("+", "sums"),
+    "subtract_elementwise": ("-", "differences"),
+    "multiply_elementwise": ("*", "products"),
+    "divide_elementwise": ("/", "quotients"),
+    "floor_divide_elementwise": ("//", "quotients, rounded down,"),
+    "modulo_elementwise": ("%", "remainders"),
+}
+
+ELEMENTS = (
+    idiom("pair_at", "Pairs what {items} has at {i} and at {j}", "lambda items, i, j: (items[i], items[j])"),
+    idiom(
+        "difference_from_previous",
+        "Computes by how much {items} is more at {i} than at the place before it",
+        "lambda items, i: items[i] - items[i - 1]",
+    ),
+    idiom(
+        "is_instance_of",
+        "Tells whether {value} is of type {kind}",
+        "lambda value, kind: isinstance(value, kind)",
+    ),
+    idiom(
+        "is_no_instance_of",
+        "Tells whether {value} is of another type than {kind}",
+        "lambda value, kind: not isinstance(value, kind)",
+    ),
+    idiom(
+        "is_instance_of_either",
+        "Tells whether {value} is of type {kind} or {other}",
+        "lambda value, kind, other: isinstance(value, (kind, other))",
+    ),
+    idiom("increment_each", "Adds 1 to each of {numbers}", "lambda numbers: [number + 1 for number in numbers]"),
+    idiom(
+        "count_equal_places",
+        "Counts the places at which {items} and {others} are equal",
+        "lambda items, others: sum(1 for i in range(len(items)) if items[i] == others[i])",
+        "lambda items, others: sum(1 for one, other in zip(items, others) if one == other)",
+    ),
+    idiom(
+        "select_by_value",
+        "Keeps the pairs of {mapping} whose values are at least {least}",
+        "lambda mapping, least: {key: value for key, value in mapping.items() if value >= least}",
+    ),
+    idiom(
+        "sorted_common_items",
+        "Sorts the items that are in {items} and in {others}",
+        "lambda items, others: sorted(set(items) & set(others))",
+    ),
+    idiom(
+        "sum_of_neighbours",
+        "Adds each of {numbers} to the next one",
+        "lambda numbers: [numbers[i] + numbers[i + 1] for i in range(len(numbers) - 1)]",
+    ),
+    idiom(
+        "product_of_neighbours",
+        "Multiplies each of {numbers} by the next one",
+        "lambda numbers: [numbers[i] * numbers[i + 1] for i in range(len(numbers) - 1)]",
+    ),
+    *(
+        idiom(
+            name,
+            f"Lists the {word} of {{numbers}} and {{others}}, pair by pair",
+            f"lambda numbers, others: [one {operator} other for one, other in zip(numbers, others)]",
+            f"lambda numbers, others: [numbers[i] {operator} others[i] for i in range(len(numbers))]",
+            f"lambda numbers, others: tuple(one {operator} other for one, other in zip(numbers, others))",
+        )
+        for name, (operator, word) in _PAIRWISE.items()
+    ),
+    idiom(
+        "max_elementwise",
+        "Lists the larger of each two of {numbers} and {others}",
+        "lambda numbers, others: [max(one, other) for one, other in zip(numbers, others)]",
+    ),
+    idiom(
+        "min_elementwise",
+        "Lists the smaller of each two of {numbers} and {others}",
+        "lambda numbers, others: [min(one, other) for one, other in zip(numbers, others)]",
+    ),
+    idiom(
+        "add_to_each",
+        "Adds {amount} to each of {numbers}",
+        "lambda numbers, amount: [number + amount for number in numbers]",
+    ),
+    idiom(
+        "multiply_each scale",
+        "Multiplies each of {numbers} by {factor}",
+        "lambda numbers, factor: [number * factor for number in numbers]",
+    ),
+    idiom(
+        "pair_up",
+        "Pairs {items} and {others}, place by place",
+        "lambda items, others: list(zip(items, others))",
+        "lambda items, others: [(one, other) for one, other in zip(items, others)]",
+    ),
+    idiom(
+        "all_pairs",
+        "Lists all pairs of one of {items} and one of {others}",
+        "lambda items, others: [(one, other) for one in items for other in others]",
+        "lambda items, others: list(itertools.product(items, others))",
+    ),
+    idiom(
+        "cell_at",
+        "Returns the cell of {grid} at {row} and {column}",
+        "lambda grid, row, column: grid[row][column]",
+        "lambda grid, row, column: grid[row, column]",
+    ),
+    idiom(
+        "set_cell",
+        "Sets the cell of {grid} at {row} and {column} to {cell}",
+        "def itself(grid, row, column, cell): grid[row][column] = cell",
+    ),
+    idiom("set_item", "Sets {items} at {key} to {value}", "def itself(items, key, value): items[key] = value"),
+    idiom(
+        "are_equal_at",
+        "Tells whether {items} has the same at {i} and at {j}",
+        "lambda items, i, j: items[i] == items[j]",
+    ),
+    idiom(
+        "are_equal_items",
+        "Tells whether {items} at {i} and {others} at {j} are the same",
+        "lambda items, i, others, j: items[i] == others[j]",
+    ),
+    idiom(
+        "difference_at",
+        "Computes by how much {items} is more at {i} than at {j}",
+        "lambda items, i, j: items[i] - items[j]",
+    ),
+    idiom("sum_at", "Adds what {items} has at {i} and at {j}", "lambda items, i, j: items[i] + items[j]"),
+    idiom("append_item", "Adds {item} to the end of {items}, in place", "def itself(items, item): items.append(item)"),
+    idiom(
+        "append_and_return",
+        "Adds {item} to the end of {items}, in place",
+        "def itself(items, item):\n    items.append(item)\n    return items",
+    ),
+    idiom(
+        "append_if",
+        "Adds {item} to {items} if {test} is true",
+        "def itself(items, item, test):\n    if test:\n        items.append(item)",
+    ),
+    idiom(
+        "append_if_new",
+        "Adds {item} to the end of {items} if it is not there",
+        "def itself(items, item):\n    if item not in items:\n        items.append(item)",
+    ),
+    idiom(
+        "append_all",
+        "Adds each of {others} to the end of {items}, in place",
+        "def itself(items, others):\n    for item in others:\n        items.append(item)",
+    ),
+    idiom("prepend", "Returns {items} with {item} before them", "lambda item, items: [item] + items"),
+    idiom(
+        "without_index remove_at",
+        "Returns {items} without the one at {i}",
+        "lambda items, i: items[:i] + items[i + 1:]",
+    ),
+    idiom(
+        "insert_at",
+        "Returns {items} with {item} before the one at {i}",
+        "lambda items, i, item: items[:i] + [item] + items[i:]",
+    ),
+    idiom(
+        "with_replaced",
+        "Returns {items} with {item} in place of the one at {i}",
+        "lambda items, i, item: items[:i] + [item] + items[i + 1:]",
+    ),
+    idiom("drop_last", "Returns {items} without the last {n}", "lambda items, n: items[:-n]"),
+    idiom("every_second_item", "Takes every second one of {items}, from the first on", "lambda items: items[::2]"),
+    idiom(
+        "every_other_from_second", "Takes every second one of {items}, from the second on", "lambda items: items[1::2]"
+    ),
+    idiom("every_nth_item", "Takes every {n}-th of {items}, from the first on", "lambda items, n: items[::n]"),
+    idiom("nth_from_end", "Returns the {n}-th of {items}, counted from their end", "lambda items, n: items[-n]"),
+    idiom("middle_index", "Computes the index in the middle of {items}", "lambda items: len(items) // 2"),
+    idiom("split_at", "Parts {items} before the one at {i}", "lambda items, i: (items[:i], items[i:])"),
+    idiom(
+        "split_in_half",
+        "Parts {items} in the middle",
+        "lambda items: (items[:len(items) // 2], items[len(items) // 2:])",
+    ),
+    idiom("reverse_prefix", "Reverses the first {n} of {items}", "lambda items, n: items[:n][::-1] + items[n:]"),
+    idiom("nth_smallest", "Returns what stands at {i} when {items} are sorted", "lambda items, i: sorted(items)[i]"),
+    idiom(
+        "smallest_n",
+        "Returns the {n} smallest of {items}",
+        "lambda items, n: sorted(items)[:n]",
+        "lambda items, n: heapq.nsmallest(n, items)",
+    ),
+    idiom(
+        "largest_n",
+        "Returns the {n} largest of {items}",
+        *(
+            f"lambda items, n: {value}"
+            for value in ("sorted(items, reverse=True)[:n]", "sorted(items)[-n:]", "heapq.nlargest(n, items)")
+        ),
+    ),
+    idiom("zeros", "Makes a list of {n} zeros", "lambda n: [0] * n"),
+    idiom("repeated", "Makes a list of {n} times the same", "lambda n, ITEM: [ITEM] * n"),
+    idiom(
+        "lookup_or_default",
+        "Returns the value of {key} in {mapping}, or {default}",
+        "lambda mapping, key, default: mapping.get(key, default)",
+    ),
+    idiom(
+        "count_of",
+        "Returns the count of {key} in {counts}, 0 if there is none",
+        "lambda counts, key: counts.get(key, 0)",
+    ),
+    idiom(
+        "n_most_common",
+        "Returns the {n} most frequent of {items}, with how often they stand there",
+        "lambda items, n: collections.Counter(items).most_common(n)",
+    ),
+    idiom("largest_value", "Returns the largest value of {mapping}", "lambda mapping: max(mapping.values())"),
+    idiom(
+        "integers_in",
+        "Reads the whole numbers in {text} between spaces",
+        "lambda text: [int(part) for part in text.split()]",
+    ),
+    idiom(
+        "contains_pattern",
+        "Tells whether {pattern} is found in {text}",
+        *(
+            f"lambda pattern, text: {value}"
+            for value in (
+                "re.search(pattern, text) is not None",
+                "bool(re.search(pattern, text))",
+                "True if re.search(pattern, text) else False",
+            )
+        ),
+    ),
+    idiom(
+        "starts_with_pattern",
+        "Tells whether {text} begins with {pattern}",
+        "lambda pattern, text: bool(re.match(pattern, text))",
+        "lambda pattern, text: re.match(pattern, text) is not None",
+    ),
+    idiom("find_all_matches", "Lists what of {text} fits {pattern}", "lambda pattern, text: re.findall(pattern, text)"),
+    idiom(
+        "replace_matches",
+        "Puts {replacement} in place of what fits {pattern} in {text}",
+        "lambda pattern, replacement, text: re.sub(pattern, replacement, text)",
+    ),
+    idiom("sorted_letters", "Sorts the characters of {text}", "lambda text: ''.join(sorted(text))"),
+    idiom("reverse_text", "Returns {text} backwards", "lambda text: ''.join(reversed(text))"),
+    idiom(
+        "is_repeated_item",
+        "Tells whether {item} stands more than once in {items}",
+        "lambda items, item: items.count(item) > 1",
+        "lambda items, item: items.count(item) >= 2",
+    ),
+    idiom(
+        "largest",
+        "Returns the largest of {items}",
+        "lambda items: max(items)",
+        *(
+            f"""
+        def itself(items):
+            best = {start}
+            for item in items{rest}:
+                if item > best:
+                    best = item
+            return best
+        """
+            for start, rest in (("items[0]", ""), ("items[0]", "[1:]"), ("float('-inf')", ""))
+        ),
+    ),
+    idiom(
+        "smallest",
+        "Returns the smallest of {items}",
+        "lambda items: min(items)",
+        *(
+            f"""
+        def itself(items):
+            best = {start}
+            for item in items{rest}:
+                if item < best:
+                    best = item
+            return best
+        """
+            for start, rest in (("items[0]", ""), ("items[0]", "[1:]"), ("float('inf')", ""))
+        ),
+    ),
+    idiom(
+        "as_list",
+        "Returns {value} as a list, in a list of its own if it is none",
+        *(
+            f"lambda value: {chosen}"
+            for chosen in (
+                "value if isinstance(value, list) else [value]",
+                "list(value) if isinstance(value, (list, tuple)) else [value]",
+            )
+        ),
+    ),
+    idiom(
+        "apply_along_last_axis",
+        "Calls {function} with {array} along its last axis",
+        "lambda function, array: function(array, axis=-1)",
+    ),
+    idiom(
+        "apply_along_first_axis",
+        "Calls {function} with {array} along its first axis",
+        "lambda function, array: function(array, axis=0)",
+    ),
+    idiom(
+        "apply_along_second_axis",
+        "Calls {function} with {array} along its second axis",
+        "lambda function, array: function(array, axis=1)",
+    ),
+    idiom("n_rows", "Returns the number of rows of {array}", "lambda array: array.shape[0]"),
+    idiom("n_columns", "Returns the number of columns of {array}", "lambda array: array.shape[1]"),
+    idiom("last_dimension", "Returns the length of the last axis of {array}", "lambda array: array.shape[-1]"),
+    idiom(
+        "read_text_file",
+        "Returns the text of the file at {path}",
+        "def itself(path):\n    with open(path) as file:\n        return file.read()",
+    ),
+    idiom(
+        "read_json_file",
+        "Returns what the JSON file at {path} holds",
+        "def itself(path):\n    with open(path) as file:\n        return json.load(file)",
+    ),
+)

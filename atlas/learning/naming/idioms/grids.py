@@ -1,0 +1,246 @@
+"""Idioms of grids: rows of cells, as lists of lists or as arrays."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from atlas.learning.naming.idioms.idiom import idiom
+
+_EIGHT = (
+    "[(row - 1, column - 1), (row - 1, column), (row - 1, column + 1), (row, column - 1), (row, column + 1),"
+    " (row + 1, column - 1), (row + 1, column), (row + 1, column + 1)]"
+)
+_SIDES = {
+    "height": ("len(grid)", "grid.shape[0]"),
+    "width": ("len(grid[0])", "grid.shape[1]"),
+}
+
+_BELL_STEPS = ("bell[i - 1][j - 1] + bell[i][j - 1]", "bell[i][j - 1] + bell[i - 1][j - 1]")
+_BELL = """
+def itself(n):
+    bell = [[0 for i in range(n + 1)] for j in range(n + 1)]
+    bell[0][0] = 1
+    for i in range(1, n + 1):
+        bell[i][0] = bell[i - 1][i - 1]
+        for j in range(1, i + 1):
+            bell[i][j] = {step}
+    return {result}
+"""
+
+GRIDS = (
+    idiom(
+        "is_in_bounds",
+        "Tells whether ({row}, {column}) is a cell of {grid}",
+        *(
+            f"lambda grid, row, column: 0 <= row and row < {height} and 0 <= column and column < {width}"
+            for height, width in zip(_SIDES["height"], _SIDES["width"], strict=True)
+        ),
+    ),
+    idiom(
+        "is_in_bounds",
+        "Tells whether ({row}, {column}) is a cell of a grid of {height} rows and {width} columns",
+        "lambda row, column, height, width: 0 <= row and row < height and 0 <= column and column < width",
+    ),
+    idiom(
+        "is_valid_index",
+        "Tells whether {i} is an index of {items} from their start on",
+        "lambda items, i: 0 <= i and i < len(items)",
+    ),
+    idiom("is_in_range", "Tells whether {n} is from 0 to below {size}", "lambda n, size: 0 <= n and n < size"),
+    idiom(
+        "is_between",
+        "Tells whether {number} is from {low} to {high}",
+        "lambda number, low, high: low <= number and number <= high",
+    ),
+    idiom(
+        "is_strictly_between",
+        "Tells whether {number} is between {low} and {high}, neither of them included",
+        "lambda number, low, high: low < number and number < high",
+    ),
+    idiom(
+        "four_neighbours adjacent_cells",
+        "Lists the four cells beside ({row}, {column})",
+        *(
+            f"lambda row, column: [{', '.join(cells)}]"
+            for cells in (
+                ("(row - 1, column)", "(row + 1, column)", "(row, column - 1)", "(row, column + 1)"),
+                ("(row + 1, column)", "(row - 1, column)", "(row, column + 1)", "(row, column - 1)"),
+                ("(row - 1, column)", "(row, column + 1)", "(row + 1, column)", "(row, column - 1)"),
+                ("(row, column + 1)", "(row + 1, column)", "(row, column - 1)", "(row - 1, column)"),
+                ("(row - 1, column)", "(row, column - 1)", "(row, column + 1)", "(row + 1, column)"),
+                ("(row, column - 1)", "(row, column + 1)", "(row - 1, column)", "(row + 1, column)"),
+                ("(row, column + 1)", "(row, column - 1)", "(row + 1, column)", "(row - 1, column)"),
+            )
+        ),
+        "lambda row, column: [(row + a, column + b) for a, b in [(-1, 0), (1, 0), (0, -1), (0, 1)]]",
+        "lambda row, column: [(row + a, column + b) for a, b in [(0, 1), (1, 0), (0, -1), (-1, 0)]]",
+        "lambda row, column: [(row + a, column + b) for a, b in ((-1, 0), (1, 0), (0, -1), (0, 1))]",
+        "lambda row, column: [(row + a, column + b) for a, b in ((0, 1), (1, 0), (0, -1), (-1, 0))]",
+    ),
+    idiom(
+        "eight_neighbours",
+        "Lists the eight cells around ({row}, {column})",
+        f"lambda row, column: {_EIGHT}",
+        *(
+            f"lambda row, column: [(row + a, column + b) for a in {steps} for b in {steps} if {test}]"
+            for steps in ("(-1, 0, 1)", "[-1, 0, 1]", "range(-1, 2)")
+            for test in ("a != 0 or b != 0", "a or b", "(a, b) != (0, 0)", "not (a == 0 and b == 0)")
+        ),
+    ),
+    idiom(
+        "neighbours_in_grid neighbours",
+        "Lists those of the four cells beside ({row}, {column}) that are in {grid}",
+        *(
+            f"""
+            lambda grid, row, column: [
+                (row + a, column + b)
+                for a, b in {steps}
+                if 0 <= row + a and row + a < {height} and 0 <= column + b and column + b < {width}
+            ]
+            """.strip()
+            for steps, (height, width) in product(
+                (
+                    "[(-1, 0), (1, 0), (0, -1), (0, 1)]",
+                    "((-1, 0), (1, 0), (0, -1), (0, 1))",
+                    "[(0, 1), (1, 0), (0, -1), (-1, 0)]",
+                    "((0, 1), (1, 0), (0, -1), (-1, 0))",
+                ),
+                zip(_SIDES["height"], _SIDES["width"], strict=True),
+            )
+        ),
+    ),
+    idiom(
+        "transpose",
+        "Turns the rows of {grid} into columns",
+        "lambda grid: list(zip(*grid))",
+        "lambda grid: zip(*grid)",
+        "lambda grid: [list(column) for column in zip(*grid)]",
+        "lambda grid: [tuple(column) for column in zip(*grid)]",
+        "lambda grid: [[row[i] for row in grid] for i in range(len(grid[0]))]",
+        "lambda grid: [[grid[j][i] for j in range(len(grid))] for i in range(len(grid[0]))]",
+        "lambda grid: grid.T",
+        "lambda grid: numpy.transpose(grid)",
+    ),
+    idiom(
+        "rotate_clockwise",
+        "Turns {grid} by a quarter to the right",
+        *(
+            f"lambda grid: {value}"
+            for value in (
+                "list(zip(*grid[::-1]))",
+                "[list(row) for row in zip(*grid[::-1])]",
+                "numpy.rot90(grid, -1)",
+                "numpy.rot90(grid, k=-1)",
+                "numpy.rot90(grid, 3)",
+            )
+        ),
+    ),
+    idiom(
+        "rotate_counterclockwise",
+        "Turns {grid} by a quarter to the left",
+        *(
+            f"lambda grid: {value}"
+            for value in (
+                "list(zip(*grid))[::-1]",
+                "[list(row) for row in zip(*grid)][::-1]",
+                "numpy.rot90(grid)",
+                "numpy.rot90(grid, 1)",
+            )
+        ),
+    ),
+    idiom(
+        "reverse_each mirror_rows",
+        "Reverses each of {grid}, as the rows of a grid",
+        *(f"lambda grid: {value}" for value in ("[row[::-1] for row in grid]", "numpy.fliplr(grid)", "grid[:, ::-1]")),
+    ),
+    idiom("flip_vertically", "Reverses the order of the rows of {grid}", "lambda grid: numpy.flipud(grid)"),
+    idiom(
+        "dimensions shape_of",
+        "Returns the number of rows and of columns of {grid}",
+        *(f"lambda grid: {value}" for value in ("(len(grid), len(grid[0]))", "grid.shape")),
+    ),
+    idiom(
+        "copy_rows copy_grid",
+        "Returns a copy of {grid} with copies of its rows",
+        *(
+            f"lambda grid: {value}"
+            for value in ("[row[:] for row in grid]", "[list(row) for row in grid]", "[row.copy() for row in grid]")
+        ),
+    ),
+    idiom("copy_array", "Returns a copy of {array}", "lambda array: numpy.copy(array)"),
+    idiom("copy_deeply", "Returns a copy of {value} and of all in it", "lambda value: copy.deepcopy(value)"),
+    idiom(
+        "filled_grid",
+        "Makes a grid of {height} rows and {width} columns of the same cell",
+        *(
+            f"lambda height, width, CELL: {value}"
+            for value in (
+                "[[CELL] * width for i in range(height)]",
+                "[[CELL for j in range(width)] for i in range(height)]",
+            )
+        ),
+    ),
+    idiom("column_of", "Returns the column {i} of {grid}", "lambda grid, i: [row[i] for row in grid]"),
+    idiom(
+        "main_diagonal",
+        "Returns the diagonal of {grid} from its upper left",
+        "lambda grid: [grid[i][i] for i in range(len(grid))]",
+    ),
+    idiom(
+        "count_cells",
+        "Counts the cells of {grid} that equal {cell}",
+        "lambda grid, cell: sum(1 for row in grid for one in row if one == cell)",
+        "lambda grid, cell: sum(row.count(cell) for row in grid)",
+        "lambda grid, cell: numpy.count_nonzero(grid == cell)",
+        "lambda grid, cell: numpy.sum(grid == cell)",
+    ),
+    idiom(
+        "cells_equal_to positions_of_cell",
+        "Lists the rows and columns of the cells of {grid} that equal {cell}",
+        "lambda grid, cell: numpy.argwhere(grid == cell)",
+        *(
+            f"lambda grid, cell: [(i, j) for i in range({height}) for j in range({width}) if {value} == cell]"
+            for height, width, value in (
+                ("len(grid)", "len(grid[0])", "grid[i][j]"),
+                ("len(grid)", "len(grid[i])", "grid[i][j]"),
+                ("grid.shape[0]", "grid.shape[1]", "grid[i, j]"),
+            )
+        ),
+    ),
+    idiom(
+        "map_grid_positions",
+        "Calls {function} with the row and the column of each cell of {grid}, and returns the results as a grid",
+        *(
+            f"lambda grid, function: [[function(i, j) for j in range(len({row}))] for i in range(len(grid))]"
+            for row in ("grid[i]", "grid[0]")
+        ),
+    ),
+    idiom(
+        "map_cells map_grid",
+        "Calls {function} with each cell of {grid}, and returns the results as a grid",
+        "lambda grid, function: [[function(cell) for cell in row] for row in grid]",
+    ),
+    idiom(
+        "sum_of_cells sum_grid",
+        "Adds up all cells of {grid}",
+        *(
+            f"lambda grid: {value}"
+            for value in ("sum(sum(row) for row in grid)", "sum(cell for row in grid for cell in row)")
+        ),
+    ),
+    idiom(
+        "arrays_equal",
+        "Tells whether {array} and {other} are the same array",
+        "lambda array, other: numpy.array_equal(array, other)",
+    ),
+    idiom(
+        "bell_triangle",
+        "Computes the Bell triangle of {n} numbers, row by row",
+        *(_BELL.format(step=step, result="bell") for step in _BELL_STEPS),
+    ),
+    idiom(
+        "bell_number",
+        "Computes the {n}-th Bell number, by the Bell triangle",
+        *(_BELL.format(step=step, result="bell[n][0]") for step in _BELL_STEPS),
+    ),
+)

@@ -1,0 +1,60 @@
+"""The entry of a table: what a function is called that does something well known, and how it may be written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from textwrap import dedent
+
+from atlas.learning.naming.forms.canonical import Form, form_of
+from atlas.learning.naming.matching import Match, Pattern, matched, pattern_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Idiom:
+    """A well-known piece of work, under the names that programmers give it."""
+
+    names: tuple[str, ...]
+    """Names, best first. `{TEST}` stands for the words of what is in that hole."""
+
+    says: str
+    """Sentence on what it does. `{items}` stands for a parameter, and `{TEST}` for the code in that hole."""
+
+    sources: tuple[str, ...]
+    """Ways to write it, each a function or a lambda."""
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The sources in the form that code is compared in, each once."""
+        return tuple(pattern_of(form_of(_function(source))) for source in self.sources)
+
+    def match(self, form: Form) -> Match | None:
+        """Return how the code fits, or None where it does something else."""
+        return next((found for found in (matched(pattern, form) for pattern in self.patterns) if found), None)
+
+
+def idiom(names: str, says: str, *sources: str) -> Idiom:
+    """Return an entry.
+
+    Args:
+        names: With spaces between them.
+        sources: Each a `def`, or a lambda where it only returns an expression.
+    """
+    return Idiom(names=tuple(names.split()), says=says, sources=sources)
+
+
+def _function(source: str) -> ast.FunctionDef:
+    match ast.parse(dedent(source)).body:
+        case [ast.FunctionDef() as function]:
+            return function
+        case [ast.Expr(value=ast.Lambda(args=args, body=body))]:
+            return ast.FunctionDef("itself", args, [ast.Return(body)], [], None, None)
+    raise ValueError(f"expected one function or one lambda, got {source!r}")
+
+
+def first_of(idioms: Iterable[Idiom], form: Form) -> tuple[Idiom, Match] | None:
+    """Return the first idiom that the code fits, and how."""
+    found = ((one, one.match(form)) for one in idioms)
+    return next(((one, match) for one, match in found if match is not None), None)

@@ -1,0 +1,330 @@
+"""Idioms of sequences: their order, what they repeat, and their parts."""
+
+from __future__ import annotations
+
+from atlas.learning.naming.idioms.idiom import idiom
+
+_ALL_ITEMS = ("set(items)", "{item for item in items}")
+_RISING = "all(items[i] {} items[i + 1] for i in range(len(items) - 1))"
+
+_COLLECTIONS = (("set()", "add"), ("[]", "append"))
+_SEEN = """
+def itself(items):
+    seen = {empty}
+    for item in items:
+        if item in seen:
+            return {early}
+        seen.{add}(item)
+    return {late}
+"""
+
+SEQUENCES = (
+    idiom(
+        "reverse_items",
+        "Returns {items} in reverse order",
+        "lambda items: items[::-1]",
+        "lambda items: list(reversed(items))",
+        "lambda items: [items[i] for i in range(len(items) - 1, -1, -1)]",
+    ),
+    idiom(
+        "all_distinct all_different has_no_duplicates",
+        "Tells whether no item stands twice in {items}",
+        *(f"lambda items: len(items) == len({distinct})" for distinct in _ALL_ITEMS),
+        *(_SEEN.format(empty=empty, add=add, early=False, late=True) for empty, add in _COLLECTIONS),
+    ),
+    idiom(
+        "has_duplicates",
+        "Tells whether an item stands twice in {items}",
+        *(f"lambda items: len(items) != len({distinct})" for distinct in _ALL_ITEMS),
+        "lambda items: len(set(items)) < len(items)",
+        *(_SEEN.format(empty=empty, add=add, early=True, late=False) for empty, add in _COLLECTIONS),
+    ),
+    idiom(
+        "count_distinct",
+        "Counts the different items of {items}",
+        *(f"lambda items: len({distinct})" for distinct in _ALL_ITEMS),
+    ),
+    idiom(
+        "all_equal all_same",
+        "Tells whether all of {items} are the same",
+        "lambda items: all(item == items[0] for item in items)",
+        "lambda items: all(item == items[0] for item in items[1:])",
+        "lambda items: len(set(items)) == 1",
+        "lambda items: len(set(items)) <= 1",
+        "lambda items: len(set(items)) < 2",
+        "lambda items: items.count(items[0]) == len(items)",
+        "lambda items: all(items[i] == items[i + 1] for i in range(len(items) - 1))",
+    ),
+    idiom(
+        "is_sorted",
+        "Tells whether {items} are in ascending order",
+        "lambda items: items == sorted(items)",
+        "lambda items: list(items) == sorted(items)",
+        f"lambda items: {_RISING.format('<=')}",
+        "lambda items: all(items[i - 1] <= items[i] for i in range(1, len(items)))",
+        "lambda items: all(one <= other for one, other in zip(items, items[1:]))",
+    ),
+    idiom(
+        "is_sorted_descending",
+        "Tells whether {items} are in descending order",
+        "lambda items: items == sorted(items, reverse=True)",
+        f"lambda items: {_RISING.format('>=')}",
+        "lambda items: all(items[i - 1] >= items[i] for i in range(1, len(items)))",
+    ),
+    idiom(
+        "is_strictly_increasing",
+        "Tells whether each of {items} is larger than the one before it",
+        f"lambda items: {_RISING.format('<')}",
+        "lambda items: all(items[i - 1] < items[i] for i in range(1, len(items)))",
+        "lambda items: all(one < other for one, other in zip(items, items[1:]))",
+    ),
+    idiom(
+        "is_strictly_decreasing",
+        "Tells whether each of {items} is smaller than the one before it",
+        f"lambda items: {_RISING.format('>')}",
+        "lambda items: all(items[i - 1] > items[i] for i in range(1, len(items)))",
+    ),
+    idiom(
+        "is_monotonic",
+        "Tells whether {items} never rise, or never fall",
+        f"lambda items: {_RISING.format('<=')} or {_RISING.format('>=')}",
+        """
+        def itself(items):
+            if len(items) < 2:
+                return True
+            step = items[1] - items[0]
+            for i in range(2, len(items)):
+                if step == 0:
+                    step = items[i] - items[i - 1]
+                    continue
+                if (items[i] - items[i - 1]) * step < 0:
+                    return False
+            return True
+        """,
+    ),
+    idiom(
+        "unique_in_order remove_duplicates",
+        "Keeps the first of the equal ones of {items}, in their order",
+        "lambda items: list(dict.fromkeys(items))",
+        """
+        def itself(items):
+            kept = []
+            for item in items:
+                if item not in kept:
+                    kept.append(item)
+            return kept
+        """,
+        *(
+            f"""
+            def itself(items):
+                seen = set()
+                kept = []
+                for item in items:
+                    if item not in seen:
+                        {first}
+                        {second}
+                return kept
+            """
+            for first, second in (
+                ("seen.add(item)", "kept.append(item)"),
+                ("kept.append(item)", "seen.add(item)"),
+            )
+        ),
+    ),
+    idiom(
+        "distinct_items",
+        "Keeps one of the equal ones of {items}, in any order",
+        "lambda items: list(set(items))",
+    ),
+    idiom("sorted_distinct sort_distinct", "Sorts the different ones of {items}", "lambda items: sorted(set(items))"),
+    idiom(
+        "flatten",
+        "Joins the items of each of {lists} into one list",
+        "lambda lists: [item for inner in lists for item in inner]",
+        "lambda lists: sum(lists, [])",
+        "lambda lists: list(itertools.chain(*lists))",
+        "lambda lists: list(itertools.chain.from_iterable(lists))",
+    ),
+    idiom(
+        "flatten_nested",
+        "Joins the items of {items}, of the lists in it and of those in them into one list",
+        """
+        def itself(items):
+            flat = []
+            for item in items:
+                if isinstance(item, list):
+                    flat.extend(itself(item))
+                else:
+                    flat.append(item)
+            return flat
+        """,
+        """
+        def itself(items):
+            flat = []
+            for item in items:
+                if isinstance(item, list):
+                    flat += itself(item)
+                else:
+                    flat.append(item)
+            return flat
+        """,
+    ),
+    idiom(
+        "chunks",
+        "Cuts {items} into pieces of {size} items",
+        "lambda items, size: [items[i:i + size] for i in range(0, len(items), size)]",
+    ),
+    idiom(
+        "windows",
+        "Lists the runs of {size} items that follow each other in {items}",
+        "lambda items, size: [items[i:i + size] for i in range(len(items) - size + 1)]",
+    ),
+    idiom(
+        "adjacent_pairs",
+        "Pairs each of {items} with the next one",
+        "lambda items: list(zip(items, items[1:]))",
+        "lambda items: zip(items, items[1:])",
+        "lambda items: [(items[i], items[i + 1]) for i in range(len(items) - 1)]",
+    ),
+    idiom(
+        "adjacent_differences",
+        "Lists by how much each of {numbers} is more than the one before it",
+        "lambda numbers: [numbers[i + 1] - numbers[i] for i in range(len(numbers) - 1)]",
+        "lambda numbers: [numbers[i] - numbers[i - 1] for i in range(1, len(numbers))]",
+    ),
+    idiom(
+        "running_sums running_totals",
+        "Lists the sums of {numbers} up to each of them",
+        "lambda numbers: list(itertools.accumulate(numbers))",
+        "lambda numbers: [sum(numbers[:i + 1]) for i in range(len(numbers))]",
+        """
+        def itself(numbers):
+            total = 0
+            sums = []
+            for number in numbers:
+                total += number
+                sums.append(total)
+            return sums
+        """,
+    ),
+    idiom(
+        "running_maxima running_maximums",
+        "Lists the largest of {numbers} up to each of them",
+        "lambda numbers: [max(numbers[:i + 1]) for i in range(len(numbers))]",
+        "lambda numbers: list(itertools.accumulate(numbers, max))",
+    ),
+    idiom(
+        "rotate_left",
+        "Moves the first {n} of {items} to the end",
+        "lambda items, n: items[n:] + items[:n]",
+        "lambda items, n: items[n % len(items):] + items[:n % len(items)]",
+    ),
+    idiom("rotate_right", "Moves the last {n} of {items} to the front", "lambda items, n: items[-n:] + items[:-n]"),
+    idiom(
+        "interleave",
+        "Takes items from {items} and {others} in turns",
+        "lambda items, others: [item for pair in zip(items, others) for item in pair]",
+    ),
+    idiom(
+        "swap_items",
+        "Swaps two of {items}, at {i} and {j}, in place",
+        "def itself(items, i, j): items[i], items[j] = items[j], items[i]",
+        """
+        def itself(items, i, j):
+            held = items[i]
+            items[i] = items[j]
+            items[j] = held
+        """,
+    ),
+    idiom(
+        "swap_first_and_last",
+        "Swaps the first and the last of {items}, in place",
+        "def itself(items): items[0], items[-1] = items[-1], items[0]",
+        "def itself(items): items[-1], items[0] = items[0], items[-1]",
+        """
+        def itself(items):
+            held = items[0]
+            items[0] = items[-1]
+            items[-1] = held
+        """,
+    ),
+    idiom(
+        "first_and_last_swapped",
+        "Returns {items} with the first and the last one swapped",
+        "lambda items: items[-1:] + items[1:-1] + items[:1]",
+        "lambda items: [items[-1]] + items[1:-1] + [items[0]]",
+    ),
+    idiom(
+        "contains_sublist is_sublist",
+        "Tells whether {run} stands in {items}, one item behind the other",
+        "lambda run, items: any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
+        "lambda run, items: not run or any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
+    ),
+    idiom(
+        "is_subset all_contained",
+        "Tells whether all of {items} are in {others}",
+        "lambda items, others: all(item in others for item in items)",
+        "lambda items, others: set(items).issubset(others)",
+        "lambda items, others: set(items).issubset(set(others))",
+        "lambda items, others: set(items) <= set(others)",
+    ),
+    idiom(
+        "have_common_item any_contained",
+        "Tells whether any of {items} is in {others}",
+        "lambda items, others: any(item in others for item in items)",
+    ),
+    idiom(
+        "common_items",
+        "Keeps those of {items} that are in {others}",
+        "lambda items, others: [item for item in items if item in others]",
+        "lambda items, others: list(set(items) & set(others))",
+        "lambda items, others: set(items) & set(others)",
+        "lambda items, others: list(set(items).intersection(others))",
+        "lambda items, others: set(items).intersection(set(others))",
+    ),
+    idiom(
+        "items_not_in difference",
+        "Keeps those of {items} that are not in {others}",
+        "lambda items, others: [item for item in items if item not in others]",
+        "lambda items, others: list(set(items) - set(others))",
+        "lambda items, others: set(items) - set(others)",
+    ),
+    idiom(
+        "remove_item without_item",
+        "Returns {items} without those that equal {item}",
+        "lambda items, item: [one for one in items if one != item]",
+    ),
+    idiom(
+        "merge_sorted",
+        "Merges {items} and {others}, which are sorted, into one sorted list",
+        "lambda items, others: list(heapq.merge(items, others))",
+        *(
+            f"""
+            def itself(items, others):
+                merged = []
+                i = j = 0
+                while i < len(items) and j < len(others):
+                    if items[i] {operator} others[j]:
+                        merged.append(items[i])
+                        i += 1
+                    else:
+                        merged.append(others[j])
+                        j += 1
+                {rest}
+            """
+            for operator in ("<=", "<")
+            for rest in (
+                "return merged + items[i:] + others[j:]",
+                "merged.extend(items[i:])\n                merged.extend(others[j:])\n                return merged",
+                "merged += items[i:]\n                merged += others[j:]\n                return merged",
+            )
+        ),
+    ),
+    idiom("sort_descending", "Sorts {items} in place, largest first", "def itself(items): items.sort(reverse=True)"),
+    idiom("sort_ascending", "Sorts {items} in place", "def itself(items): items.sort()"),
+    idiom(
+        "sorted_descending",
+        "Sorts {items}, largest first",
+        *(f"lambda items: {value}" for value in ("sorted(items, reverse=True)", "sorted(items)[::-1]")),
+    ),
+)

@@ -1,0 +1,278 @@
+"""Idioms of texts: letters, words and brackets."""
+
+from __future__ import annotations
+
+from atlas.learning.naming.idioms.idiom import idiom
+
+_VOWELS = (
+    "'aeiou'",
+    "'aeiouAEIOU'",
+    "'AEIOUaeiou'",
+    "['a', 'e', 'i', 'o', 'u']",
+    "{'a', 'e', 'i', 'o', 'u'}",
+    "set('aeiou')",
+)
+_DEPTH = """
+def itself({given}):
+    depth = 0
+    for character in text:
+        if character == {opening}:
+            depth += 1
+        {closes}
+    return depth == 0
+"""
+_CLOSES = (
+    "elif character == {closing}:\n            depth -= 1\n        if depth < 0:\n            return False",
+    "if character == {closing}:\n            depth -= 1\n        if depth < 0:\n            return False",
+    "elif character == {closing}:\n            depth -= 1\n            if depth < 0:\n                return False",
+)
+_STACK = """
+def itself({given}):
+    stack = []
+    for character in text:
+        if character == {opening}:
+            stack.append(character)
+        elif character == {closing}:
+            {closes}
+    return {closed}
+"""
+_POPS = (
+    "if {empty} or stack.pop() != {opening}:\n                return False",
+    "if {empty}:\n                return False\n            stack.pop()",
+)
+
+
+def _balanced(given: str, opening: str, closing: str) -> list[str]:
+    """Return the ways to check brackets: by how deep they are nested, or by a stack of the open ones."""
+    names = {"given": given, "opening": opening, "closing": closing}
+    by_depth = [_DEPTH.format(closes=closes.format(**names), **names) for closes in _CLOSES]
+    by_stack = [
+        _STACK.format(closes=pops.format(empty=empty, **names), closed=closed, **names)
+        for pops in _POPS
+        for empty in ("not stack", "len(stack) == 0")
+        for closed in ("len(stack) == 0", "not stack", "stack == []")
+    ]
+    return [*by_depth, *by_stack]
+
+
+TEXTS = (
+    idiom(
+        "is_palindrome",
+        "Tells whether {text} reads the same backwards",
+        "lambda text: text == text[::-1]",
+        "lambda text: text == ''.join(reversed(text))",
+        """
+        def itself(text):
+            left, right = 0, len(text) - 1
+            while left < right:
+                if text[left] != text[right]:
+                    return False
+                left += 1
+                right -= 1
+            return True
+        """,
+        "lambda text: list(text) == list(reversed(text))",
+        "lambda text: all(text[i] == text[-i - 1] for i in range(len(text) // 2))",
+        "lambda text: all(text[i] == text[len(text) - 1 - i] for i in range(len(text) // 2))",
+        "lambda text: all(text[i] == text[len(text) - i - 1] for i in range(len(text) // 2))",
+    ),
+    idiom(
+        "is_palindromic_number",
+        "Tells whether the digits of {n} read the same backwards",
+        "lambda n: str(n) == str(n)[::-1]",
+    ),
+    idiom(
+        "count_vowels",
+        "Counts the vowels in {text}",
+        *(f"lambda text: sum(1 for letter in text if letter in {vowels})" for vowels in _VOWELS),
+        *(f"lambda text: sum(1 for letter in text.lower() if letter in {vowels})" for vowels in _VOWELS),
+        *(f"lambda text: sum(1 for letter in text if letter.lower() in {vowels})" for vowels in _VOWELS),
+    ),
+    idiom(
+        "remove_vowels",
+        "Returns {text} without its vowels",
+        *(f"lambda text: ''.join(letter for letter in text if letter not in {vowels})" for vowels in _VOWELS),
+        *(f"lambda text: ''.join(letter for letter in text if letter.lower() not in {vowels})" for vowels in _VOWELS),
+    ),
+    idiom(
+        "is_vowel",
+        "Tells whether {letter} is a vowel",
+        *(f"lambda letter: letter in {vowels}" for vowels in _VOWELS),
+        *(f"lambda letter: letter.lower() in {vowels}" for vowels in _VOWELS),
+    ),
+    idiom(
+        "swap_case",
+        "Turns capitals of {text} into small letters, and small letters into capitals",
+        "lambda text: text.swapcase()",
+        "lambda text: ''.join(c.upper() if c.islower() else c.lower() for c in text)",
+        "lambda text: ''.join(c.lower() if c.isupper() else c.upper() for c in text)",
+        "lambda text: ''.join(c.lower() if c.isupper() else c.upper() if c.islower() else c for c in text)",
+        "lambda text: ''.join(c.upper() if c.islower() else c.lower() if c.isupper() else c for c in text)",
+    ),
+    idiom(
+        "reverse_words",
+        "Returns the words of {text} in reverse order",
+        *(f"lambda text: ' '.join({words})" for words in ("text.split()[::-1]", "reversed(text.split())")),
+    ),
+    idiom(
+        "reverse_each_word",
+        "Reverses each word of {text}",
+        "lambda text: ' '.join(word[::-1] for word in text.split())",
+    ),
+    idiom("count_words", "Counts the words of {text}", "lambda text: len(text.split())"),
+    idiom(
+        "capitalize_words",
+        "Returns {text} with a capital at the start of each word",
+        *("lambda text: ' '.join(word.capitalize() for word in text.split())",),
+    ),
+    idiom("lowercase_words", "Lists the words of {text} in small letters", "lambda text: text.lower().split()"),
+    idiom(
+        "join_as_text",
+        "Joins {items} as texts, with {separator} between them",
+        "lambda separator, items: separator.join(str(item) for item in items)",
+    ),
+    idiom(
+        "join_with_spaces",
+        "Joins {items} as texts, with spaces between them",
+        "lambda items: ' '.join(str(item) for item in items)",
+    ),
+    idiom(
+        "concatenate_texts",
+        "Joins {items} as texts, with nothing between them",
+        "lambda items: ''.join(str(item) for item in items)",
+    ),
+    idiom("join_texts", "Joins {texts} into one", "lambda texts: ''.join(texts)"),
+    idiom(
+        "join_with_commas",
+        "Joins {texts} with commas",
+        "lambda texts: ', '.join(texts)",
+        "lambda texts: ','.join(texts)",
+    ),
+    idiom(
+        "digits_to_number",
+        "Reads {digits} as one number",
+        *(f"lambda digits: int(''.join({value}))" for value in ("digits", "str(digit) for digit in digits")),
+    ),
+    idiom(
+        "remove_character remove_from_text",
+        "Returns {text} without {unwanted}",
+        "lambda text, unwanted: text.replace(unwanted, '')",
+    ),
+    idiom(
+        "replace_text",
+        "Returns {text} with {new} for each {old}",
+        "lambda text, old, new: text.replace(old, new)",
+    ),
+    idiom(
+        "sort_letters_of_words",
+        "Sorts the characters of each word of {text}",
+        "lambda text: ' '.join(''.join(sorted(word)) for word in text.split(' '))",
+    ),
+    idiom("remove_spaces", "Returns {text} without spaces", "lambda text: text.replace(' ', '')"),
+    idiom(
+        "remove_characters",
+        "Returns {text} without the characters that are in {unwanted}",
+        "lambda text, unwanted: ''.join(c for c in text if c not in unwanted)",
+    ),
+    idiom(
+        "keep_{TEST}_characters",
+        "Returns those characters of {text} for which {TEST} holds, as one text",
+        "lambda text, TEST: ''.join(c for c in text if TEST(c))",
+    ),
+    idiom(
+        "are_anagrams",
+        "Tells whether {text} and {other} have the same letters",
+        "lambda text, other: sorted(text) == sorted(other)",
+        "lambda text, other: collections.Counter(text) == collections.Counter(other)",
+    ),
+    idiom(
+        "have_same_items",
+        "Tells whether {items} and {others} have the same items, whatever their number",
+        "lambda items, others: set(items) == set(others)",
+    ),
+    idiom(
+        "hamming_distance",
+        "Counts the places at which {text} and {other} differ",
+        "lambda text, other: sum(1 for a, b in zip(text, other) if a != b)",
+        "lambda text, other: sum(1 for i in range(len(text)) if text[i] != other[i])",
+    ),
+    idiom(
+        "letter_from_offset",
+        "Returns the letter that many places behind {first}, going round after 26",
+        "lambda offset, first: chr(offset % 26 + ord(first))",
+    ),
+    idiom(
+        "alphabet_position",
+        "Tells how far {letter} is behind 'a' in the alphabet",
+        "lambda letter: ord(letter) - ord('a')",
+    ),
+    idiom(
+        "caesar_shift shift_letter",
+        "Moves {letter} by {shift} places in the alphabet, going round after z",
+        "lambda letter, shift: chr((ord(letter) - ord('a') + shift) % 26 + ord('a'))",
+        "lambda letter, shift: chr((ord(letter) - 97 + shift) % 26 + 97)",
+    ),
+    idiom(
+        "caesar_cipher",
+        "Moves each letter of {text} by {shift} places in the alphabet, going round after z",
+        "lambda text, shift: ''.join(chr((ord(c) - ord('a') + shift) % 26 + ord('a')) for c in text)",
+        "lambda text, shift: ''.join(chr((ord(c) - 97 + shift) % 26 + 97) for c in text)",
+    ),
+    idiom(
+        "are_brackets_balanced is_balanced",
+        "Tells whether every {opening} in {text} has its {closing}",
+        *_balanced("text, opening, closing", "opening", "closing"),
+    ),
+    idiom(
+        "are_parentheses_balanced",
+        "Tells whether every ( in {text} has its )",
+        *_balanced("text", "'('", "')'"),
+    ),
+    idiom(
+        "are_brackets_balanced",
+        "Tells whether every {OPENING} in {text} has its {CLOSING}",
+        *_balanced("text, OPENING, CLOSING", "OPENING", "CLOSING"),
+    ),
+    idiom(
+        "common_prefix",
+        "Returns the longest beginning that {text} and {other} share",
+        """
+        def itself(text, other):
+            i = 0
+            while i < min(len(text), len(other)) and text[i] == other[i]:
+                i += 1
+            return text[:i]
+        """,
+        """
+        def itself(text, other):
+            i = 0
+            while i < len(text) and i < len(other) and text[i] == other[i]:
+                i += 1
+            return text[:i]
+        """,
+    ),
+    idiom(
+        "prefixes all_prefixes",
+        "Lists the beginnings of {text}, shortest first",
+        *(
+            f"lambda text: {value}"
+            for value in ("[text[:i] for i in range(1, len(text) + 1)]", "[text[:i + 1] for i in range(len(text))]")
+        ),
+    ),
+    idiom(
+        "all_substrings all_runs",
+        "Lists all runs of {text}",
+        *(
+            "lambda text: [text[i:j] for i in range(len(text)) for j in range(i + 1, len(text) + 1)]",
+            "lambda text: [text[i:j + 1] for i in range(len(text)) for j in range(i, len(text))]",
+        ),
+    ),
+    idiom(
+        "count_overlapping",
+        "Counts where {part} stands in {text}, overlapping ones too",
+        *(
+            "lambda text, part: sum(1 for i in range(len(text) - len(part) + 1) if text[i:i + len(part)] == part)",
+            "lambda text, part: sum(1 for i in range(len(text)) if text[i:].startswith(part))",
+        ),
+    ),
+)

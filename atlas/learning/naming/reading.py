@@ -1,0 +1,161 @@
+"""Readings of code: a name, a sentence and the roles of its parameters, from idioms and from words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from atlas.learning.naming.asides import Aside, asides_of
+from atlas.learning.naming.forms.canonical import Form
+from atlas.learning.naming.forms.nodes import count_names, is_boolean, load, substituted
+from atlas.learning.naming.idioms import IDIOMS
+from atlas.learning.naming.idioms.idiom import Idiom
+from atlas.learning.naming.matching import Hole, Match
+from atlas.learning.naming.telling import Names, shown
+from atlas.learning.naming.wording import adjective, has_noun, noun, plural, several
+
+MAX_HOLE_CHARACTERS = 60
+"""Length of the code that a sentence shows of a hole."""
+
+_SUBJECTS = ("item", "other_item")
+"""Names for what the code in a hole is about."""
+
+
+def _error(value: ast.expr, subject: str) -> str:
+    """Return the words of an error that is raised, such as `value_error`."""
+    raised = value.func if isinstance(value, ast.Call) else value
+    name = raised.id if isinstance(raised, ast.Name) else ""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() if name.endswith(("Error", "Exception")) else ""
+
+
+_WORDS: Mapping[str, Callable[[ast.expr, str], str]] = {
+    "TEST": adjective,
+    "TESTS": lambda test, subject: several(adjective(test, subject)),
+    "ERROR": _error,
+    "VALUE": noun,
+    "VALUES": lambda value, subject: plural(noun(value, subject)),
+}
+_SLOT = re.compile(r"\{(\w+)\}")
+_VERBS = {
+    "containing": "contains",
+    "not_containing": "lacks",
+    "starting_with": "starts_with",
+    "ending_with": "ends_with",
+}
+_RESULTS = {
+    **{"lowercase": "to_lowercase", "uppercase": "to_uppercase", "text": "to_text", "integer": "to_integer"},
+    **{"capitalized": "capitalize_text", "stripped": "strip_text", "list": "to_list", "tuple": "to_tuple"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The name, the sentence and the roles that code gives itself."""
+
+    names: tuple[str, ...]
+    """Names, best first. There is none where no name is surely right."""
+
+    say: Callable[[Names], str]
+    """Sentence without its stop, from the names of the parameters."""
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Names for parameters, by the code's own names."""
+
+
+def readings_of(form: Form) -> Iterator[Reading]:
+    """Yield what code says of itself, the best first. What stands aside of its work is told behind it."""
+    for aside in asides_of(form):
+        for idiom in IDIOMS:
+            match = idiom.match(aside.form)
+            if match is not None:
+                yield _of_idiom(idiom, match, aside)
+        yield from _of_words(aside)
+
+
+def _of_idiom(idiom: Idiom, match: Match, aside: Aside) -> Reading:
+    filled = (_filled(name, match, aside.form.parameters) for name in idiom.names)
+    roles = {own: role for role, own in match.names.items() if own in aside.form.parameters}
+
+    def say(names: Names) -> str:
+        said = _SLOT.sub(lambda slot: _told(slot[1], match, names), idiom.says)
+        return said + aside.say(names)
+
+    return Reading(names=tuple(name for name in filled if name), say=say, roles=roles)
+
+
+def _filled(name: str, match: Match, parameters: Sequence[str]) -> str:
+    """Return a name with words for its holes, empty where one of them has none."""
+    for slot in _SLOT.findall(name):
+        hole = match.holes.get(slot) or match.holes[slot.removesuffix("S")]
+        said = "" if _calls(hole.value, parameters) else _WORDS[slot](hole.value, next(iter(hole.subjects), ""))
+        if not said:
+            return ""
+        name = name.replace(f"{{{slot}}}", said)
+    return name
+
+
+def _calls(value: ast.expr, parameters: Sequence[str]) -> bool:
+    """Return whether a value calls one of the parameters, of which nobody knows what it does."""
+    called = (node.func for node in ast.walk(value) if isinstance(node, ast.Call))
+    return any(isinstance(function, ast.Name) and function.id in parameters for function in called)
+
+
+def _told(slot: str, match: Match, names: Names) -> str:
+    """Return a parameter, or the code in a hole, as it is shown in a sentence."""
+    if slot in match.names:
+        return f"`{names(match.names[slot])}`"
+    text = shown(_about_items(match.holes[slot]), names)
+    return f"`{text}`" if len(text) <= MAX_HOLE_CHARACTERS else "a longer expression"
+
+
+def _about_items(hole: Hole) -> ast.expr:
+    """Return the code of a hole as it is shown."""
+    words = {own: load(word) for own, word in zip(hole.subjects, _SUBJECTS, strict=False)}
+    turned: ast.expr = _Turning().visit(substituted(hole.value, words))
+    return turned
+
+
+class _Turning(ast.NodeTransformer):
+    """Comparisons that begin with what they are about: `item > 3` for `3 < item`."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.Compare:
+        operator = {ast.Lt: ast.Gt, ast.LtE: ast.GtE}.get(type(node.ops[0]))
+        if operator is None or count_names([node.left]).keys() & set(_SUBJECTS):
+            return node
+        return ast.Compare(node.comparators[0], [operator()], [node.left])
+
+
+def _of_words(aside: Aside) -> Iterator[Reading]:
+    """Yield what the words for a returned expression say."""
+    value = aside.form.value
+    if value is None or _calls(value, aside.form.parameters):
+        return
+    for own in aside.form.parameters:
+        if is_boolean(value):
+            said = adjective(value, own)
+            if said:
+                yield _telling(said, own, value, aside)
+        else:
+            said = noun(value, own)
+            if said:
+                yield _making(said, own, value, aside)
+
+
+def _telling(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
+    plain = said.replace("_", " ")
+    name = _VERBS.get(said) or (f"has_{said.removeprefix('of_')}" if has_noun(said) else f"is_{said}")
+    return Reading(
+        names=(name,),
+        say=lambda named: f"Tells by `{shown(value, named)}` whether `{named(own)}` is {plain}{aside.say(named)}",
+    )
+
+
+def _making(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
+    return Reading(
+        names=(_RESULTS.get(said, said),),
+        say=lambda named: (
+            f"Computes {said.replace('_', ' ')} of `{named(own)}`: `{shown(value, named)}`{aside.say(named)}"
+        ),
+    )

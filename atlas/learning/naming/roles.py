@@ -1,0 +1,95 @@
+"""Names for parameters, from what the code does with them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from atlas.learning.terms.names import Function
+
+_OF_TEXT = frozenset(
+    [
+        "capitalize",
+        "casefold",
+        "endswith",
+        "isalnum",
+        "isalpha",
+        "isdigit",
+        "islower",
+        "isspace",
+        "isupper",
+        "lower",
+        "lstrip",
+        "replace",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "swapcase",
+        "title",
+        "upper",
+    ]
+)
+_OF_MAPPINGS = frozenset({"get", "items", "keys", "popitem", "setdefault", "values"})
+_OF_LISTS = frozenset({"append", "extend", "insert", "sort", "reverse", "pop", "remove"})
+_OF_NUMBERS = frozenset({"abs", "bin", "chr", "divmod", "hex", "pow", "round"})
+_OVER_ITEMS = frozenset(
+    "all any enumerate filter frozenset len list map max min reversed set sorted sum tuple zip".split()  # noqa: SIM905
+)
+
+
+_ON_NUMBERS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+
+
+def role_of(function: Function, own: str) -> str:
+    """Return a name for a parameter, `value` where the code says nothing of it."""
+    found = [role for node in ast.walk(function) for role in _roles(node, own)]
+    return next((role for role in _ORDER if role in found), "value")
+
+
+_ORDER = ("function", "mapping", "text", "items", "index", "n", "number", "other")
+"""Roles, the most telling first, for a parameter with which the code does several things."""
+
+
+def _roles(node: ast.AST, own: str) -> Iterator[str]:
+    """Yield what one node takes a name for."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=args):
+            yield from ["function"] * (name == own)
+            yield from _passed_to(name) if _is_in(own, args) else ()
+        case ast.Attribute(value=value, attr=attribute) if _is_in(own, [value]):
+            yield from _with_method(attribute)
+        case ast.For(iter=value) | ast.comprehension(iter=value) if _is_in(own, [value]):
+            yield "items"
+        case ast.Subscript(value=value, slice=position):
+            yield from ["items"] * _is_in(own, [value])
+            yield from ["index"] * _is_in(own, [position])
+        case ast.BinOp(op=operator, left=left, right=right) if isinstance(operator, _ON_NUMBERS):
+            yield from ["number"] * (_is_in(own, [left, right]) and not isinstance(left, ast.Constant))
+        case ast.Compare(left=left, comparators=[*others]):
+            yield from ["other"] * _is_in(own, [left, *others])
+
+
+def _passed_to(name: str) -> Iterator[str]:
+    if name in _OVER_ITEMS:
+        yield "items"
+    elif name == "range":
+        yield "n"
+    elif name == "ord":
+        yield "text"
+    elif name in _OF_NUMBERS:
+        yield "number"
+
+
+def _with_method(attribute: str) -> Iterator[str]:
+    if attribute in _OF_TEXT:
+        yield "text"
+    elif attribute in _OF_MAPPINGS:
+        yield "mapping"
+    elif attribute in _OF_LISTS:
+        yield "items"
+
+
+def _is_in(own: str, nodes: list[ast.expr]) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == own for node in nodes)

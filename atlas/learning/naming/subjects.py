@@ -1,0 +1,46 @@
+"""Words that tell the tasks of a function from all others. A word that other tasks have as well says nothing of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from atlas.core.words import words
+
+MIN_TASKS = 3
+"""Tasks of its own that it takes to say anything."""
+
+MIN_OTHERS = 20
+"""Tasks of other programs that it takes to compare with."""
+
+NEARLY_ALL = 0.9
+"""Share of its own tasks that have a word which tells them."""
+
+FEW = 0.05
+"""Share of the other tasks that have it at most."""
+
+MAX_CHARACTERS = 10_000
+"""Characters of a task's text that are read."""
+
+_EXAMPLES = re.compile(r"\n\ndef |>>>|https?://\S+|(?i:\bexamples?:)")
+"""Beginnings of what says nothing in a task's prose, or stands behind it: a signature, examples, an address."""
+
+
+def telling_words(own: Iterable[str], tasks: Iterable[str]) -> list[str]:
+    """Return the words that nearly all of its own tasks have, and few others, the rarest elsewhere first.
+
+    Args:
+        tasks: Texts of all tasks, its own among them.
+    """
+    mine = sorted({text for text in own if text.strip()})
+    others = sorted({text for text in tasks if text.strip()} - set(mine))
+    if len(mine) < MIN_TASKS or len(others) < MIN_OTHERS:
+        return []
+    inside, outside = _counts(mine), _counts(others)
+    telling = [word for word, n in inside.items() if n >= NEARLY_ALL * len(mine) and outside[word] <= FEW * len(others)]
+    return sorted(telling, key=lambda word: (outside[word], word))
+
+
+def _counts(texts: Sequence[str]) -> Counter[str]:
+    return Counter(word for text in texts for word in words(_EXAMPLES.split(text[:MAX_CHARACTERS])[0]))

@@ -1,0 +1,108 @@
+"""The operations of code, one by one, in plain words."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Sequence
+
+from atlas.learning.naming.forms.nodes import count_names, is_nested_deeply
+from atlas.learning.rewrite.rename import Renaming
+
+MAX_STEPS = 4
+"""Operations that are told one by one."""
+
+MAX_CHARACTERS = 60
+"""Length of a piece of code that is shown."""
+
+MAX_SENTENCE_CHARACTERS = 400
+
+Names = Callable[[str], str]
+"""Function that gives the name under which a parameter is shown."""
+
+Show = Callable[[ast.AST], str]
+
+_ADDING = {
+    "append": "adds {} to {}",
+    "add": "adds {} to {}",
+    "extend": "adds each of {} to {}",
+    "remove": "removes {} from {}",
+}
+
+
+def shown(node: ast.AST, names: Names) -> str:
+    """Return code as text, with the names under which parameters are shown."""
+    own = count_names([node])
+    named = Renaming({name: names(name) for name in own}).visit(copy.deepcopy(node))
+    return ast.unparse(ast.fix_missing_locations(named)).replace("\n", " ")
+
+
+def told(body: Sequence[ast.stmt], names: Names) -> str:
+    """Return the operations of a function as a sentence without its stop."""
+    if is_nested_deeply(body):
+        return "Does more than can be told step by step"
+
+    def show(node: ast.AST) -> str:
+        text = " ".join(shown(node, names).split())
+        return f"`{text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + '…'}`"
+
+    sentence = _steps(body, show)
+    short = sentence if len(sentence) <= MAX_SENTENCE_CHARACTERS else f"{sentence[: MAX_SENTENCE_CHARACTERS - 1]}…"
+    return short[:1].upper() + short[1:]
+
+
+def _steps(body: Sequence[ast.stmt], show: Show) -> str:
+    steps = [step for step in (_step(statement, show) for statement in body) if step]
+    more = (
+        [f"{len(steps) - MAX_STEPS} more steps, and {steps[-1]}"] if len(steps) > MAX_STEPS + 1 else steps[MAX_STEPS:]
+    )
+    return ", ".join([*steps[:MAX_STEPS], *more])
+
+
+def _step(statement: ast.stmt, show: Show) -> str:
+    return _simple(statement, show) or _compound(statement, show)
+
+
+def _simple(statement: ast.stmt, show: Show) -> str:
+    match statement:
+        case ast.Return(value=value):
+            return f"returns {show(value)}" if value is not None else "returns"
+        case ast.Assign(targets=[target, *_], value=value):
+            return f"sets {show(target)} to {show(value)}"
+        case ast.AugAssign(target=target, op=operator, value=value):
+            adds = isinstance(operator, ast.Add)
+            return f"adds {show(value)} to {show(target)}" if adds else f"changes {show(target)} by {show(statement)}"
+        case ast.Expr(value=value):
+            return _called(value, show)
+        case ast.Raise(exc=ast.expr() as error):
+            return f"raises {show(error)}"
+        case ast.Continue() | ast.Break():
+            return "stops" if isinstance(statement, ast.Break) else "goes on with the next"
+    return ""
+
+
+def _compound(statement: ast.stmt, show: Show) -> str:
+    match statement:
+        case ast.For(target=target, iter=items, body=body):
+            return f"for each {show(target)} of {show(items)} {_steps(body, show)}"
+        case ast.While(test=test, body=body):
+            return f"as long as {show(test)} {_steps(body, show)}"
+        case ast.If(test=test, body=body, orelse=other):
+            otherwise = f", else {_steps(other, show)}" if other else ""
+            return f"if {show(test)} {_steps(body, show)}{otherwise}"
+        case ast.With(items=[first, *_], body=body):
+            return f"with {show(first.context_expr)} {_steps(body, show)}"
+        case ast.Try(body=body):
+            return f"tries: {_steps(body, show)}"
+        case ast.FunctionDef(name=name):
+            return f"defines a function `{name}`"
+    return ""
+
+
+def _called(value: ast.expr, show: Show) -> str:
+    match value:
+        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[given], keywords=[]) if method in _ADDING:
+            return _ADDING[method].format(show(given), show(owner))
+        case ast.Constant():
+            return ""
+    return f"calls {show(value)}"
