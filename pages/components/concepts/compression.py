@@ -76,7 +76,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
     settings = Settings.from_environment()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         most = st.selectbox("Maximum programs", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
-                            help="If there are more, a diverse sample is searched, and what is found is put into the others too.")  # fmt: skip
+                            help="If there are more, a sample is searched. What is found is put into all.")  # fmt: skip
         with_model = ask_model(
             "Functions proposed by",
             searches(settings),
