@@ -18,7 +18,7 @@ from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.anti_unification import AntiUnificationEngine
-from atlas.learning.search.engines import Corpus, Engine
+from atlas.learning.search.engines import Corpus, Engine, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.sampling import sample
 from atlas.learning.search.stitch import StitchEngine, is_installed
@@ -185,22 +185,30 @@ def compress(
     run.notes += read.notes
     chosen = _sampled(read.terms, run)
     originals = _as_before(chosen, run)
+    found = _found(originals, run, cancelled)
+    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare)
+    functions = _functions(shelf, _prefix(held), run)
+    n_valid = len(shelf.patterns)
+    _prove(shelf, functions, run)
+    _rewrite_others(shelf, functions, {name: one for name, one in read.terms.items() if name not in chosen}, run)
+    made = _result(shelf, functions, run)
+    return replace(made, n_searched=len(originals), n_found=len(found.patterns), n_valid=n_valid)
+
+
+def _found(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | None) -> Proposal:
+    """Return what the search finds in programs."""
     corpus = Corpus(terms=tuple(originals.values()), tasks=tuple(run.programs[name].task_id for name in originals))
     found = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)
     run.notes += found.notes
-    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare)
-    settled = settle(shelf, _prefix(held), run.cancelled)
+    return found
+
+
+def _functions(shelf: Shelf, prefix: str, run: _Run) -> dict[str, Function]:
+    """Put back what is no Python function, and return the functions."""
+    settled = settle(shelf, prefix, run.cancelled)
     run.refused.update(settled.reasons)
     _compile(shelf, settled.functions, run)
-    n_valid = len(shelf.patterns)
-    _prove(shelf, settled.functions, run)
-    _rewrite_others(shelf, settled.functions, {name: read.terms[name] for name in read.terms.keys() - chosen}, run)
-    return replace(
-        _result(shelf, settled.functions, run),
-        n_searched=len(originals),
-        n_found=len(found.patterns),
-        n_valid=n_valid,
-    )
+    return settled.functions
 
 
 def running(

@@ -25,7 +25,8 @@ from atlas.views.shared.plans import PlanView
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment_of
 
-MAX_PROGRAMS = (50, 100, 200, 400, Limits().max_programs)
+USUAL_PROGRAMS = Limits().max_programs
+MAX_PROGRAMS = (50, 100, 200, USUAL_PROGRAMS, 1_000)
 """Numbers of programs to search that a person can choose from. More take longer."""
 
 COUNTED_AT_ONCE = 400

@@ -12,6 +12,7 @@ import streamlit as st
 from atlas import MemorySystem, Settings
 from atlas.views.concepts.compression import (
     MAX_PROGRAMS,
+    USUAL_PROGRAMS,
     BeforeAfter,
     Compressible,
     FoundCompression,
@@ -75,8 +76,14 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
     is_first = live.current() is None
     settings = Settings.from_environment()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        most = st.selectbox("Maximum programs", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
-                            help="If there are more, a diverse sample is searched, and what is found is put into the others too.")  # fmt: skip
+        most = st.selectbox(
+            "Maximum programs",
+            MAX_PROGRAMS,
+            MAX_PROGRAMS.index(USUAL_PROGRAMS),
+            key="compress_most",
+            width=160,
+            help="If there are more, a sample is searched. What is found is put into all.",
+        )
         with_model = ask_model(
             "Functions proposed by",
             searches(settings),

@@ -124,6 +124,19 @@ def test_what_is_rare_or_small_is_not_kept(limits: Limits) -> None:
     assert found.ratio == 1
 
 
+def test_sources_alone_are_programs_too_each_a_task_of_its_own() -> None:
+    (only,) = compress([one.source for one in programs()], limits=Limits(iterations=5)).abstractions
+    assert (only.uses, only.n_tasks) == (tuple("012345"), 6)
+
+
+def test_an_import_of_a_builtins_name_leaves_a_program_out_for_functions_before_it_would_see_it() -> None:
+    (first, *others) = programs()
+    found = compress(
+        [replace(first, source=f"from numpy import max\n{first.source}"), *others], limits=Limits(iterations=5)
+    )
+    assert found.refused["program: gives a name of Python's own another meaning"] == 1
+
+
 def test_programs_of_one_task_count_once() -> None:
     same = [Program(id=each.id, task_id="t", description="", source=each.source) for each in programs()]
     assert compress(same, limits=Limits(iterations=5)).abstractions == ()
