@@ -251,6 +251,11 @@ def directories(name: str, text: str) -> tuple[Path, ...]:
     return paths
 
 
+def listed(paths: tuple[Path, ...]) -> str:
+    """Return directories as `directories` reads them."""
+    return os.pathsep.join(map(str, paths))
+
+
 def _parse(name: str, text: str, kind: Any) -> Any:
     if kind == tuple[Path, ...]:
         return directories(name, text)

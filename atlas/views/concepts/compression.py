@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.core.settings import Settings
+from atlas.core.settings import Settings, listed
 from atlas.jobs.compression import LiveCompression as LiveCompression
 from atlas.jobs.compression import add_found, read_attempts, succeeded, successful_ids
 from atlas.jobs.compression_file import FoundCompression as FoundCompression
@@ -148,7 +147,7 @@ def searches(settings: Settings) -> dict[bool, str]:
 
 def program_path(settings: Settings) -> str:
     """Return the directories of modules that programs import, as a person writes them."""
-    return os.pathsep.join(map(str, settings.program_path))
+    return listed(settings.program_path)
 
 
 def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible:
