@@ -230,7 +230,8 @@ _READ_ELSEWHERE = frozenset(
         *("ATLAS_OIDC_ISSUER", "ATLAS_OIDC_CLIENT", "ATLAS_OIDC_SECRET", "ATLAS_OIDC_SECRET_FILE"),
         *("ATLAS_OIDC_SCOPE", "ATLAS_OIDC_CLAIM"),
         *("ATLAS_PROXY", "ATLAS_PROXY_USER", "ATLAS_PROXY_NAME", "ATLAS_PROXY_GROUPS"),
-        *("ATLAS_REAL_DATA", "ATLAS_RENEW_SNAPSHOTS", "ATLAS_BENCHMARK_SIZES", "ATLAS_BENCHMARK_PROGRAMS"),
+        *("ATLAS_REAL_DATA", "ATLAS_RENEW_SNAPSHOTS", "ATLAS_BENCH_DATA", "ATLAS_CJK_TEXTS"),
+        *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEEDS")),
     ]
 )
 """Variables that are no options of a store: those of a server, of this machine, and of tests and benchmarks."""
