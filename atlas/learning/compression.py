@@ -274,7 +274,7 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
     """Prune, run every rewritten program, take off what changes any, and again until nothing does."""
     tasks = {name: run.programs[name].task_id for name in shelf.programs}
     while True:
-        prune(shelf, functions, tasks, run.limits, run.cancelled)
+        prune(shelf, functions, tasks, run.limits, run.cancelled, run.refused)
         wrong = _changing(shelf, functions, run)
         if not wrong:
             return

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from atlas.learning.search.limits import Limits
-from atlas.learning.terms.codec import encode
+from atlas.learning.terms.codec import encode, n_set_apart
 from atlas.learning.terms.imports import explicit, read_names, spare, starred
 from atlas.learning.terms.names import looks_up_names
-from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.normalisation import normalise, own_checks
 from atlas.learning.terms.parsing import NotPython, parsed
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import imported
@@ -22,6 +22,7 @@ from atlas.learning.terms.terms import Term
 StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
 """Function that returns the names that `from … import *` brings of each module, or a line on why nobody knows."""
 
+OWN_CHECK = "line: an assertion or a print at a program's top level"
 TOO_DEEP = "nested too deeply, or in blocks too long"
 _STAR = re.compile(r"\bimport\s*\*")
 
@@ -62,6 +63,7 @@ def read_programs(
             refused[f"program: {read}"] += 1
         else:
             found.terms[program.id], found.spare[program.id] = read
+            refused[OWN_CHECK] += n_set_apart(read[0])
     return found
 
 
@@ -91,7 +93,7 @@ def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]
             module = explicit(module, public, tested)
         if _shadows(module):
             return "gives a name of Python's own another meaning"
-        term = encode(module)
+        term = encode(module, own_checks(module))
     except NotPython:
         return "not Python that can be worked with"
     except RecursionError:

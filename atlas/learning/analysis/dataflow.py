@@ -13,7 +13,7 @@ from atlas.learning.analysis.positions import Position, positions
 from atlas.learning.analysis.purity import Purity
 from atlas.learning.analysis.surroundings import assigned_before, captured, is_guarded, live_after
 from atlas.learning.analysis.variables import Flow, Flows, Names
-from atlas.learning.terms.heads import EXPRESSION, REST, read_head
+from atlas.learning.terms.heads import APART, EXPRESSION, REST, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.scopes import BUILTIN, LOCAL, OWN
 from atlas.learning.terms.terms import Term, is_call
@@ -70,6 +70,8 @@ def unusable(pattern: Pattern) -> str:
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
         head = read_head(term.head)
+        if head.sort == APART:
+            return "holds a check of its program's own"
         if head.name in REFUSED_SYNTAX:
             return f"has {head.name}"
         if head.name in ("Name", "Attribute") and (problem := _bad_name(head.parts, head.name)):

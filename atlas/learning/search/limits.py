@@ -45,8 +45,14 @@ class Limits:
     """Depth of a program's term. Each statement of a block is one deeper, and the search does not end on deep ones."""
 
     min_body_tokens: int = 8
-    min_tasks: int = 3
+    min_tasks: int = 2
     """Different tasks that use a function, directly or through another one."""
+
+    many_tasks: int = 3
+    """Tasks from which on a function is kept whatever it saves, if it saves anything."""
+
+    min_saving_of_few: int = 10
+    """Tokens that a function saves which fewer tasks use. Two tasks may share by chance what is short."""
 
     def __post_init__(self) -> None:
         """Refuse limits that no compression could keep to."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from atlas.learning.terms.parsing import NotPython, parse
@@ -35,6 +36,29 @@ def stripped(source: str) -> ast.Module:
     module = ast.fix_missing_locations(_Stripping().visit_Module(parse(source)))
     module.type_ignores = []
     return module
+
+
+def own_checks(module: ast.Module) -> list[ast.stmt]:
+    """Return the assertions and prints at the top level of a program, outside of its functions and classes.
+
+    With them an agent tries its program out. They say nothing of how the task is solved.
+    """
+    return [statement for statement in _at_top(module.body) if _is_check(statement)]
+
+
+def _at_top(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement in block:
+        yield statement
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for name in ("body", "orelse", "finalbody"):
+                yield from _at_top(getattr(statement, name, ()))
+
+
+def _is_check(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assert() | ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+            return True
+    return False
 
 
 class _Stripping(ast.NodeTransformer):
