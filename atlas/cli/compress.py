@@ -70,10 +70,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _compress(options: argparse.Namespace, settings: Settings) -> int:
-    if not options.limit:
-        raise InvalidInput("--limit should be at least 1")
-    if options.unproven and not options.apply:
-        raise InvalidInput("--unproven says what --apply adds: give both")
+    _check(options)
     llm = AnthropicLLM(settings) if options.by == MODEL else None
     with opened(settings, read_only=not options.apply) as memory:
         found = _compressed(memory, strategy_of(llm, options.limit, settings.program_path))
@@ -92,6 +89,13 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
         elif hint := _hint(rows):
             print(hint)
     return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if not options.limit:
+        raise InvalidInput("--limit should be at least 1")
+    if options.unproven and not options.apply:
+        raise InvalidInput("--unproven says what --apply adds: give both")
 
 
 def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> FoundCompression:

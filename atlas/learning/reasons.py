@@ -20,7 +20,9 @@ def why_nothing(n_attempts: int, n_programs: int, dropped: Mapping[str, int], re
     """
     if not n_programs:
         attempts = "1 attempt" if n_attempts == 1 else f"{n_attempts:,} attempts"
-        programs = {reason.removeprefix("program: "): n for reason, n in refused.items() if reason.startswith("program: ")}
+        programs = {
+            reason.removeprefix("program: "): n for reason, n in refused.items() if reason.startswith("program: ")
+        }
         why = _listed({**dropped, **programs})
         return f"no Python program to compress in {attempts}{': ' if why else ''}{why}"
     if n_programs == 1:

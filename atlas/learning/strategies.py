@@ -138,7 +138,9 @@ class ProvenCompression:
             why = why_nothing(len(trajectories), made.n_programs, proposal.dropped, made.refused)
             _log.warning("found no concept: %s", why)
         if n_unproven:
-            _log.warning("%d of %d concepts are not proven, since no program's tests run them; see `metadata`", n_unproven, n)
+            _log.warning(
+                "%d of %d concepts are not proven, since no program's tests run them; see `metadata`", n_unproven, n
+            )
         return proposal.concepts
 
     async def propose(

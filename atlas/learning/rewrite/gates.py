@@ -10,7 +10,7 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.terms.scopes import COMPREHENSIONS
 
 TABLE = 4
-"""Constants that make a function worth a name, though it does nothing with them: a table, such as the four directions."""
+"""Constants that make a function worth a name though it does nothing with them, as in a table of four directions."""
 
 FUNCTION = "function: "
 """Beginning of the reasons that a function is refused for by a gate."""
@@ -83,10 +83,12 @@ def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """
     for statement in statements:
         for node in ast.walk(statement):
-            if isinstance(node, _OPERATIONS):
+            if isinstance(node, _OPERATIONS) or (isinstance(node, ast.UnaryOp) and not _is_number(node.operand)):
                 yield node
-            elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
-                yield node
+
+
+def _is_number(operand: ast.expr) -> bool:
+    return isinstance(operand, ast.Constant)
 
 
 def _n_constants(statements: Sequence[ast.stmt]) -> int:

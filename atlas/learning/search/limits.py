@@ -27,7 +27,7 @@ class Limits:
     megabytes: int = 1_000
     """Address space of the search, in its own process."""
 
-    iterations: int = 60
+    iterations: int = 100
     """Abstractions that the search may propose."""
 
     max_arity: int = 2

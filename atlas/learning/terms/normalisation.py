@@ -18,13 +18,22 @@ def normalise(source: str) -> ast.Module:
         NotPython: It does not parse, is too long or too deeply nested, or cannot be written down again as it was.
     """
     module = stripped(source)
+    check_written(module)
+    return module
+
+
+def check_written(module: ast.Module) -> None:
+    """Raise an error where a program does not read the same once it is written down.
+
+    Raises:
+        NotPython: It does not, or cannot be written down.
+    """
     try:
         same = ast.dump(parse(ast.unparse(module))) == ast.dump(module)
     except (ValueError, RecursionError) as error:  # an f-string with a backslash inside its braces, for one
         raise NotPython(f"expected code that can be written down again, got: {error}") from error
     if not same:
         raise NotPython("expected code that reads the same when it is written down again")
-    return module
 
 
 def stripped(source: str) -> ast.Module:
