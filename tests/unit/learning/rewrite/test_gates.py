@@ -21,8 +21,8 @@ from atlas.learning.rewrite.gates import (
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
-from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.search.templates import patterns_of
+from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.patterns import rewrite
 from atlas.learning.terms.programs import Program
 
@@ -99,9 +99,7 @@ def test_short_bodies_are_refused() -> None:
 
 
 def learned(sources: Sequence[str], **limits: int) -> Compression:
-    programs = [
-        Program(id=str(n), task_id=str(n), description="", source=source) for n, source in enumerate(sources)
-    ]
+    programs = [Program(id=str(n), task_id=str(n), description="", source=source) for n, source in enumerate(sources)]
     return compress(programs, engine=StitchEngine(), limits=Limits(iterations=10, **limits))
 
 
@@ -161,7 +159,9 @@ class Proposing:
         return Proposal(patterns=(self.pattern,), terms=terms)
 
 
-COMPARED = "import numpy as np\ndef same{n}(a, b):\n    return [{n}, np.testing.assert_array_almost_equal(a, b){more}]\n"
+COMPARED = (
+    "import numpy as np\ndef same{n}(a, b):\n    return [{n}, np.testing.assert_array_almost_equal(a, b){more}]\n"
+)
 WRAPPING = "import numpy as np\ndef same(v, w):\n    return np.testing.assert_array_almost_equal(v, w){more}\n"
 
 
@@ -195,7 +195,9 @@ def test_an_agents_own_checks_are_not_learned_from(checks: str) -> None:
 
 
 def test_the_same_lines_in_a_function_are_learned_from() -> None:
-    sources = [f"def check{n}():\n" + "    " + CHECKS.format(n=n) + f"\ndef solve{n}(a):\n    return [a]" for n in range(6)]
+    sources = [
+        f"def check{n}():\n" + "    " + CHECKS.format(n=n) + f"\ndef solve{n}(a):\n    return [a]" for n in range(6)
+    ]
     assert learned(sources).abstractions
 
 
