@@ -39,11 +39,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_PROGRAMS", "10,50,160,1000").split(","))
 """ATLAS_BENCHMARK_PROGRAMS: numbers of programs, with commas. All there are is the most."""
 
-LOGS = (
-    "mbpp_py_reflexion_gpt4.jsonl",
-    "humaneval_py_reflexion_gpt4.jsonl",
-    "leetcode_hard_py_reflexion_gpt4.jsonl",
-)
+LOGS = ("mbpp_py_reflexion_gpt4.jsonl", "humaneval_py_reflexion_gpt4.jsonl")
 
 
 def as_it_comes(head: str) -> int:

@@ -256,11 +256,7 @@ def _sampled(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
 
 
 def _as_before(terms: dict[str, Term], plain: Mapping[str, Term], run: _Run) -> dict[str, Term]:
-    """Return the programs that do the same in the form that is compressed. No function is to blame for the others.
-
-    Args:
-        plain: Those that were written in another form, which is taken where the programs do the same in that alone.
-    """
+    """Return the programs in a form in which they do the same. No function is to blame for those that do in none."""
     changed = _changed(terms, run)
     again = {name: plain[name] for name in changed & plain.keys()}
     lost = (changed - again.keys()) | _changed(again, run)

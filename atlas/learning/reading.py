@@ -37,7 +37,7 @@ class Originals:
     """Programs in the form in which they are searched: without variables that are used once."""
 
     plain: dict[str, Term] = field(default_factory=dict)
-    """Those that are in another form, as they were written."""
+    """The programs that are searched in another form, as they were written."""
 
     spare: dict[str, frozenset[str]] = field(default_factory=dict)
     """Names whose imports leave a program once it reads them no more."""

@@ -54,8 +54,8 @@ class Limits:
     min_saving_of_few: int = 4
     """Tokens that a function has to save if fewer tasks use it.
 
-    Chosen on half of the solutions of MBPP and HumanEval, split again in two ways: more tokens cost what is saved in the
-    programs that a library is learned from, and gained nothing in the others.
+    Chosen on one half of the tasks of MBPP and HumanEval, split again into programs to learn from and others: of those,
+    4 saves 0.50 % of the tokens, as does 0 with more functions, and 6 or more saves 0.45 %.
     """
 
     def __post_init__(self) -> None:

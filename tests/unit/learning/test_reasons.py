@@ -17,7 +17,8 @@ from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
             0,
             {"there is no solution in it": 11},
             {"program: looks names up as texts": 1},
-            "no Python program to compress in 12 attempts: there is no solution in it (11), looks names up as texts (1)",
+            "no Python program to compress in 12 attempts: "
+            "there is no solution in it (11), looks names up as texts (1)",
         ),
         (1, 1, {}, {}, "only one program, and a function has to be in programs of at least two tasks"),
         (4, 4, {}, {"line: an assertion": 3}, "nothing that two tasks share in 4 programs"),
