@@ -225,12 +225,6 @@ def compress(given: Sequence[Trajectory]) -> list[CodeConcept]:
     return asyncio.run(StitchCompressionStrategy(engine=AntiUnificationEngine()).compress(list(given)))
 
 
-def test_compress_gives_what_is_not_proven_too_and_the_log_says_how_many(caplog: pytest.LogCaptureFixture):
-    (concept,) = compress([attempt(number, tests="") for number in range(4)])
-    assert concept.metadata["proven"] is False
-    assert "1 of 1 concepts are not proven" in caplog.text
-
-
 def test_compress_says_why_it_found_nothing(caplog: pytest.LogCaptureFixture):
     assert compress([attempt(n, source="Just ask them.") for n in range(12)]) == []
     assert "no Python program to compress in 12 attempts: no part of it parses as a whole Python program" in caplog.text
