@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import Cancelled
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import StarNames, as_programs, read_programs
+from atlas.learning.reading import StarNames, as_programs, free_prefix, read_programs
 from atlas.learning.rewrite.applying import applied
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
@@ -190,7 +190,7 @@ def compress(
     originals = _as_before(chosen, read.plain, run)
     found = _found(originals, run, cancelled)
     shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare, read.plain)
-    functions = _functions(shelf, _prefix(held), run)
+    functions = _functions(shelf, free_prefix(held), run)
     n_valid = len(shelf.patterns)
     _prove(shelf, functions, run)
     _rewrite_others(shelf, functions, {name: one for name, one in read.terms.items() if name not in chosen}, run)
@@ -270,14 +270,6 @@ def _changed(terms: Mapping[str, Term], run: _Run) -> set[str]:
     verdicts = _run_all([(name, program_source(term, {})) for name, term in terms.items()], run)
     run.progress("verifying", 1)
     return {name for name, same in zip(terms, verdicts, strict=True) if same is False}
-
-
-def _prefix(programs: Iterable[Program]) -> str:
-    """Return a beginning of placeholder names that no program uses."""
-    prefix = "concept_"
-    while any(prefix in program.source for program in programs):
-        prefix += "_"
-    return prefix
 
 
 def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:

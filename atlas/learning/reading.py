@@ -54,6 +54,14 @@ def as_programs(programs: Iterable[Program | str]) -> list[Program]:
     ]
 
 
+def free_prefix(programs: Iterable[Program]) -> str:
+    """Return a beginning of placeholder names that no program uses."""
+    prefix = "concept_"
+    while any(prefix in program.source for program in programs):
+        prefix += "_"
+    return prefix
+
+
 def read_programs(
     programs: Sequence[Program], limits: Limits, refused: Counter[str], star_names: StarNames | None = None
 ) -> Originals:
