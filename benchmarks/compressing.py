@@ -148,7 +148,8 @@ def _measured(programs: Sequence[Program], engine: Engine, max_arity: int = Limi
 def _compressed(programs: Sequence[Program], engine: Engine, max_arity: int) -> _Measured:
     with Sandbox() as sandbox:
         verify, start = Verifier(sandbox).same, time.perf_counter()
-        made = compress(programs, engine=engine, limits=Limits(max_arity=max_arity), verify=verify)
+        limits = Limits(max_arity=max_arity, max_programs=len(programs))
+        made = compress(programs, engine=engine, limits=limits, verify=verify)
         seconds = time.perf_counter() - start
         rewritten = [(one, made.rewritten[one.id].standalone) for one in programs if one.id in made.rewritten]
         verdicts = list(verify(rewritten).values())
