@@ -18,9 +18,10 @@ import numpy as np
 from atlas.core.types import Trajectory
 from atlas.importers import Limits as ReadingLimits
 from atlas.importers import detect
-from atlas.learning.compression import Compression, Verify, compress
+from atlas.learning.compression import Abstraction, Compression, Verify, compress
 from atlas.learning.extraction import programs_of
 from atlas.learning.reuse import held_out
+from atlas.learning.rewrite.gates import operations
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.anti_unification import AntiUnificationEngine
@@ -29,6 +30,7 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.parsing import parse
 from atlas.learning.terms.programs import Program
 from benchmarks.baselines.anti_unifying import anti_unify
 from benchmarks.measuring import Figure
@@ -36,8 +38,8 @@ from benchmarks.measuring import Figure
 GIVEN = Path(os.environ.get("ATLAS_REAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 """ATLAS_REAL_DATA: the directory of real agent runs, and of programs that others have published."""
 
-SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_PROGRAMS", "10,50,160,400").split(","))
-"""ATLAS_BENCHMARK_PROGRAMS: numbers of programs, with commas."""
+SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_PROGRAMS", "10,50,160,1000").split(","))
+"""ATLAS_BENCHMARK_PROGRAMS: numbers of programs, with commas. All there are is the most."""
 
 LOGS = ("mbpp_py_reflexion_gpt4.jsonl", "humaneval_py_reflexion_gpt4.jsonl")
 
@@ -82,7 +84,14 @@ def _unseen(programs: Sequence[Program], verify: Verify) -> Iterator[Figure]:
         ours=_saved(found.reuse.ratio),
         baseline=_saved(plain.reuse.ratio),
         unit="%",
-        aim="over 0",
+        aim="at least 3",
+    )
+    yield Figure(
+        what=f"{what}: the part of it that comes of inlined variables alone",
+        ours=100 * found.reuse.tokens_temporaries / found.reuse.tokens_before,
+        baseline=100 * plain.reuse.tokens_temporaries / plain.reuse.tokens_before,
+        unit="%",
+        aim="",
     )
     yield Figure(
         what=f"{what}: functions used, of {found.reuse.n_functions}",
@@ -108,8 +117,14 @@ class _Measured:
     n_found: int
     n_valid: int
     n_kept: int
+    n_doing_more: int
+    """Of those kept: those that do more than one call or operation."""
+
     tokens_before: int
     tokens_after: int
+    tokens_temporaries: int
+    """Of the tokens saved: those saved by inlined variables alone."""
+
     tokens_library: int
     n_run: int
     """Rewritten programs that have tests."""
@@ -135,7 +150,8 @@ def _measured(programs: Sequence[Program], engine: Engine, max_arity: int = Limi
 def _compressed(programs: Sequence[Program], engine: Engine, max_arity: int) -> _Measured:
     with Sandbox() as sandbox:
         verify, start = Verifier(sandbox).same, time.perf_counter()
-        made = compress(programs, engine=engine, limits=Limits(max_arity=max_arity), verify=verify)
+        limits = Limits(max_arity=max_arity, max_programs=len(programs))
+        made = compress(programs, engine=engine, limits=limits, verify=verify)
         seconds = time.perf_counter() - start
         rewritten = [(one, made.rewritten[one.id].standalone) for one in programs if one.id in made.rewritten]
         verdicts = list(verify(rewritten).values())
@@ -144,8 +160,10 @@ def _compressed(programs: Sequence[Program], engine: Engine, max_arity: int) -> 
         n_found=made.n_found,
         n_valid=made.n_valid,
         n_kept=len(made.abstractions),
+        n_doing_more=sum(map(_does_more, made.abstractions)),
         tokens_before=made.tokens_before,
         tokens_after=made.tokens_after,
+        tokens_temporaries=made.tokens_temporaries,
         tokens_library=made.tokens_library,
         n_run=len(verdicts) - verdicts.count(None),
         n_passing=verdicts.count(True),
@@ -153,6 +171,11 @@ def _compressed(programs: Sequence[Program], engine: Engine, max_arity: int) -> 
         seconds=seconds,
         megabytes=_most_memory(),
     )
+
+
+def _does_more(function: Abstraction) -> bool:
+    """Return whether a function does more than one call or operation."""
+    return len(list(operations(parse(function.source).body))) > 1
 
 
 def _most_memory() -> float:
@@ -174,8 +197,10 @@ def _plainly(programs: Sequence[Program]) -> _Measured:
         n_found=len(shared.functions),
         n_valid=shared.n_valid,
         n_kept=len(shared.functions),
+        n_doing_more=0,
         tokens_before=shared.tokens_before,
         tokens_after=shared.tokens_after - library,
+        tokens_temporaries=0,
         tokens_library=library,
         n_run=len(verdicts) - verdicts.count(None),
         n_passing=verdicts.count(True),
@@ -199,10 +224,15 @@ def _at(programs: Sequence[Program]) -> Iterator[Figure]:
     yield Figure(what=what, ours=after, baseline=ours.tokens_before, unit="", aim="fewer")
     for name, other in others.items():
         yield from _beside(size, ours, name, other)
+    what = f"{size}: the part of what is saved that comes of inlined variables alone"
+    yield Figure(what=what, ours=100 * ours.tokens_temporaries / ours.tokens_before, baseline=None, unit="%", aim="")
+    if ours.n_kept:
+        what = f"{size}: functions that do more than one call or operation, of {ours.n_kept}"
+        yield Figure(what=what, ours=100 * ours.n_doing_more / ours.n_kept, baseline=None, unit="%", aim="at least 80")
     if ours.n_run:
         what = f"{size}: rewritten ones whose tests run what was put in, of {ours.n_run}"
         yield Figure(what=what, ours=100 * ours.n_proving / ours.n_run, baseline=None, unit="%", aim="most")
-    yield Figure(what=f"{size}: most memory", ours=ours.megabytes, baseline=None, unit="MB", aim="400 under 1000")
+    yield Figure(what=f"{size}: most memory", ours=ours.megabytes, baseline=None, unit="MB", aim="all under 1000")
 
 
 def _beside(size: str, ours: _Measured, name: str, other: _Measured) -> Iterator[Figure]:
@@ -216,7 +246,7 @@ def _beside(size: str, ours: _Measured, name: str, other: _Measured) -> Iterator
         ours=ours.saved,
         baseline=other.saved,
         unit="%",
-        aim="over 0",
+        aim="3.3 of all",
     )
     yield Figure(
         what=f"{size}: rewritten ones that pass their tests, of {ours.n_run}; {name}, of {other.n_run}",
@@ -225,7 +255,7 @@ def _beside(size: str, ours: _Measured, name: str, other: _Measured) -> Iterator
         unit="%",
         aim="100",
     )
-    yield Figure(what=f"{size}: time; {name}", ours=ours.seconds, baseline=other.seconds, unit="s", aim="400 under 180")
+    yield Figure(what=f"{size}: time; {name}", ours=ours.seconds, baseline=other.seconds, unit="s", aim="all under 180")
 
 
 def _share(made: _Measured) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from atlas.cli.common import add_command, count, how_to_undo, opened, progress_bar, safe
@@ -62,14 +63,14 @@ def add_commands(commands: Any) -> None:
         help=f"proposer of functions: {STITCH}, or a language model, which needs ANTHROPIC_API_KEY (default: {STITCH})",
     )
     command.add_argument("--apply", action="store_true", help="add the proven functions, and those that they call")
+    command.add_argument("--unproven", action="store_true", help="with --apply, add those that are not proven too")
     command.add_argument(
         "--show", action="store_true", help="print the code of each function, and a program before and after"
     )
 
 
 def _compress(options: argparse.Namespace, settings: Settings) -> int:
-    if not options.limit:
-        raise InvalidInput("--limit should be at least 1")
+    _check(options)
     llm = AnthropicLLM(settings) if options.by == MODEL else None
     with opened(settings, read_only=not options.apply) as memory:
         found = _compressed(memory, strategy_of(llm, options.limit, settings.program_path))
@@ -82,12 +83,19 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
         if options.show:
             for row in rows:
                 _show(memory, found, row.id)
-        proven = [row.id for row in rows if row.is_new and row.is_proven]
+        chosen = [row.id for row in rows if row.is_new and (row.is_proven or options.unproven)]
         if options.apply:
-            _apply(memory, found, proven)
-        elif proven:
-            print("Nothing was added. To add those that are proven: atlas compress --apply")
+            _apply(memory, found, chosen)
+        elif hint := _hint(rows):
+            print(hint)
     return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if not options.limit:
+        raise InvalidInput("--limit should be at least 1")
+    if options.unproven and not options.apply:
+        raise InvalidInput("--unproven says what --apply adds: give both")
 
 
 def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> FoundCompression:
@@ -118,11 +126,19 @@ def _show(memory: MemorySystem, found: FoundCompression, concept_id: str) -> Non
         print(f"--- after, which {program.verdict}\n{safe(program.after.whole, keep_lines=True)}")
 
 
-def _apply(memory: MemorySystem, found: FoundCompression, proven: list[str]) -> None:
-    plan = plan_adding(memory, found, proven)
-    operation_id = plan.apply(memory) if proven else None
+def _hint(rows: Sequence[FoundRow]) -> str:
+    """Return how to add what was found, or an empty text where nothing of it is new."""
+    new = {row.is_proven for row in rows if row.is_new}
+    if True in new:
+        return "Nothing was added. To add those that are proven: atlas compress --apply"
+    return "Nothing was added. None is proven. To add them even so: atlas compress --apply --unproven" if new else ""
+
+
+def _apply(memory: MemorySystem, found: FoundCompression, chosen: list[str]) -> None:
+    plan = plan_adding(memory, found, chosen)
+    operation_id = plan.apply(memory) if chosen else None
     if operation_id is None:
         print("Nothing was added: nothing new is proven.")
         return
-    along = f", with {len(added_with(found, proven))} that they call" if added_with(found, proven) else ""
+    along = f", with {len(added_with(found, chosen))} that they call" if added_with(found, chosen) else ""
     print(f"{plan.done_sentence}{along}.", how_to_undo(operation_id))

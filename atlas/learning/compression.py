@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import Cancelled
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import StarNames, as_programs, read_programs
+from atlas.learning.reading import StarNames, as_programs, free_prefix, read_programs
 from atlas.learning.rewrite.applying import applied
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
@@ -112,6 +112,9 @@ class Compression:
     tokens_after: int
     """Tokens of all programs, the library not counted."""
 
+    tokens_temporaries: int = 0
+    """The part of the difference that comes of inlined variables alone, which rewritten programs use once."""
+
     tokens_library: int
     """Tokens of the functions as one module, in which each import stands once."""
 
@@ -184,10 +187,10 @@ def compress(
     read = read_programs(held, run.limits, run.refused, star_names)
     run.notes += read.notes
     chosen = _sampled(read.terms, run)
-    originals = _as_before(chosen, run)
+    originals = _as_before(chosen, read.plain, run)
     found = _found(originals, run, cancelled)
-    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare)
-    functions = _functions(shelf, _prefix(held), run)
+    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare, read.plain)
+    functions = _functions(shelf, free_prefix(held), run)
     n_valid = len(shelf.patterns)
     _prove(shelf, functions, run)
     _rewrite_others(shelf, functions, {name: one for name, one in read.terms.items() if name not in chosen}, run)
@@ -252,29 +255,28 @@ def _sampled(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
     return {name: terms[name] for name in chosen}
 
 
-def _as_before(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
-    """Return the programs that do the same in the form that is compressed. No function is to blame for the others."""
+def _as_before(terms: dict[str, Term], plain: Mapping[str, Term], run: _Run) -> dict[str, Term]:
+    """Return the programs in a form in which they do the same. No function is to blame for those that do in none."""
+    changed = _changed(terms, run)
+    again = {name: plain[name] for name in changed & plain.keys()}
+    lost = (changed - again.keys()) | _changed(again, run)
+    run.refused[f"program: {OTHERWISE}"] += len(lost)
+    return {name: again.get(name, term) for name, term in terms.items() if name not in lost}
+
+
+def _changed(terms: Mapping[str, Term], run: _Run) -> set[str]:
+    """Return the programs that do something else in this form."""
     run.progress("verifying", 0)
     verdicts = _run_all([(name, program_source(term, {})) for name, term in terms.items()], run)
     run.progress("verifying", 1)
-    changed = {name for name, same in zip(terms, verdicts, strict=True) if same is False}
-    run.refused[f"program: {OTHERWISE}"] += len(changed)
-    return {name: term for name, term in terms.items() if name not in changed}
-
-
-def _prefix(programs: Iterable[Program]) -> str:
-    """Return a beginning of placeholder names that no program uses."""
-    prefix = "concept_"
-    while any(prefix in program.source for program in programs):
-        prefix += "_"
-    return prefix
+    return {name for name, same in zip(terms, verdicts, strict=True) if same is False}
 
 
 def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
     """Prune, run every rewritten program, take off what changes any, and again until nothing does."""
     tasks = {name: run.programs[name].task_id for name in shelf.programs}
     while True:
-        prune(shelf, functions, tasks, run.limits, run.cancelled)
+        prune(shelf, functions, tasks, run.limits, run.cancelled, run.refused)
         wrong = _changing(shelf, functions, run)
         if not wrong:
             return
@@ -345,8 +347,9 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
         ),
         rewritten={name: written(name, shelf, functions) for name, term in shelf.programs.items() if term.calls},
         n_programs=len(shelf.programs),
-        tokens_before=sum(lengths.of(name, term) for name, term in shelf.originals.items()),
-        tokens_after=sum(lengths.of(name) for name in shelf.programs),
+        tokens_before=sum(lengths.of(name, shelf.as_written(name)) for name in shelf.programs),
+        tokens_after=sum(lengths.of(name, shelf.result(name)) for name in shelf.programs),
+        tokens_temporaries=lengths.temporaries(),
         tokens_library=lengths.library(),
         refused=dict(+run.refused),
         notes=tuple(run.notes),
@@ -358,7 +361,7 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
 def written(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> Rewritten:
     """Return a program as it was and as it is."""
     return Rewritten(
-        before=program_source(shelf.originals[name], {}),
+        before=program_source(shelf.as_written(name), {}),
         after=rewritten_source(name, shelf, functions),
         standalone=standalone(name, shelf, functions),
         functions=tuple(functions[each].name for each in shelf.functions_of(name)),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from atlas.learning.analysis.temporaries import inline_temporaries
 from atlas.learning.search.limits import Limits
-from atlas.learning.terms.codec import encode
+from atlas.learning.terms.codec import encode, n_set_apart
 from atlas.learning.terms.imports import explicit, read_names, spare, starred
 from atlas.learning.terms.names import looks_up_names
-from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.normalisation import check_written, normalise, own_checks
 from atlas.learning.terms.parsing import NotPython, parsed
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import imported
@@ -22,6 +24,7 @@ from atlas.learning.terms.terms import Term
 StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
 """Function that returns the names that `from … import *` brings of each module, or a line on why nobody knows."""
 
+OWN_CHECK = "line: an assertion or a print at a program's top level"
 TOO_DEEP = "nested too deeply, or in blocks too long"
 _STAR = re.compile(r"\bimport\s*\*")
 
@@ -31,6 +34,11 @@ class Originals:
     """Programs that can be compressed, by id."""
 
     terms: dict[str, Term] = field(default_factory=dict)
+    """Programs in the form in which they are searched: without variables that are used once."""
+
+    plain: dict[str, Term] = field(default_factory=dict)
+    """The programs that are searched in another form, as they were written."""
+
     spare: dict[str, frozenset[str]] = field(default_factory=dict)
     """Names whose imports leave a program once it reads them no more."""
 
@@ -44,6 +52,14 @@ def as_programs(programs: Iterable[Program | str]) -> list[Program]:
         Program(id=str(position), task_id=str(position), description="", source=one) if isinstance(one, str) else one
         for position, one in enumerate(programs)
     ]
+
+
+def free_prefix(programs: Iterable[Program]) -> str:
+    """Return a beginning of placeholder names that no program uses."""
+    prefix = "concept_"
+    while any(prefix in program.source for program in programs):
+        prefix += "_"
+    return prefix
 
 
 def read_programs(
@@ -61,7 +77,10 @@ def read_programs(
         if isinstance(read, str):
             refused[f"program: {read}"] += 1
         else:
-            found.terms[program.id], found.spare[program.id] = read
+            refused[OWN_CHECK] += n_set_apart(read.plain)
+            found.terms[program.id], found.spare[program.id] = read.term, read.spare
+            if read.term is not read.plain:
+                found.plain[program.id] = read.plain
     return found
 
 
@@ -79,8 +98,17 @@ def _notes(unknown: Mapping[str, str], stars: Mapping[str, Sequence[str]]) -> tu
     )
 
 
-def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]) -> tuple[Term, frozenset[str]] | str:
-    """Return the term of a program and the names whose imports may go, or why it cannot be compressed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """One program that can be compressed."""
+
+    term: Term
+    plain: Term
+    spare: frozenset[str]
+
+
+def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]) -> _Read | str:
+    """Return a program in both forms and the names whose imports may go, or why it cannot be compressed."""
     try:
         module = normalise(program.source)
         if looks_up_names(module):
@@ -91,12 +119,27 @@ def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]
             module = explicit(module, public, tested)
         if _shadows(module):
             return "gives a name of Python's own another meaning"
-        term = encode(module)
+        term = encode(module, own_checks(module))
     except NotPython:
         return "not Python that can be worked with"
     except RecursionError:
         return TOO_DEEP
-    return TOO_DEEP if term.depth > limits.max_depth else (term, spare(module, tested))
+    if term.depth > limits.max_depth:
+        return TOO_DEEP
+    return _Read(term=_short_form(module, limits) or term, plain=term, spare=spare(module, tested))
+
+
+def _short_form(module: ast.Module, limits: Limits) -> Term | None:
+    """Return the term of a program without variables that are used once, or None where it has none."""
+    module = copy.deepcopy(module)
+    try:
+        if not inline_temporaries(module):
+            return None
+        check_written(module)
+        term = encode(module, own_checks(module))
+    except (NotPython, RecursionError):
+        return None
+    return term if term.depth <= limits.max_depth else None
 
 
 def _shadows(module: ast.Module) -> bool:

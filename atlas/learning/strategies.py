@@ -19,6 +19,7 @@ from atlas.learning.examples import RECORDED, examples_of
 from atlas.learning.extraction import programs_of
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.learning.naming.documenter import HeuristicDocumenter
+from atlas.learning.reasons import why_nothing
 from atlas.learning.rewrite.normal_forms import shape
 from atlas.learning.rewrite.rename import renamed
 from atlas.learning.rewritings import (
@@ -41,6 +42,9 @@ from atlas.protocols.infra import LLMClient, Progress
 from atlas.protocols.strategies import ConceptDocumenter
 
 _log = logging.getLogger(__name__)
+
+PROVEN = "proven"
+"""Under which a learned concept's metadata says whether running programs has proven it."""
 
 MAX_EXAMPLES = 10
 """Uses of a concept that its documenter is shown."""
@@ -65,6 +69,11 @@ class Learned:
     is_known: bool
     """True if the library has it already."""
 
+    @property
+    def is_proven(self) -> bool:
+        """True if the tests of some program run it, and all such programs did the same as before."""
+        return 0 < self.n_checked == self.n_verified
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
@@ -85,8 +94,8 @@ class Proposal:
 
     @property
     def proven(self) -> list[CodeConcept]:
-        """The part of `concepts` that at least one program was run with, and did the same as before."""
-        return [one.concept for one in self.learned if not one.is_known and one.n_verified]
+        """The part of `concepts` that programs were run with, and did the same as before."""
+        return [one.concept for one in self.learned if not one.is_known and one.is_proven]
 
 
 class ProvenCompression:
@@ -119,14 +128,20 @@ class ProvenCompression:
     async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
         """Return concepts that shorten the successful programs of these attempts, each after those that it calls.
 
-        Only what running a program has proven; the log says how many were left out, and `propose` shows them.
+        The `proven` in a concept's metadata is True where running programs has proven it, else False. The log says how
+        many are not proven, or why there is no concept at all.
         """
         proposal = await self.propose(trajectories)
-        n_left_out = len(proposal.concepts) - len(proposal.proven)
-        if n_left_out:
-            counted = "1 concept" if n_left_out == 1 else f"{n_left_out} concepts"
-            _log.warning("left out %s that no program with tests proves; `propose` shows them", counted)
-        return proposal.proven
+        n, n_unproven = len(proposal.concepts), len(proposal.concepts) - len(proposal.proven)
+        if not n:
+            made = proposal.compression
+            why = why_nothing(len(trajectories), made.n_programs, proposal.dropped, made.refused)
+            _log.warning("found no concept: %s", why)
+        if n_unproven:
+            _log.warning(
+                "%d of %d concepts are not proven, since no program's tests run them; see `metadata`", n_unproven, n
+            )
+        return proposal.concepts
 
     async def propose(
         self,
@@ -168,7 +183,7 @@ class ProvenCompression:
             examples = await asyncio.to_thread(run_again, new, recordings(compression, shown, concepts), sandbox)
             concepts |= {placeholder: _with_examples(one, examples) for placeholder, one in concepts.items()}
         return Proposal(
-            learned=tuple(_learned(one, concepts, known, shown) for one in compression.abstractions),
+            learned=tuple(_marked(_learned(one, concepts, known, shown)) for one in compression.abstractions),
             rewritings=tuple(shown),
             compression=compression,
             dropped=extraction.dropped,
@@ -303,6 +318,13 @@ def _with_examples(concept: CodeConcept, examples: Mapping[str, tuple[tuple[str,
     if not found:
         return concept
     return replace(concept, examples=found, metadata={**concept.metadata, RECORDED: len(found)})
+
+
+def _marked(one: Learned) -> Learned:
+    """Return the same with a concept that says itself whether it is proven. One of the library stays as it is."""
+    if one.is_known:
+        return one
+    return replace(one, concept=replace(one.concept, metadata={**one.concept.metadata, PROVEN: one.is_proven}))
 
 
 def _learned(

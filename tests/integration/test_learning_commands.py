@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atlas.cli import main
-from tests.support.programs import make_programs
+from tests.support.programs import make_programs, programs
 from tests.support.records import attempt
 from tests.support.stores import make_store, opened_store
 
@@ -58,9 +58,22 @@ def test_compress_without_programs_says_why(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path))
     make_store(tmp_path, [attempt("Talk to a customer", steps=())])
     said = run(capsys, "compress", "--apply")
-    assert "No Python program to compress in 1 successful attempt." in said
+    assert "Found no function: no Python program to compress in 1 attempt: there is no solution in it (1)." in said
     assert "there is no solution in it (1)" in said
     assert "Nothing was added: nothing new is proven." in said
+
+
+def test_what_is_not_proven_is_added_only_when_asked_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path))
+    make_store(tmp_path, programs(tested=False))
+    said = run(capsys, "compress")
+    assert "not proven" in said
+    assert "None is proven. To add them even so: atlas compress --apply --unproven" in said
+    assert "Nothing was added: nothing new is proven." in run(capsys, "compress", "--apply")
+    assert n_concepts(tmp_path) == 0
+    assert "Added 1 concept found in programs." in run(capsys, "compress", "--apply", "--unproven")
+    assert n_concepts(tmp_path) == 1
+    assert "--unproven says what --apply adds: give both" in run(capsys, "compress", "--unproven", status=1)
 
 
 def test_a_limit_of_none_is_refused(store, capsys):

@@ -90,11 +90,24 @@ def test_what_could_not_be_run_is_not_chosen_at_first(dashboard: Dashboard, tmp_
     make_store(tmp_path, programs(tested=False))
     compress_store(tmp_path)
     app = dashboard(tmp_path, "curate", **COMPRESS)
-    assert app.dataframe[0].value.iloc[0]["state"] == "unproven"
+    assert app.dataframe[0].value.iloc[0]["state"] == "not proven"
     (choice,) = (box for box in app.multiselect if str(box.key).startswith("compress_chosen"))
     assert choice.value == []
     assert app.button(key="compress_apply").disabled
     assert "is not checked by any test" in said(app)
+
+
+def test_a_concept_that_is_not_proven_says_so_on_its_page_once_it_is_added(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, programs(tested=False))
+    found = compress_store(tmp_path)
+    app = dashboard(tmp_path, "curate", **COMPRESS)
+    (choice,) = (box for box in app.multiselect if str(box.key).startswith("compress_chosen"))
+    choice.set_value([found.learned[0].concept.id]).run()
+    app.button(key="compress_apply").click().run()
+    assert n_concepts(tmp_path) == 1
+    app = dashboard(tmp_path, "concepts", id=found.learned[0].concept.id)
+    assert "no: no program's tests ran it" in said(app)
+    assert_no_problem(app)
 
 
 def test_a_store_that_changed_since_says_so(dashboard: Dashboard, store):
@@ -161,7 +174,7 @@ def test_nothing_found_says_what_it_means(dashboard: Dashboard, store):
     save(store, FoundCompression(learned=(), rewritings=(), n_attempts=4, n_programs=4, tokens_before=9,
                                  tokens_after=9, tokens_library=0, made_at="2026-03-01T00:00:00+00:00"))  # fmt: skip
     app = dashboard(store, "curate", **COMPRESS)
-    assert "Nothing found: 4 programs hold no function that at least 3 tasks need" in said(app)
+    assert "Found no function: nothing that two tasks share in 4 programs. More attempts" in said(app)
     assert "compress_apply" not in [button.key for button in app.button]
     assert_no_problem(app)
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from atlas.learning.analysis.closures import is_used_up
 from atlas.learning.analysis.occurrences import Located, Occurrence, Region, Site
-from atlas.learning.analysis.positions import Position, positions
-from atlas.learning.analysis.purity import Purity
+from atlas.learning.analysis.positions import Position, may_come_before, positions
 from atlas.learning.analysis.surroundings import assigned_before, captured, is_guarded, live_after
 from atlas.learning.analysis.variables import Flow, Flows, Names
-from atlas.learning.terms.heads import EXPRESSION, REST, read_head
+from atlas.learning.terms.heads import APART, EXPRESSION, REST, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.scopes import BUILTIN, LOCAL, OWN
 from atlas.learning.terms.terms import Term, is_call
@@ -70,6 +69,8 @@ def unusable(pattern: Pattern) -> str:
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
         head = read_head(term.head)
+        if head.sort == APART:
+            return "holds a check of its program's own"
         if head.name in REFUSED_SYNTAX:
             return f"has {head.name}"
         if head.name in ("Name", "Attribute") and (problem := _bad_name(head.parts, head.name)):
@@ -353,18 +354,9 @@ def _is_value(hole: int, use: _Use) -> bool:
     if purity.is_atomic(argument):
         read = Flows(use.program.symbols).of_node(argument).reads
         return not places[0].is_lazy or read <= use.known
-    if places[0].is_lazy or places[-1].effects or not _may_come_before(argument, places[-1], purity):
+    if places[0].is_lazy or places[-1].effects or not may_come_before(argument, places[-1], purity):
         return False
     return len(places) == 1 or (purity.is_repeatable(argument) and _is_steady(hole, use))
-
-
-def _may_come_before(argument: ast.AST, position: Position, purity: Purity) -> bool:
-    """Return whether the code before a position does the same after an argument, because it has changed nothing."""
-    if position.may_raise and purity.tells_exceptions_apart:
-        return False
-    if purity.acts(argument):
-        return not position.looked and not position.may_raise
-    return not position.looked & purity.used_up_by(argument)
 
 
 def _is_steady(hole: int, use: _Use) -> bool:

@@ -47,6 +47,15 @@ def positions(
     return walk.found
 
 
+def may_come_before(argument: ast.AST, position: Position, purity: Purity) -> bool:
+    """Return whether the code before a position does the same after an argument, because it has changed nothing."""
+    if position.may_raise and purity.tells_exceptions_apart:
+        return False
+    if purity.acts(argument):
+        return not position.looked and not position.may_raise
+    return not position.looked & purity.used_up_by(argument)
+
+
 class _Walk:
     def __init__(self, holes: Mapping[int, int], flows: Flows, purity: Purity) -> None:
         self._holes = holes

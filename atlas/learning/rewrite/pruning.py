@@ -2,37 +2,50 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
-from atlas.learning.analysis.functions import Function
+from atlas.learning.analysis.functions import Function, body_of
+from atlas.learning.rewrite.gates import Body, Worth, too_little, too_rare
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf, users
 from atlas.learning.search.limits import IsCancelled, Limits
+from atlas.learning.terms.patterns import Pattern
 
 
 def prune(
-    shelf: Shelf, functions: Mapping[str, Function], tasks: Mapping[str, str], limits: Limits, cancelled: IsCancelled
+    shelf: Shelf,
+    functions: Mapping[str, Function],
+    tasks: Mapping[str, str],
+    limits: Limits,
+    cancelled: IsCancelled,
+    refused: Counter[str],
 ) -> dict[str, int]:
-    """Take off what is too small, too rare, or does not pay, the worst first, and return the saving of each that stays.
+    """Take off what does not pass the gates, the worst first, and return the saving of each function that stays.
 
     Args:
         tasks: The task of each program.
+        refused: Is told how many were taken off, by reason.
     """
     lengths = Lengths(shelf, functions)
     savings: dict[str, int] = {}
     callers = shelf.callers()
-    used = users(shelf)
-    rare = {name for name, programs in used.items() if len({tasks[each] for each in programs}) < limits.min_tasks}
+    n_tasks = {name: len({tasks[each] for each in programs}) for name, programs in users(shelf).items()}
+    little = _Judge(lengths, functions, limits)
     while True:
         for name in shelf.patterns:
             cancelled()
             if name not in savings:
                 savings[name] = lengths.saving(name, callers[name])
-        small = {name for name in shelf.patterns if lengths.body_of(name) < limits.min_body_tokens}
-        dropped = rare | small | {name for name, saving in savings.items() if saving <= 0}
-        worst = min(dropped & savings.keys(), key=lambda name: (savings[name], name), default=None)
+        reasons = {
+            name: too_rare(Worth(n_tasks=n_tasks[name], saving=savings[name]), limits) or little.reason(name, pattern)
+            for name, pattern in shelf.patterns.items()
+        }
+        worst = min(filter(reasons.get, reasons), key=lambda name: (savings[name], name), default=None)
         if worst is None:
             return savings
+        refused[reasons[worst]] += 1
         changed, sharing = callers[worst], lengths.sharing_imports(worst)
         shelf.inline([worst])
         callers = shelf.callers()
@@ -41,3 +54,25 @@ def prune(
                 savings.pop(name, None)
         for name in sharing | {worst}:
             savings.pop(name, None)
+
+
+class _Judge:
+    """The judgement on what each function does, made once for each body that it has."""
+
+    def __init__(self, lengths: Lengths, functions: Mapping[str, Function], limits: Limits) -> None:
+        self._lengths = lengths
+        self._functions = functions
+        self._limits = limits
+        self._known: dict[Pattern, str] = {}
+
+    def reason(self, name: str, pattern: Pattern) -> str:
+        """Return why a function is refused for what it does, or an empty text where it is not."""
+        if pattern not in self._known:
+            function = replace(self._functions[name], pattern=pattern)
+            body = Body(
+                statements=body_of(function, self._functions),
+                parameters={function.names[each.hole] for each in function.interface.parameters},
+                n_tokens=self._lengths.body_of(name),
+            )
+            self._known[pattern] = too_little(body, self._limits)
+        return self._known[pattern]

@@ -27,7 +27,7 @@ class Limits:
     megabytes: int = 1_000
     """Address space of the search, in its own process."""
 
-    iterations: int = 60
+    iterations: int = 100
     """Abstractions that the search may propose."""
 
     max_arity: int = 2
@@ -45,8 +45,18 @@ class Limits:
     """Depth of a program's term. Each statement of a block is one deeper, and the search does not end on deep ones."""
 
     min_body_tokens: int = 8
-    min_tasks: int = 3
+    min_tasks: int = 2
     """Different tasks that use a function, directly or through another one."""
+
+    many_tasks: int = 3
+    """Different tasks that make a function worth keeping even if it saves one token only."""
+
+    min_saving_of_few: int = 4
+    """Tokens that a function has to save if fewer tasks use it.
+
+    Chosen on one half of the tasks of MBPP and HumanEval, split again into programs to learn from and others: of those,
+    4 saves 0.50 % of the tokens, as does 0 with more functions, and 6 or more saves 0.45 %.
+    """
 
     def __post_init__(self) -> None:
         """Refuse limits that no compression could keep to."""

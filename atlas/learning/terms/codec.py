@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.learning.terms.heads import (
+    APART,
     BLOCK,
     DEFINITION,
     DEFINITIONS,
@@ -52,22 +54,43 @@ OTHER_SORTS: Mapping[type[ast.AST], str] = {
     ast.pattern: "pattern",
 }
 CONTEXTS: Mapping[str, type[ast.expr_context]] = {"lvalue": ast.Store, "dtarget": ast.Del}
+_APART_STATEMENTS = (f"{APART}:Assert/", f"{APART}:Expr/")
 NAMED = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
 """Classes whose name may be a local variable, with the field that holds the name."""
 
 
-def encode(module: ast.Module) -> Term:
+def encode(module: ast.Module, set_apart: Collection[ast.stmt] = ()) -> Term:
     """Return the term of a program, in which the names of local variables are terms of their own.
+
+    Args:
+        set_apart: Statements of it that are in no pattern. They and their parts are of a sort that none has.
 
     Raises:
         InvalidInput: It has syntax that this version does not know, by its name.
     """
-    return _Encoder(bindings(module)).node(module, MODULE)
+    apart = {id(statement): number for number, statement in enumerate(set_apart)}
+    digest = hashlib.blake2b(ast.dump(module).encode("utf-8", "replace"), digest_size=6).hexdigest() if apart else ""
+    return _Encoder(bindings(module), {key: f"{digest}{number}" for key, number in apart.items()}).node(module, MODULE)
+
+
+def n_set_apart(term: Term) -> int:
+    """Return how many statements of a program were set apart."""
+    return sum(part.head.startswith(_APART_STATEMENTS) for part in term.walk())
 
 
 class _Encoder:
-    def __init__(self, origins: Mapping[int, str]) -> None:
+    """The encoding of one program.
+
+    Args:
+        origins: Where each name comes from, by the `id` of its node.
+        apart: A mark for each statement that is set apart, by its `id`, which no other program has.
+        expression: Sort of expressions.
+    """
+
+    def __init__(self, origins: Mapping[int, str], apart: Mapping[int, str], expression: str = EXPRESSION) -> None:
         self._origins = origins
+        self._apart = apart
+        self._expression = expression
 
     def node(self, node: ast.AST, sort: str) -> Term:
         parts: list[Part] = []
@@ -91,7 +114,7 @@ class _Encoder:
         if isinstance(value, OPERATORS):
             return _scalars(type(value).__name__), []
         if isinstance(value, ast.AST):
-            sort = _sort(value, parent)
+            sort = self._sort(value, parent)
             return Part(sorts=(sort,)), [self.node(value, sort)]
         if value is None and not isinstance(parent, ast.Constant):
             return Part(sorts=(None,)), []
@@ -104,20 +127,31 @@ class _Encoder:
         if values and isinstance(values[0], (str, *OPERATORS)):
             names = tuple(value if isinstance(value, str) else type(value).__name__ for value in values)
             return Part(scalars=names, is_list=True, is_scalar=True), []
-        sorts = tuple(None if value is None else _sort(value, parent) for value in values)
+        sorts = tuple(None if value is None else self._sort(value, parent) for value in values)
         terms = [self.node(value, sort) for value, sort in zip(values, sorts, strict=True) if sort is not None]
         return Part(sorts=sorts, is_list=True), terms
 
     def _block(self, statements: list[ast.stmt]) -> Term:
         """Return the term of a block. One that defines or imports is flat and of a sort that no abstraction has."""
-        terms = [self.node(statement, _sort(statement, statement)) for statement in statements]
+        terms = [self._statement(statement) for statement in statements]
         if any(isinstance(statement, DEFINING) for statement in statements):
             sorts = tuple(read_head(term.head).sort for term in terms)
             return Term(str(Head(sort=DEFINITIONS, name="Do", parts=(Part(sorts=sorts, is_list=True),))), terms)
         rest = Term(END)
         for term in reversed(terms[1:]):
-            rest = Term(f"{THEN}/{STATEMENT}/{REST}", (term, rest))
-        return Term(f"{DO}/{STATEMENT}/{REST}", (terms[0], rest))
+            rest = Term(f"{THEN}/{read_head(term.head).sort}/{REST}", (term, rest))
+        return Term(f"{DO}/{read_head(terms[0].head).sort}/{REST}", (terms[0], rest))
+
+    def _statement(self, statement: ast.stmt) -> Term:
+        """Return the term of a statement. One that is set apart has its mark in the head."""
+        if id(statement) not in self._apart:
+            return self.node(statement, _sort(statement, statement))
+        term = _Encoder(self._origins, {}, APART).node(statement, APART)
+        return Term(f"{term.head}/{_scalars(self._apart[id(statement)])}", term.children)
+
+    def _sort(self, node: ast.AST, parent: ast.AST) -> str:
+        sort = _sort(node, parent)
+        return self._expression if sort == EXPRESSION else sort
 
 
 def _scalars(*values: Any) -> Part:

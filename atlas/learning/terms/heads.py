@@ -20,6 +20,9 @@ STATEMENT, DEFINITION = "s", "d"
 BLOCK, REST, DEFINITIONS = "b", "t", "m"
 """A block of statements, what follows one of its statements, and a block that defines or imports something."""
 
+APART = "apart"
+"""A statement that is no part of a pattern, and the expressions in it."""
+
 DO, THEN, END = "b:Do", "t:Then", "t:End"
 ABSENT = "0"
 

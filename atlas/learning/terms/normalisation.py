@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from atlas.learning.terms.parsing import NotPython, parse
@@ -17,13 +18,22 @@ def normalise(source: str) -> ast.Module:
         NotPython: It does not parse, is too long or too deeply nested, or cannot be written down again as it was.
     """
     module = stripped(source)
+    check_written(module)
+    return module
+
+
+def check_written(module: ast.Module) -> None:
+    """Raise an error where a program does not read the same once it is written down.
+
+    Raises:
+        NotPython: It does not, or cannot be written down.
+    """
     try:
         same = ast.dump(parse(ast.unparse(module))) == ast.dump(module)
     except (ValueError, RecursionError) as error:  # an f-string with a backslash inside its braces, for one
         raise NotPython(f"expected code that can be written down again, got: {error}") from error
     if not same:
         raise NotPython("expected code that reads the same when it is written down again")
-    return module
 
 
 def stripped(source: str) -> ast.Module:
@@ -35,6 +45,29 @@ def stripped(source: str) -> ast.Module:
     module = ast.fix_missing_locations(_Stripping().visit_Module(parse(source)))
     module.type_ignores = []
     return module
+
+
+def own_checks(module: ast.Module) -> list[ast.stmt]:
+    """Return the assertions and prints at the top level of a program, outside of its functions and classes.
+
+    With them an agent tries its program out. They say nothing of how the task is solved.
+    """
+    return [statement for statement in _at_top(module.body) if _is_check(statement)]
+
+
+def _at_top(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement in block:
+        yield statement
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for name in ("body", "orelse", "finalbody"):
+                yield from _at_top(getattr(statement, name, ()))
+
+
+def _is_check(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assert() | ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+            return True
+    return False
 
 
 class _Stripping(ast.NodeTransformer):

@@ -12,6 +12,7 @@ from atlas.jobs.compression import LiveCompression as LiveCompression
 from atlas.jobs.compression import add_found, read_attempts, succeeded, successful_ids
 from atlas.jobs.compression_file import FoundCompression as FoundCompression
 from atlas.learning.extraction import programs_of
+from atlas.learning.reasons import why_nothing
 from atlas.learning.rewritings import Rewriting
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
@@ -34,6 +35,7 @@ COUNTED_AT_ONCE = 400
 LITTLE = 0.02
 """Share of the tokens. Programs that repeat a function on purpose save several times that."""
 
+NOT_PROVEN = "not proven"
 SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "is not checked by any test"
 VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
 
@@ -173,14 +175,10 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
 
 def headline(found: FoundCompression) -> str:
     """Return, in our own words, what was found and what it saves, or what it means that nothing was."""
-    if not found.n_programs:
-        return f"No Python program to compress in {counted(found.n_attempts, 'successful attempt')}."
-    programs = counted(found.n_programs, "program")
     if not found.learned:
-        return (
-            f"Nothing found: {programs} hold no function that at least {Limits().min_tasks} tasks need "
-            "and that makes programs and library together shorter. More attempts or a wider scope may help."
-        )
+        why = why_nothing(found.n_attempts, found.n_programs, found.dropped, found.refused)
+        return f"Found no function: {why}. More attempts or a wider scope may help."
+    programs = counted(found.n_programs, "program")
     after = found.tokens_after + found.tokens_library
     saved = 1 - after / found.tokens_before if found.tokens_before else 0.0
     little = " These programs have little in common." if saved < LITTLE else ""
@@ -237,8 +235,8 @@ def found_rows(memory: MemorySystem, found: FoundCompression) -> tuple[FoundRow,
 
 
 def _row(one: Learned, found: FoundCompression, is_there: bool) -> FoundRow:
-    is_proven = 0 < one.n_checked == one.n_verified
-    state = "in the library" if is_there else "was in the library" if one.is_known else "" if is_proven else "unproven"
+    proven = "" if one.is_proven else NOT_PROVEN
+    state = "in the library" if is_there else "was in the library" if one.is_known else proven
     return FoundRow(
         id=one.concept.id,
         name=one.concept.name,
@@ -249,7 +247,7 @@ def _row(one: Learned, found: FoundCompression, is_there: bool) -> FoundRow:
         verified=f"{one.n_verified:,} of {one.n_checked:,}" if one.n_checked else "no test runs it",
         state=state,
         is_new=not (is_there or one.is_known),
-        is_proven=is_proven,
+        is_proven=one.is_proven,
     )
 
 

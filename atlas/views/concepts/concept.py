@@ -11,6 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.types import CodeConcept
 from atlas.learning.examples import RECORDED
+from atlas.learning.strategies import PROVEN
 from atlas.memory.concepts.memory import EDITABLE
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
@@ -30,7 +31,7 @@ EXAMPLES_SHOWN = 20
 NAMED_BY = {"heuristic": "rules, from its code and uses"}
 """Our words for what named a learned function, where that is no language model."""
 
-SAID_ELSEWHERE = ("documented_by", "original_name", "n_tasks", RECORDED)
+SAID_ELSEWHERE = ("documented_by", "original_name", "n_tasks", RECORDED, PROVEN)
 """Metadata that stands among the facts of a concept."""
 
 
@@ -189,6 +190,7 @@ def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
         "Source": concept.source,
         "Language": concept.language,
         "Found in": counted(n_tasks, "task") if isinstance(n_tasks := concept.metadata.get("n_tasks"), int) else "",
+        "Proven": _proven(concept),
         "Named by": NAMED_BY.get(named_by, named_by),
         "Used": f"for {counted(usage.n_uses, 'task')}" if usage.n_uses else "never yet",
         "Succeeded": rate_line(rate_of(usage)) if usage.n_uses else "",
@@ -196,6 +198,16 @@ def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
         "Added": moment(concept.created_at) if concept.created_at else "",
     }
     return tuple(Fact(name, value) for name, value in named.items() if value)
+
+
+def _proven(concept: CodeConcept) -> str:
+    """Return whether a learned function was proven when it was found, in our own words."""
+    match concept.metadata.get(PROVEN):
+        case True:
+            return "when it was found, by running programs with it"
+        case False:
+            return "no: no program's tests ran it"
+    return ""
 
 
 def _proof(concept: CodeConcept) -> str:

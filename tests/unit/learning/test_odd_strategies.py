@@ -69,11 +69,10 @@ def test_what_programs_prove_is_proposed():
     assert concept.code == learned.concept.code
 
 
-def test_what_no_program_proves_is_shown_but_not_proposed(caplog):
-    untested = attempts(with_tests=False)
-    assert [one.n_verified for one in asyncio.run(strategy().propose(untested)).learned] == [0]
-    assert asyncio.run(strategy().compress(untested)) == []
-    assert "left out 1 concept that no program with tests proves" in caplog.text
+def test_what_no_program_proves_is_returned_and_said_to_be_unproven(caplog):
+    (concept,) = asyncio.run(strategy().compress(attempts(with_tests=False)))
+    assert concept.metadata["proven"] is False
+    assert "1 of 1 concepts are not proven" in caplog.text
 
 
 def test_a_concept_that_cannot_be_named_keeps_its_placeholder():

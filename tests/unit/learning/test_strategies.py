@@ -181,6 +181,9 @@ def test_programs_without_tests_are_rewritten_and_said_to_be_unproven():
     assert (learned.n_checked, learned.n_verified) == (0, 0)
     assert learned.concept.examples == (), "no test runs it"
     assert {rewriting.does_the_same for rewriting in proposal.rewritings} == {None}
+    assert learned.concept.metadata["proven"] is False
+    assert proposal.concepts == [learned.concept]
+    assert proposal.proven == []
 
 
 WORD = "' '.join(text.strip().lower().replace('-', ' ').split())"
@@ -237,3 +240,20 @@ def test_compress_gives_the_concepts_alone(found: Proposal):
     strategy = StitchCompressionStrategy(engine=AntiUnificationEngine(), limits=Limits())
     (concept,) = asyncio.run(strategy.compress(attempts()))
     assert concept.code == found.learned[0].concept.code
+    assert concept.metadata["proven"] is True
+
+
+def compress(given: Sequence[Trajectory]) -> list[CodeConcept]:
+    return asyncio.run(StitchCompressionStrategy(engine=AntiUnificationEngine()).compress(list(given)))
+
+
+def test_compress_says_why_it_found_nothing(caplog: pytest.LogCaptureFixture):
+    assert compress([attempt(n, source="Just ask them.") for n in range(12)]) == []
+    assert "no Python program to compress in 12 attempts: no part of it parses as a whole Python program" in caplog.text
+
+
+def test_a_concept_of_the_library_that_is_found_again_keeps_what_is_said_of_its_proof(found: Proposal):
+    held = replace(found.learned[0].concept, id="held", metadata={"proven": False})
+    (learned,) = propose(attempts(), [held]).learned
+    assert learned.is_known
+    assert learned.concept.metadata == {"proven": False}

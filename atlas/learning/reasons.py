@@ -1,0 +1,44 @@
+"""Reasons why compressing attempts gave no function, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from atlas.learning.rewrite.gates import FUNCTION
+
+MOST = 3
+"""Reasons that a sentence names, the most frequent ones."""
+
+
+def why_nothing(n_attempts: int, n_programs: int, dropped: Mapping[str, int], refused: Mapping[str, int]) -> str:
+    """Return why there is no function.
+
+    Args:
+        n_programs: Programs that were compressed.
+        dropped: Number of attempts that gave no program, by the reason why.
+        refused: Number of functions and programs that were left out, by the reason why.
+    """
+    if not n_programs:
+        attempts = "1 attempt" if n_attempts == 1 else f"{n_attempts:,} attempts"
+        programs = {
+            reason.removeprefix("program: "): n for reason, n in refused.items() if reason.startswith("program: ")
+        }
+        why = _listed({**dropped, **programs})
+        return f"no Python program to compress in {attempts}{': ' if why else ''}{why}"
+    if n_programs == 1:
+        return "only one program, and a function has to be in programs of at least two tasks"
+    proposed = {reason: n for reason, n in refused.items() if not reason.startswith(("program: ", "line: "))}
+    if not proposed:
+        return f"nothing that two tasks share in {n_programs:,} programs"
+    n_proposed = sum(proposed.values())
+    found = "1 function" if n_proposed == 1 else f"{n_proposed:,} functions"
+    return (
+        f"nothing worth keeping in {n_programs:,} programs: {found} refused, "
+        f"{_listed({reason.removeprefix(FUNCTION): n for reason, n in proposed.items()})}"
+    )
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    first = sorted(counts.items(), key=lambda pair: -pair[1])[:MOST]
+    others = sum(counts.values()) - sum(n for _, n in first)
+    return ", ".join(f"{reason} ({n:,})" for reason, n in [*first, *([("other reasons", others)] if others else [])])

@@ -1,0 +1,99 @@
+"""Gates: what a function must do, and save, to be worth keeping."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from atlas.learning.search.limits import Limits
+from atlas.learning.terms.scopes import COMPREHENSIONS
+
+TABLE = 4
+"""Constants that make a function worth a name though it does nothing with them, as in a table of four directions."""
+
+FUNCTION = "function: "
+"""Beginning of the reasons that a function is refused for by a gate."""
+
+ANOTHER_NAME = f"{FUNCTION}one call or operation under another name"
+ONLY_CALLS_PARAMETER = f"{FUNCTION}does nothing but call its parameters"
+SAVES_NOTHING = f"{FUNCTION}makes programs and library no shorter"
+
+STEERING = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.IfExp, ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
+"""Syntax that says whether and how often something is done."""
+
+_OPERATIONS = (
+    *(ast.Call, ast.BinOp, ast.BoolOp, ast.Compare, ast.Subscript, ast.AugAssign, ast.JoinedStr, ast.Delete),
+    *COMPREHENSIONS,
+    *STEERING,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """The body of a function, as far as the gates ask for it."""
+
+    statements: Sequence[ast.stmt]
+    """Statements without imports."""
+
+    parameters: Set[str]
+    n_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """The use that programs make of a function."""
+
+    n_tasks: int
+    """Different tasks that need it, directly or through another function."""
+
+    saving: int
+    """Tokens by which programs and library are shorter for it, itself counted."""
+
+
+def too_rare(worth: Worth, limits: Limits) -> str:
+    """Return why a function is not needed enough, or an empty text where it is."""
+    if worth.n_tasks < limits.min_tasks:
+        return f"{FUNCTION}fewer than {limits.min_tasks} tasks need it"
+    if worth.saving <= 0:
+        return SAVES_NOTHING
+    if worth.n_tasks < limits.many_tasks and worth.saving < limits.min_saving_of_few:
+        few = f"fewer than {limits.many_tasks} tasks need it"
+        return f"{FUNCTION}{few}, and it saves fewer than {limits.min_saving_of_few} tokens"
+    return ""
+
+
+def too_little(body: Body, limits: Limits) -> str:
+    """Return why a function does too little for a name of its own, or an empty text where it does enough."""
+    if body.n_tokens < limits.min_body_tokens:
+        return f"{FUNCTION}shorter than {limits.min_body_tokens} tokens"
+    done = list(operations(body.statements))
+    if len(done) < 2 and _n_constants(body.statements) < TABLE:
+        return ANOTHER_NAME
+    acting = [node for node in done if not isinstance(node, STEERING)]
+    if acting and all(_is_call_of(node, body.parameters) for node in acting):
+        return ONLY_CALLS_PARAMETER
+    return ""
+
+
+def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    """Yield what code does: its calls, operations, items that it asks for, loops and conditions.
+
+    Reading a name or an attribute and giving a result a name is no operation, and neither is the sign of a number.
+    """
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, _OPERATIONS) or (isinstance(node, ast.UnaryOp) and not _is_number(node.operand)):
+                yield node
+
+
+def _is_number(operand: ast.expr) -> bool:
+    return isinstance(operand, ast.Constant)
+
+
+def _n_constants(statements: Sequence[ast.stmt]) -> int:
+    return sum(isinstance(node, ast.Constant) for statement in statements for node in ast.walk(statement))
+
+
+def _is_call_of(node: ast.AST, names: Set[str]) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names

@@ -1,0 +1,36 @@
+"""The sentence that says why compressing gave no function."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.learning.reasons import why_nothing
+from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
+
+
+@pytest.mark.parametrize(
+    ("n_attempts", "n_programs", "dropped", "refused", "sentence"),
+    [
+        (0, 0, {}, {}, "no Python program to compress in 0 attempts"),
+        (
+            12,
+            0,
+            {"there is no solution in it": 11},
+            {"program: looks names up as texts": 1},
+            "no Python program to compress in 12 attempts: "
+            "there is no solution in it (11), looks names up as texts (1)",
+        ),
+        (1, 1, {}, {}, "only one program, and a function has to be in programs of at least two tasks"),
+        (4, 4, {}, {"line: an assertion": 3}, "nothing that two tasks share in 4 programs"),
+        (
+            1_200,
+            1_000,
+            {},
+            {SAVES_NOTHING: 1, ANOTHER_NAME: 7, "has Yield": 2, "has Await": 1, "has Match": 1},
+            "nothing worth keeping in 1,000 programs: 12 functions refused, one call or operation under another name "
+            "(7), has Yield (2), makes programs and library no shorter (1), other reasons (2)",
+        ),
+    ],
+)
+def test_it_names_the_most_frequent_reasons(n_attempts, n_programs, dropped, refused, sentence):
+    assert why_nothing(n_attempts, n_programs, dropped, refused) == sentence
