@@ -170,7 +170,9 @@ class ChromaService:
 
         settings = Settings(anonymized_telemetry=False)
         api = self._cloud(settings) if self._is_cloud else self._server(settings)
-        _session(api).timeout = self._seconds  # there is no option for it, and without it a call may wait for ever
+        session, beside = _sessions(api)
+        session.timeout = self._seconds  # there is no option for it, and without it a call may wait for ever
+        beside.close()  # it was needed to look up the database
         return Client(api)
 
     def _server(self, settings: Settings) -> ClientAPI:
@@ -210,12 +212,12 @@ def _delete(held: Any, *, ids: list[str]) -> None:
     held.delete(ids=ids)
 
 
-def _session(api: ClientAPI) -> httpx.Client:
-    """Return the HTTP client of ChromaDB's, which closes it nowhere."""
-    session: httpx.Client = api._server._session  # type: ignore[attr-defined]
-    return session
+def _sessions(api: Any) -> tuple[httpx.Client, httpx.Client]:
+    """Return the HTTP client of a client of ChromaDB, and that of the administrator in it. It closes neither."""
+    return api._server._session, api._admin_client._server._session
 
 
 def _close(client: Client) -> None:
-    _session(client.api).close()
+    for session in _sessions(client.api):
+        session.close()
     client.api.close()  # type: ignore[attr-defined]
