@@ -83,6 +83,10 @@ class FollowingIndex(Protocol):
     def fault(self) -> str:
         """The reason why it could not be asked or written last. Empty where it could, or was not tried."""
 
+    @property
+    def is_due(self) -> bool:
+        """True where it failed, and has been left alone for long enough."""
+
     def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
         """Keep others from writing it. Gives False where another process kept it for longer than the timeout."""
 
@@ -122,7 +126,7 @@ class FollowingIndex(Protocol):
 class LocalIndex:
     """The parts of the protocol that are the same in every index that is as near as the ledger."""
 
-    is_checked = is_resumable = False
+    is_checked = is_resumable = is_due = False
     most_hits = sys.maxsize
     fault = ""
 

@@ -282,7 +282,7 @@ class PostgresDatabase:
         """Return the number of the store's first table: a copy, by whatever means, has another."""
         with self.session() as connection:
             (number,) = connection.execute("SELECT 'meta'::regclass::oid::bigint").fetchone()
-        return f"postgresql {number}"
+        return f"postgresql-{number}"
 
     def check(self) -> str:
         """Return nothing: a server with checksums finds damage when it reads a page."""

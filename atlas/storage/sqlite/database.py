@@ -240,7 +240,7 @@ class SqliteDatabase:
 
     def identity(self) -> str:
         """Return the file's number in its file system: a copy has another, and one that was renamed has the same."""
-        return f"sqlite {self.path.stat().st_ino}"
+        return f"sqlite-{self.path.stat().st_ino}"
 
     def check(self) -> str:
         """Return what SQLite finds wrong with the file, or nothing."""

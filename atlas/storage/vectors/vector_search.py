@@ -85,6 +85,9 @@ class Nearest:
         self._made: InMemory | None = None
         """What it has read, to be taken by the next query: it holds no lock, so a fork meanwhile does no harm."""
 
+        self._caring: threading.Thread | None = None
+        """Asks the index again after it failed. None while it has not."""
+
         self._is_closed = threading.Event()
         self._lock = threading.RLock()
 
@@ -99,6 +102,7 @@ class Nearest:
         with self._lock, self._ledger.reading():  # one state of the store: its model and its vectors
             now = self._position()
             self._take_made()
+            self._look_after_index()
             k = min(k, now.revision)  # there are never more records than revisions, and the index takes no huge k
             if self._is_for_index(now) and (found := self._query_index(vector, k, now)) is not None:
                 self._count_asked(now)
@@ -199,8 +203,9 @@ class Nearest:
     def close(self) -> None:
         """Let go of the index's files, and end what reads beside queries."""
         self._is_closed.set()
-        if self._reading is not None:
-            self._reading.join()
+        for thread in (self._reading, self._caring):
+            if thread is not None:
+                thread.join()
         if self.index is not None and self.index.is_open:
             with self._lock, self.index.held(to_write=False):
                 self.index.close()
@@ -262,6 +267,23 @@ class Nearest:
         self._n_asked = 0
         self._reading = threading.Thread(target=self._hold_quietly, name="atlas-vectors", daemon=True)
         self._reading.start()
+
+    def _look_after_index(self) -> None:
+        """Have an index that failed asked again, beside queries, and brought up to the ledger once it answers."""
+        is_asking = self._caring is not None and self._caring.is_alive()
+        if self.index is None or not self.index.is_due or is_asking or self._is_closed.is_set():
+            return
+        self._caring = threading.Thread(target=self._care, args=(self.index,), name="atlas-index", daemon=True)
+        self._caring.start()
+
+    def _care(self, index: FollowingIndex) -> None:
+        try:
+            index.count()
+            self.catch_up(timeout_seconds=0)
+        except IndexUnusable as error:
+            logger.debug("the index of %s is still out of use: %s", self._collection, error)
+        except AtlasError as error:  # closed meanwhile, or damaged, which whoever asks is told
+            logger.debug("the index of %s cannot be looked after: %s", self._collection, error)
 
     def _hold_quietly(self) -> None:
         try:

@@ -100,7 +100,7 @@ class IndexBook:
     def take(self) -> bool:
         """Take the lease, if nobody holds it, or its holder let it run out. Return whether it was taken."""
         held = self._text(self._lease_name)
-        if held and _ends_at(held) > self._ledger.clock.now() and not _is_orphaned(held):
+        if held and not self._is_over(held):
             return False
         lease = self._new_lease()
         try:
@@ -141,6 +141,10 @@ class IndexBook:
         noted = replace(self.read(), seals=())
         self._ledger.notes.write({self._name: self._encoded(noted)})
 
+    def given_up(self, text: str) -> str:
+        """Return a text of notes for one after which nothing is to be kept in the service."""
+        return self._encoded(self._decoded(text).cleared())
+
     def _write(self, texts: Mapping[str, str]) -> None:
         lease = self._new_lease(self._lease.partition(" ")[0])
         expected = {self._lease_name: self._lease} | ({self._name: self._written or None} if texts else {})
@@ -153,7 +157,18 @@ class IndexBook:
 
     def _new_lease(self, holder: str = "") -> str:
         until = self._ledger.clock.now() + timedelta(seconds=LEASE_SECONDS)
-        return f"{holder or _new_holder()} {until.isoformat()}"
+        holder = holder or "/".join([_machine(), str(os.getpid()), new_id(), self._ledger.identity()])
+        return f"{holder} {until.isoformat()}"
+
+    def _is_over(self, lease: str) -> bool:
+        """Return whether a lease has run out, or its holder is gone, or it is that of a ledger that this is a copy of.
+
+        A holder is known to be gone only where it was a process of this machine.
+        """
+        machine, pid, _, identity = lease.partition(" ")[0].split("/")
+        if identity != self._ledger.identity() or _ends_at(lease) <= self._ledger.clock.now():
+            return True
+        return bool(machine) and machine == _machine() and not Path(f"/proc/{pid}").exists()
 
     def _text(self, name: str) -> str:
         return self._ledger.notes.read(name).get("", "")
@@ -174,6 +189,16 @@ def places_of(ledger: LedgerEngine, collection: str) -> list[str]:
     return list(ledger.notes.read(f"{INDEX}{collection}:"))
 
 
+def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
+    """Let a ledger that was just restored know of the indexes that it had before, so that they are forgotten there.
+
+    Args:
+        notes: Those whose names begin with `INDEX`, as they were before.
+    """
+    had = {name: IndexBook(ledger, *name.split(":", 1)) for name in notes}
+    ledger.notes.write({INDEX + name: book.given_up(notes[name]) for name, book in had.items()})
+
+
 def _noted(held: Mapping[str, Any]) -> Noted:
     seals = tuple(Waiting(position=int(one["position"]), seal=Seal(**one["seal"])) for one in held["seals"])
     if not all(one.seal.is_sound for one in seals):
@@ -188,16 +213,6 @@ def _noted(held: Mapping[str, Any]) -> Noted:
 
 def _ends_at(lease: str) -> datetime:
     return datetime.fromisoformat(lease.partition(" ")[2])
-
-
-def _new_holder() -> str:
-    return f"{_machine()}/{os.getpid()}/{new_id()}"
-
-
-def _is_orphaned(lease: str) -> bool:
-    """Return whether the holder was a process of this machine, and is gone."""
-    machine, pid, _ = lease.partition(" ")[0].split("/")
-    return bool(machine) and machine == _machine() and not Path(f"/proc/{pid}").exists()
 
 
 def _machine() -> str:

@@ -32,6 +32,9 @@ WRITING_SECONDS = 300.0
 LOOK_SECONDS = 1.0
 """Time between two looks at how much of what was written shows."""
 
+CLEARING_SECONDS = 10.0
+"""Longest wait for somebody else to finish writing what is to be cleared."""
+
 POLL_SECONDS = 0.2
 """Time between two looks at whether somebody else has finished writing."""
 
@@ -78,6 +81,11 @@ class RemoteIndex:
     def fault(self) -> str:
         """The reason why the service could not be asked last. Empty where it answered."""
         return self._patience.fault
+
+    @property
+    def is_due(self) -> bool:
+        """True where the service failed, and has been left alone for long enough."""
+        return bool(self.fault) and not self._patience.is_resting()
 
     @property
     def is_open(self) -> bool:
@@ -195,6 +203,8 @@ class RemoteIndex:
         wanted = min(k, self.most_hits)
         try:
             answer = self._ask(lambda: self._service.query(noted.namespace, vector, wanted), self._seconds)
+        except IndexUnreachable:
+            raise
         except IndexUnusable as error:
             raise IndexUnreachable(f"it is to be built again: {error}") from error
         self._shown[noted.namespace] = answer.sees_up_to
@@ -207,11 +217,11 @@ class RemoteIndex:
         noted = self._noted()
         if not noted.namespace:
             return 0
-        return self._ask(lambda: self._service.count(noted.namespace), max(self._seconds, WRITING_SECONDS / 10))
+        return self._ask(lambda: self._service.count(noted.namespace), 2 * self._seconds)
 
     def clear(self) -> bool:
         """Forget everything. Return False where the service still has it, or somebody else may be writing it."""
-        with self.held() as is_held:
+        with self.held(CLEARING_SECONDS) as is_held:
             if not is_held:
                 return False
             try:

@@ -142,9 +142,10 @@ class PineconeService:
 
     def _call_of_namespace(self, call: Callable[[Index], T], missing: T) -> T:
         """Return what the SDK gives, or something else where there is no such namespace."""
-        from pinecone import NotFoundError
 
         def asked(index: Index) -> T:
+            from pinecone import NotFoundError
+
             try:
                 return call(index)
             except NotFoundError:
