@@ -7,6 +7,7 @@ from atlas.core.settings import Settings
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex
 from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere
+from atlas.storage.vectors.vector_search import OUT_OF_REACH
 
 
 class StoreIndexes:
@@ -27,6 +28,11 @@ class StoreIndexes:
     def fault(self) -> str:
         """The reason why searches do without that service now. Empty where it answered, or was not asked."""
         return self._remote.fault if self._remote else ""
+
+    @property
+    def problem(self) -> str:
+        """The same as a sentence for anybody who searches. It names no host."""
+        return OUT_OF_REACH if self.fault else ""
 
     def of(self, collection: str, dimension: int) -> FollowingIndex | None:
         """Return the index of a collection. None where there can be none."""

@@ -51,6 +51,10 @@ MANY_QUERIES = 8
 """Queries of one process that the index answers before the vectors are read into memory, beside them. A command asks
 fewer."""
 
+OUT_OF_REACH = (
+    "The service that keeps the index does not answer, so searches compare every vector: slower, and complete."
+)
+
 
 class Nearest:
     """Nearest-neighbour queries over one collection of a ledger."""
@@ -185,6 +189,11 @@ class Nearest:
         """Return why the index is not to be believed, to follow the collection's name. Nothing where it is."""
         seal = self.index.seal() if self.index else Seal()
         return self._follower.flaw(seal, self._ledger.position(self._collection))
+
+    @property
+    def problem(self) -> str:
+        """The reason, as a sentence, why queries that need the index do without it. Empty where they do not."""
+        return OUT_OF_REACH if self.index is not None and self.index.fault and not self.is_exact() else ""
 
     def hold(self) -> None:
         """Read all vectors into memory, in turns, so that others may ask meanwhile. It ends early once this is closed.
