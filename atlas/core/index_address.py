@@ -77,7 +77,8 @@ def _parts(text: str) -> SplitResult:
     except ValueError:
         raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but its host or port is none") from None
     if parts.scheme not in ("pinecone", "chroma+http", "chroma+https", "chroma+cloud"):
-        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but begins with {parts.scheme or 'no scheme'!r}")
+        begins = f"begins with {parts.scheme}://" if parts.scheme else "has no scheme"
+        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {begins}")
     if parts.username is not None or parts.password is not None or "key" in parts.query.lower():
         raise InvalidInput(
             "ATLAS_INDEX should have no key, as addresses are shown; set PINECONE_API_KEY or CHROMA_API_KEY instead"
