@@ -66,7 +66,7 @@ class LedgerCollection(Collection):
 
     @property
     def problem(self) -> str:
-        """That the index is out of reach, as a sentence. Empty where it is not, or is not needed."""
+        """The sentence that the index is out of reach. Empty where it is not, or is not needed."""
         return self.parts.nearest.problem
 
     def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> LedgerCollection:

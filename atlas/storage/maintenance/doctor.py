@@ -82,7 +82,7 @@ def _index_problem(store: Store, name: str) -> str:
     if silence := _silence(nearest.index):
         return f"the index of {name} cannot be asked, so searches compare every vector ({silence})"
     if flaw := nearest.flaw():
-        return f"{name} {flaw}"
+        return f"{name} {flaw}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
     if n_behind := store.ledger.position(name).revision - nearest.seal().revision:
         return f"the index of {name} is {n_behind} revisions behind"
     n_windows = store.ledger.vectors.count(name)

@@ -48,7 +48,7 @@ class Noted:
     """Its name in the service. Empty where there is none. One that was cleared gets another name."""
 
     seals: tuple[Waiting, ...] = ()
-    """What was written, the oldest first. Those before one that is seen are void."""
+    """Seals over all that was written, the oldest first. Those before one that is seen are void."""
 
     shown: int = 0
     """The position up to which an answer has shown what was written."""
@@ -137,7 +137,7 @@ class IndexBook:
             return
 
     def distrust(self) -> None:
-        """Void every seal, whoever writes: this one may have written after its lease had been taken over."""
+        """Drop every seal, whoever writes: this one may have written after its lease had been taken over."""
         noted = replace(self.read(), seals=())
         self._ledger.notes.write({self._name: self._encoded(noted)})
 

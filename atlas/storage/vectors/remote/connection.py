@@ -1,4 +1,4 @@
-"""A connection to a service that is made when it is needed, and made anew in a forked process."""
+"""A connection to a service that is made when it is needed, and made again in a forked process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ C = TypeVar("C")
 
 
 class Connection(Generic[C]):
-    """What a library needs to speak with a service. Safe for threads."""
+    """A client of some library, made when it is needed. Safe for threads."""
 
     def __init__(self, connect: Callable[[], C], disconnect: Callable[[C], None]) -> None:
         self._connect = connect

@@ -38,6 +38,9 @@ CLEARING_SECONDS = 10.0
 POLL_SECONDS = 0.2
 """Time between two looks at whether somebody else has finished writing."""
 
+NO_NAMESPACE = "atlas-none"
+"""A name that none has. It is counted where there is none, so that a service that does not answer is noticed."""
+
 _KEY = re.compile(r"\d+:\d+")
 
 
@@ -215,9 +218,7 @@ class RemoteIndex:
     def count(self) -> int:
         """Return how many keys it holds. A service may be late with that, too."""
         noted = self._noted()
-        if not noted.namespace:
-            return 0
-        return self._ask(lambda: self._service.count(noted.namespace), 2 * self._seconds)
+        return self._ask(lambda: self._service.count(noted.namespace or NO_NAMESPACE), 2 * self._seconds)
 
     def clear(self) -> bool:
         """Forget everything. Return False where the service still has it, or somebody else may be writing it."""

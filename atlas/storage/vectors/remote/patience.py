@@ -18,7 +18,7 @@ FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 1.0, 60.0
 
 
 class Patience:
-    """What is known of how well a service answers. Safe for threads."""
+    """The memory of how well a service answers. Safe for threads."""
 
     def __init__(self, place: str) -> None:
         self.fault = ""

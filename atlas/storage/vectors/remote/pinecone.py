@@ -42,7 +42,7 @@ _BYTES_EACH, _BYTES_BESIDE = DIGITS + 5, 120
 """Of a number with its sign, point, exponent and comma, and of all that stands beside the numbers of a vector."""
 
 _METRICS = (None, "cosine", "dotproduct")
-"""Those that rank vectors of unit length by their cosine."""
+"""Measures that rank vectors of unit length by their cosine. None where Pinecone does not say."""
 
 
 class PineconeService:
