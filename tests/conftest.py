@@ -18,7 +18,8 @@ settings.register_profile("atlas", deadline=None)  # a busy machine is no fault 
 settings.load_profile("atlas")
 pytest.register_assert_rewrite("tests.support")  # a helper's failed assertion says as much as a test's
 
-from tests.support.storage.postgres import Server, running  # noqa: E402, its assertions rewritten
+from tests.support.storage import chroma_server as chroma_servers  # noqa: E402, its assertions rewritten
+from tests.support.storage.postgres import Server, running  # noqa: E402, likewise
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +38,13 @@ def real_data(pytestconfig: pytest.Config) -> Path:
 def postgres_server() -> Iterator[Server]:
     """A PostgreSQL server of this test process."""
     with running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chroma_servers.ChromaServer]:
+    """A ChromaDB server of this test process, which nobody kills."""
+    with chroma_servers.running(tmp_path_factory.mktemp("chroma-server")) as server:
         yield server
 
 

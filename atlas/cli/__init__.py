@@ -80,6 +80,10 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         help="the store's directory, the address of one in PostgreSQL, or a server's address (default: ATLAS_STORE, "
         "or .atlas)",
     )
+    everywhere.add_argument(
+        "--index",
+        help="the address of the service that keeps the index, pinecone:// or chroma+http:// (default: ATLAS_INDEX)",
+    )
     first = argparse.ArgumentParser(add_help=False, parents=[everywhere])
     first.add_argument("command", nargs="?")
     asked = first.parse_known_args(given)[0].command
@@ -93,4 +97,5 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    return Settings.from_environment({**os.environ, "ATLAS_STORE": options.store} if options.store else None)
+    given = {"ATLAS_STORE": options.store, "ATLAS_INDEX": options.index}
+    return Settings.from_environment(os.environ | {name: value for name, value in given.items() if value})

@@ -18,6 +18,7 @@ from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.maintenance.doctor import examine
 from atlas.views.overview.effect import effect_sentence
+from atlas.views.overview.index_state import asked_index_state
 from atlas.views.settings.doctor import n_left, verdict
 from atlas.views.shared.wording import counted
 
@@ -75,6 +76,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
         if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
             print(f"run by           {safe(embedder.engine)}")
+        print(f"index            {safe(asked_index_state(memory))}")
         print(f"word pieces      {_word_pieces(memory)}")
         print(f"concepts         {len(memory.concepts)}")
         print(f"strategies       {len(memory.strategies)}")

@@ -101,7 +101,7 @@ class Retrieval(Generic[T]):
     """Lowest relevance of a hit, in [0, 1]. Without hits, what the best one did not reach."""
 
     problems: tuple[str, ...] = ()
-    """Failures that did not cost the answer, each as a sentence, such as that of a reranker."""
+    """Failures that did not cost the answer, each as a sentence, such as that of a reranker or an index."""
 
     by_words: bool = False
     """True if words alone found it, as was asked for, or as the embedding model of a server is not ready yet."""

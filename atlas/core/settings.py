@@ -15,6 +15,7 @@ import platformdirs
 
 from atlas.core.address import companion, is_address
 from atlas.core.errors import InvalidInput
+from atlas.core.index_address import read_index_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,12 @@ class Settings:
 
     address: str = field(default="", repr=False)
     """ATLAS_STORE, where it is the address of a store in PostgreSQL: `postgresql://user@host/database?schema=team`."""
+
+    index: str = ""
+    """ATLAS_INDEX: the address of a service that keeps the index, such as `pinecone://INDEX-HOST`. Empty for none."""
+
+    index_timeout_seconds: float = 5.0
+    """ATLAS_INDEX_TIMEOUT_SECONDS: longest wait for such a service, before a search does without it."""
 
     key: str = field(default="", repr=False)
     """ATLAS_KEY: the key that the server is asked with."""
@@ -187,6 +194,8 @@ class Settings:
             for option in fields(cls)
             if environ.get(f"ATLAS_{option.name.upper()}") and option.name != "ranking"
         }
+        if given.get("index"):
+            given["index"] = str(read_index_address(given["index"]))
         return cls(**given)
 
 

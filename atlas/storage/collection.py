@@ -42,6 +42,11 @@ class Collection(ABC):
         return None
 
     @property
+    def problem(self) -> str:
+        """A failure that costs no answer, such as an index out of reach, as a sentence. Empty where there is none."""
+        return ""
+
+    @property
     def operation_id(self) -> str | None:
         """The operation that `within` began. It is in the history once something was written."""
         return None

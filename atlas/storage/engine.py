@@ -358,8 +358,11 @@ class LedgerEngine(Protocol):
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
 
+    def identity(self) -> str:
+        """Return a name of these files or tables: a copy of them has another one, where `ledger_id` is the same."""
+
     def index(self, collection: str, dimension: int) -> FollowingIndex:
-        """Return the index of a collection's vectors, which follows the ledger."""
+        """Return the index of a collection's vectors that the ledger has beside it, and which follows it."""
 
     def n_bytes_elsewhere(self) -> int:
         """Return what it takes on a server's disk. 0 where it is a file of the store's directory."""

@@ -1,11 +1,12 @@
 """Indexes that follow the ledger: derived from it, behind it at times, and never believed alone.
 
-ChromaDB's files and PostgreSQL's HNSW index are two. `Nearest` merges what an index finds with what it has not followed
-yet, and builds it again where its seal does not fit the ledger.
+ChromaDB's files, PostgreSQL's HNSW index and services such as Pinecone are some. `Nearest` merges what an index finds
+with what it has not followed yet, and builds it again where its seal does not fit the ledger.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -17,6 +18,14 @@ from atlas.storage.records import Seqs
 
 class IndexUnusable(Exception):
     """The index is gone, damaged or half written. Clear it and follow the ledger from its start."""
+
+
+class IndexUnreachable(IndexUnusable):
+    """The index cannot be asked or written now, and nothing says that it is damaged. Do without, and leave it."""
+
+
+class IndexBehind(IndexUnreachable):
+    """The answer does not take into account all that the seal says. An earlier seal may do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +65,36 @@ class FollowingIndex(Protocol):
 
     @property
     def is_open(self) -> bool:
-        """True while it holds files open."""
+        """True while it holds files or connections open."""
+
+    @property
+    def is_checked(self) -> bool:
+        """True where hits are to be compared again in the ledger: it may have followed more than this reader sees."""
+
+    @property
+    def is_resumable(self) -> bool:
+        """True where parts of the way are sealed too, so that whoever is stopped goes on from there."""
+
+    @property
+    def most_hits(self) -> int:
+        """The most hits of a query."""
+
+    @property
+    def fault(self) -> str:
+        """The reason why it could not be asked or written last. Empty where it could, or was not tried."""
+
+    @property
+    def is_due(self) -> bool:
+        """True where it failed, and has been left alone for long enough."""
 
     def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
         """Keep others from writing it. Gives False where another process kept it for longer than the timeout."""
 
     def seal(self) -> Seal:
-        """Return what the last writer left. An empty seal where nobody finished writing."""
+        """Return how far queries may believe it: what the last writer left. Empty where nobody finished writing."""
+
+    def written(self) -> Seal:
+        """Return where a writer goes on. It is after the seal where what was written does not show yet."""
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Begin to write on from a seal, by about so many changes."""
@@ -88,7 +120,23 @@ class FollowingIndex(Protocol):
         """Forget everything. Return False where that cannot be done in this process."""
 
     def close(self) -> None:
-        """Let go of files."""
+        """Let go of files and connections."""
+
+
+class LocalIndex:
+    """The parts of the protocol that are the same in every index that is as near as the ledger."""
+
+    is_checked = is_resumable = is_due = False
+    most_hits = sys.maxsize
+    fault = ""
+
+    def seal(self) -> Seal:
+        """Return what the last writer left."""
+        raise NotImplementedError
+
+    def written(self) -> Seal:
+        """Return where a writer goes on: all that was written shows."""
+        return self.seal()
 
 
 @runtime_checkable

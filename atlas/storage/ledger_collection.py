@@ -64,6 +64,11 @@ class LedgerCollection(Collection):
         """The same records as the specification's vector store."""
         return LedgerVectorStore(self)
 
+    @property
+    def problem(self) -> str:
+        """The sentence that the index is out of reach. Empty where it is not, or is not needed."""
+        return self.parts.nearest.problem
+
     def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> LedgerCollection:
         """Return this collection with all its writes in one operation: a new one, or one that was begun."""
         draft = self._draft(kind, reason)

@@ -41,6 +41,7 @@ from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.vectors.indexes import StoreIndexes
 from atlas.storage.vectors.vector_search import Nearest
 
 logger = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ class Store:
         self.late: LateInteraction | None = None
         """Comparison of word pieces. Whoever opens a memory over the store sets it before asking for collections."""
 
-        self._is_opened_read_only = ledger.read_only
+        self.indexes = StoreIndexes(ledger, settings)
         self._collections: dict[str, CollectionParts] = {}
         self._retrievals = RetrievalLog(ledger)
         self._lock = threading.RLock()
@@ -357,17 +358,14 @@ class Store:
             logger.warning("the store at %s could not be closed properly: %s", self.path, closing)
 
     def _drop_index(self, name: str) -> None:
-        held = self._collections.get(name)
-        index = held.nearest.index if held is not None else None
-        if not (index or self.ledger.index(name, self.model.dimension if self.model else 0)).clear():
-            raise StoreUnavailable(f"the index of {name} cannot be removed by a forked process")
+        held, model = self._collections.get(name), self.model
+        self.indexes.drop(name, model.dimension if model else 0, held.nearest.index if held else None)
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
-        has_index = not (self.ledger.is_file and self._is_opened_read_only)  # ChromaDB's files are written by readers
         nearest = Nearest(
             self.ledger,
             name,
-            self.ledger.index(name, model.dimension) if has_index else None,
+            self.indexes.of(name, model.dimension),
             model=(model.name, model.dimension),
             exact_max_rows=self.settings.exact_max_rows,
         )

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,20 +15,44 @@ import pytest
 
 from atlas.protocols.infra import VectorIndex
 from atlas.storage.following_index import IndexUnusable, Seal
+from atlas.storage.store import Store
 from atlas.storage.vectors.chroma import ChromaIndex
 from atlas.storage.vectors.exact import ExactIndex
+from atlas.storage.vectors.remote.opening import RemoteIndexes
+from tests.support.storage.pinecone_server import KEY, serving
 
 DIMENSION = 32
 
 
-@pytest.fixture(params=["exact", "chroma"])
+@pytest.fixture(params=["exact", "chroma", "chroma server", "pinecone"])
 def index(request, tmp_path):
     if request.param == "exact":
         yield ExactIndex(DIMENSION)
-        return
-    chroma = ChromaIndex(tmp_path / "chroma", "things")
-    yield chroma
-    chroma.close()
+    elif request.param == "chroma":
+        chroma = ChromaIndex(tmp_path / "chroma", "things")
+        yield chroma
+        chroma.close()
+    else:
+        with remote(request, tmp_path) as one:
+            yield one
+
+
+@contextmanager
+def remote(request, tmp_path):
+    """An index in a service, of which a ledger of its own keeps the notes."""
+    is_chroma = request.param == "chroma server"
+    server = request.getfixturevalue("chroma_server" if is_chroma else "pinecone_server")
+    indexes = RemoteIndexes(server.address, seconds=30.0)
+    with Store.open(tmp_path / "store") as store:
+        yield indexes.index(store.ledger, "things", DIMENSION)
+    indexes.close()
+
+
+@pytest.fixture
+def pinecone_server(monkeypatch):
+    monkeypatch.setenv("PINECONE_API_KEY", KEY)
+    with serving(DIMENSION) as server:
+        yield server
 
 
 def clustered(n, *, seed):

@@ -21,7 +21,7 @@ def words_of(text: str) -> frozenset[str]:
 
 VERBS = words_of("""
     Abstract Add Answer Apply Ask Begin Bind Bring Build Catch Choose Close Commit Compact Compare Compose
-    Compress Compute Connect Continue Convert Create Declare Decode Delete Do Draw Edit Embed Encode Ensure
+    Compress Compute Connect Continue Convert Create Declare Decode Delete Do Draw Drop Edit Embed Encode Ensure
     Erase Evaluate Examine Extract Fetch Fill Find Finish Fit Follow Forget Format Give Go Hand Have Ignore
     Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge Move Overwrite Parse Place Predict Print
     Promote Propose Prune Publish Purge Put Raise Refine Refuse Remember Remove Rename Renew Replace Replay Restore

@@ -47,4 +47,6 @@ def _serve(options: argparse.Namespace, settings: Settings) -> int:
     for option, values in (("--allow-host", options.allow_host), ("--also", options.also)):
         arguments += [f"{option}={value}" for value in values]
     os.environ["ATLAS_STORE"] = settings.address or str(settings.directory)
+    if settings.index:
+        os.environ["ATLAS_INDEX"] = settings.index
     os.execv(sys.executable, [sys.executable, str(PROGRAM), *arguments])

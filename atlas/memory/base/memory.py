@@ -195,7 +195,8 @@ class Memory(Records, ABC, Generic[T]):
             diversity: In [0, 1): how much a hit loses that is like one above it, whatever its task; 0.3 is usual. What
                 is below the threshold stays out.
 
-        If the memory's reranker fails, the answer is that without it, and `problems` says so.
+        If the memory's reranker fails, or the service that keeps its index, the answer is that without it, and
+        `problems` says so.
         """
         search = self._prepared(
             query,
@@ -248,7 +249,7 @@ class Memory(Records, ABC, Generic[T]):
             hits=[hit.of(found.items[hit.item]) for hit in given],
             n_hidden=found.ranked.n_hidden,
             threshold=found.ranked.threshold,
-            problems=ordered.problems,
+            problems=(*ordered.problems, *filter(None, [self._store.problem])),
         )
 
     def _withheld(self) -> set[str]:

@@ -26,6 +26,7 @@ def health(memory: Served, is_warm: Warm) -> Health:
         store=memory.storage.path.name,
         is_model_ready=is_warm,
         n_behind=_n_behind(memory),
+        is_index_reachable=not memory.storage.indexes.fault,
         n_traces_waiting=spool.n_waiting(),
         n_traces_refused=spool.n_refused(),
     )

@@ -346,6 +346,9 @@ class Health(BaseModel):
     n_behind: int
     """Number of changes that the vector index has still to take in. Searches include them, but take longer."""
 
+    is_index_reachable: bool
+    """False while the service that keeps the index does not answer. Searches are complete, but take longer."""
+
     n_traces_waiting: int
     """Number of traces that are still coming in."""
 

@@ -32,6 +32,7 @@ from atlas.storage.marks.codec import decode_marks, is_marks_by_table
 from atlas.storage.marks.tinydb import MAX_BYTES, marks_file
 from atlas.storage.place.audit import BACKED_UP, RESTORED
 from atlas.storage.store import LABEL, LEDGER, Store
+from atlas.storage.vectors.remote.book import INDEX, carry_over
 
 logger = logging.getLogger(__name__)
 
@@ -162,10 +163,12 @@ def restore(store: Store, source: Path) -> BackupReport:
         copy = Path(scratch) / LEDGER
         names = _unpack(store.ledger, source, copy)
         made, revived = store.ledger.notes.read(_MADE), store.ledger.copies.revived(copy)
+        indexes = store.ledger.notes.read(INDEX)
         with store.marks.held():
             store.ledger.copies.restore(copy, store.marks.ids_in_files())
     store.marks.settle()
     _note(store.ledger, _restored(source) | made)
+    carry_over(store.ledger, indexes)
     _replace_names(store, names)
     _relabel(store)
     store.audit.note(RESTORED, who=actor_name(store.settings.actor), about=str(source))

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from atlas.core.errors import StoreDamaged
 from atlas.infra.actor import Role, actor_name, check_role
-from atlas.storage.following_index import IndexUnusable
+from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable
 from atlas.storage.late_interaction import kept
 from atlas.storage.records import Check
 from atlas.storage.store import Store
 from atlas.storage.vectors.vector_search import Nearest
 
 logger = logging.getLogger(__name__)
+
+SETTLING_SECONDS = 10.0
+"""Longest wait for a service to show or count what it has taken in."""
 
 MOST_NAMED = 100
 """So many records are named one by one."""
@@ -75,26 +79,57 @@ def _index_problem(store: Store, name: str) -> str:
     nearest = _nearest(store, name)
     if store.read_only or nearest.index is None or nearest.is_exact():
         return ""
+    if silence := _silence(nearest.index):
+        return f"the index of {name} cannot be asked, so searches compare every vector ({silence})"
     if flaw := nearest.flaw():
-        return f"{name} {flaw}"
+        return f"{name} {flaw}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
     if n_behind := store.ledger.position(name).revision - nearest.seal().revision:
         return f"the index of {name} is {n_behind} revisions behind"
     n_windows = store.ledger.vectors.count(name)
     try:
-        n_indexed = nearest.index.count()
+        n_indexed = _count(nearest.index, n_windows)
     except IndexUnusable as error:
         return f"the index of {name} is damaged ({error})"
     return "" if n_indexed == n_windows else f"the index of {name} holds {n_indexed} vectors, the ledger {n_windows}"
 
 
+def _silence(index: FollowingIndex) -> str:
+    """Return why the service that keeps an index does not answer. Nothing where it does, or where none keeps it."""
+    if not index.is_checked:
+        return ""
+    try:
+        index.count()
+    except IndexUnreachable as error:
+        return str(error)
+    except IndexUnusable:  # it answers; what it lacks is found by what follows
+        return ""
+    return ""
+
+
+def _count(index: FollowingIndex, n_expected: int) -> int:
+    """Return how many keys an index holds. A service may count late what it has taken in, so it is asked again."""
+    until = time.monotonic() + (SETTLING_SECONDS if index.is_checked else 0)
+    while (n_indexed := index.count()) != n_expected and time.monotonic() < until:
+        time.sleep(1)
+    return n_indexed
+
+
 def _mend_index(store: Store) -> None:
     for name in store.ledger.collections():
         problem, nearest = _index_problem(store, name), _nearest(store, name)
-        if not problem or nearest.index is None:
+        if not problem or nearest.index is None or _silence(nearest.index):
             continue
         if "behind" not in problem:
             nearest.index.clear()
         nearest.catch_up()
+        _await_seal(nearest)
+
+
+def _await_seal(nearest: Nearest) -> None:
+    """Wait until what was written shows, so that the next look finds it. A service may take some seconds."""
+    until = time.monotonic() + SETTLING_SECONDS
+    while nearest.n_behind() and time.monotonic() < until:
+        time.sleep(1)
 
 
 def _look_at_word_pieces(store: Store) -> str:

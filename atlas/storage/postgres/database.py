@@ -278,6 +278,12 @@ class PostgresDatabase:
             ).fetchone()
         return int(row[0])
 
+    def identity(self) -> str:
+        """Return the number of the store's first table: a copy, by whatever means, has another."""
+        with self.session() as connection:
+            (number,) = connection.execute("SELECT 'meta'::regclass::oid::bigint").fetchone()
+        return f"postgresql-{number}"
+
     def check(self) -> str:
         """Return nothing: a server with checksums finds damage when it reads a page."""
         return ""

@@ -23,7 +23,7 @@ import psycopg
 from psycopg import errors, sql
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.following_index import IndexUnusable, Seal
+from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal
 from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Numbers
@@ -49,7 +49,7 @@ _EACH = 300
 """Bytes of a vector's neighbours in the index, about."""
 
 
-class HnswIndex:
+class HnswIndex(LocalIndex):
     """One collection's vectors under an HNSW index."""
 
     is_counted = False

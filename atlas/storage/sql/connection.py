@@ -122,6 +122,9 @@ class Database(Protocol):
     def n_bytes_elsewhere(self) -> int:
         """Return what it takes on a server's disk."""
 
+    def identity(self) -> str:
+        """Return a name of these files or tables, which a copy of them does not have."""
+
     def check(self) -> str:
         """Return what the database itself finds wrong with its files, or nothing."""
 

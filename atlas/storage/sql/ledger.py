@@ -94,8 +94,12 @@ class SqlLedger:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
         return self.database.read()
 
+    def identity(self) -> str:
+        """Return a name of these files or tables: a copy of them has another one."""
+        return self.database.identity()
+
     def index(self, collection: str, dimension: int) -> FollowingIndex:
-        """Return the index of a collection's vectors, which follows the ledger."""
+        """Return the index of a collection's vectors that the ledger has beside it, and which follows it."""
         return self._make_index(collection, dimension)
 
     def n_bytes_elsewhere(self) -> int:

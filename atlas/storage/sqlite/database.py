@@ -238,6 +238,10 @@ class SqliteDatabase:
         """Return 0: all of it is in the store's directory."""
         return 0
 
+    def identity(self) -> str:
+        """Return the file's number in its file system: a copy has another, and one that was renamed has the same."""
+        return f"sqlite-{self.path.stat().st_ino}"
+
     def check(self) -> str:
         """Return what SQLite finds wrong with the file, or nothing."""
         with self.session() as connection:

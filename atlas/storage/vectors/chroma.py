@@ -26,7 +26,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.infra import fork_safety as forking
 from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.storage.following_index import IndexUnusable, Seal
+from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal
 
 BATCH = 1_000
 VECTORS = "vectors"
@@ -42,7 +42,7 @@ _users: set[int] = set()
 """The processes among this one and those it was forked from that have used ChromaDB."""
 
 
-class ChromaIndex:
+class ChromaIndex(LocalIndex):
     """One ChromaDB collection, in a directory of its own. Every method holds the index's lock."""
 
     is_counted = True

@@ -10,19 +10,28 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable
+
+import numpy as np
 
 from atlas.core.errors import AtlasError
 from atlas.core.types import Vector
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.following_index import FilteredIndex, FollowingIndex, IndexUnusable, Seal
-from atlas.storage.records import Entry, Position, Seqs, Tip, mismatch
-from atlas.storage.vectors.in_memory import Found, InMemory, best, keys_and_vectors, keys_of, owner
+from atlas.storage.following_index import (
+    FilteredIndex,
+    FollowingIndex,
+    IndexBehind,
+    IndexUnreachable,
+    IndexUnusable,
+    Seal,
+)
+from atlas.storage.records import Position, Seqs, mismatch
+from atlas.storage.vectors.following import BATCH, Follower
+from atlas.storage.vectors.in_memory import Found, InMemory, best, owner
 from atlas.storage.vectors.products import products
 
 logger = logging.getLogger(__name__)
 
-BATCH = 2_000
 LOCK_SECONDS = 0.2
 """How long a query waits for the index while another process writes it. Then it scans memory."""
 
@@ -42,6 +51,10 @@ MANY_QUERIES = 8
 """Queries of one process that the index answers before the vectors are read into memory, beside them. A command asks
 fewer."""
 
+OUT_OF_REACH = (
+    "The service that keeps the index does not answer, so searches compare every vector: slower, and complete."
+)
+
 
 class Nearest:
     """Nearest-neighbour queries over one collection of a ledger."""
@@ -56,6 +69,7 @@ class Nearest:
         exact_max_rows: int,
     ) -> None:
         self.index = index
+        self._follower = Follower(ledger, collection)
         self._ledger = ledger
         self._collection = collection
         self._model = model
@@ -75,6 +89,9 @@ class Nearest:
         self._made: InMemory | None = None
         """What it has read, to be taken by the next query: it holds no lock, so a fork meanwhile does no harm."""
 
+        self._caring: threading.Thread | None = None
+        """Asks the index again after it failed. None while it has not."""
+
         self._is_closed = threading.Event()
         self._lock = threading.RLock()
 
@@ -89,6 +106,7 @@ class Nearest:
         with self._lock, self._ledger.reading():  # one state of the store: its model and its vectors
             now = self._position()
             self._take_made()
+            self._look_after_index()
             k = min(k, now.revision)  # there are never more records than revisions, and the index takes no huge k
             if self._is_for_index(now) and (found := self._query_index(vector, k, now)) is not None:
                 self._count_asked(now)
@@ -130,35 +148,27 @@ class Nearest:
             if self._is_held(now):
                 self._refresh(self._whole, now, base=0)
                 return dict(self._whole.query(vector, len(seqs), among=seqs))
-            owners, vectors = self._ledger.vectors.at(seqs)
+            return self._read_and_compare(vector, seqs)
+
+    def _read_and_compare(self, vector: Vector, seqs: Seqs) -> dict[int, float]:
+        owners, vectors = self._ledger.vectors.at(seqs)
         if not len(owners):
             return {}
         return dict(best(zip(owners.tolist(), products(vectors, vector).tolist(), strict=True), len(seqs)))
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
         """Bring the index up to the ledger, unless another process is at it, and return how many records it took in."""
-        if self.index is None:
-            return 0
-        with self.index.held(timeout_seconds) as is_held:
-            if not is_held:
-                return 0
-            try:
-                return self._follow(self.index)
-            except IndexUnusable as error:
-                logger.info("building the index of %s again: %s", self._collection, error)
-                self.index.clear()
-            try:
-                return self._follow(self.index)
-            except IndexUnusable as error:  # a full disk, say: the ledger has everything, and queries do without
-                logger.warning("the index of %s cannot be built: %s", self._collection, error)
-                return 0
+        return self._follower.catch_up(self.index, timeout_seconds) if self.index is not None else 0
 
     def is_behind(self, lag_rows: int) -> bool:
         """Return whether queries need the index and it is more than `lag_rows` revisions behind."""
         if self.index is None:
             return False
         now = self._ledger.position(self._collection)
-        return self._exceeds(self._exact_max_rows, now) and now.revision - self.seal().revision > lag_rows
+        if not self._exceeds(self._exact_max_rows, now):
+            return False
+        written = self.index.written()
+        return now.revision - (0 if self._follower.flaw(written, now) else written.revision) > lag_rows
 
     def n_behind(self) -> int:
         """Return how many changes the index has still to take in. 0 where queries do without it."""
@@ -173,12 +183,17 @@ class Nearest:
     def seal(self) -> Seal:
         """Return how far the index is. An empty seal where the one that it has is not to be believed."""
         seal = self.index.seal() if self.index else Seal()
-        return Seal() if self._flaw(seal, self._ledger.position(self._collection)) else seal
+        return Seal() if self._follower.flaw(seal, self._ledger.position(self._collection)) else seal
 
     def flaw(self) -> str:
         """Return why the index is not to be believed, to follow the collection's name. Nothing where it is."""
         seal = self.index.seal() if self.index else Seal()
-        return self._flaw(seal, self._ledger.position(self._collection))
+        return self._follower.flaw(seal, self._ledger.position(self._collection))
+
+    @property
+    def problem(self) -> str:
+        """The reason, as a sentence, why queries that need the index do without it. Empty where they do not."""
+        return OUT_OF_REACH if self.index is not None and self.index.fault and not self.is_exact() else ""
 
     def hold(self) -> None:
         """Read all vectors into memory, in turns, so that others may ask meanwhile. It ends early once this is closed.
@@ -197,10 +212,11 @@ class Nearest:
     def close(self) -> None:
         """Let go of the index's files, and end what reads beside queries."""
         self._is_closed.set()
-        if self._reading is not None:
-            self._reading.join()
+        for thread in (self._reading, self._caring):
+            if thread is not None:
+                thread.join()
         if self.index is not None and self.index.is_open:
-            with self._lock, self.index.held():
+            with self._lock, self.index.held(to_write=False):
                 self.index.close()
 
     def _position(self) -> Position:
@@ -208,23 +224,6 @@ class Nearest:
         if now.model is not None and now.model != self._model:
             raise mismatch(now.model, self._model)
         return now
-
-    def _flaw(self, seal: Seal, now: Position) -> str:
-        """Return what of a seal is not so of the ledger. Nothing where all is.
-
-        Vectors need not be counted: they were when it was set, and opening the index counts its keys.
-        """
-        if seal.ledger_id != now.ledger_id:
-            return "has no index"
-        if not seal.change_name:
-            return "has an index of an earlier version, which may lack records"
-        return "" if self._is_past(_tip(seal), now) else "has an index of another history than the ledger's"
-
-    def _is_past(self, tip: Tip, now: Position) -> bool:
-        """Return whether the ledger has had a change, and so all that was followed up to it."""
-        if tip == now.tip:
-            return True
-        return self._ledger.has_change(tip)
 
     def _exceeds(self, n_vectors: int, now: Position) -> bool:
         """Return whether there are more vectors than this.
@@ -258,7 +257,7 @@ class Nearest:
             return
         self._whole, self._tail, self._made = self._made, InMemory(self._model[1]), None
         if self.index is not None:
-            with self.index.held(LOCK_SECONDS) as is_held:
+            with self.index.held(LOCK_SECONDS, to_write=False) as is_held:
                 if is_held:
                     self.index.close()
 
@@ -278,6 +277,23 @@ class Nearest:
         self._reading = threading.Thread(target=self._hold_quietly, name="atlas-vectors", daemon=True)
         self._reading.start()
 
+    def _look_after_index(self) -> None:
+        """Have an index that failed asked again, beside queries, and brought up to the ledger once it answers."""
+        is_asking = self._caring is not None and self._caring.is_alive()
+        if self.index is None or not self.index.is_due or is_asking or self._is_closed.is_set():
+            return
+        self._caring = threading.Thread(target=self._care, args=(self.index,), name="atlas-index", daemon=True)
+        self._caring.start()
+
+    def _care(self, index: FollowingIndex) -> None:
+        try:
+            index.count()
+            self.catch_up(timeout_seconds=0)
+        except IndexUnusable as error:
+            logger.debug("the index of %s is still out of use: %s", self._collection, error)
+        except AtlasError as error:  # closed meanwhile, or damaged, which whoever asks is told
+            logger.debug("the index of %s cannot be looked after: %s", self._collection, error)
+
     def _hold_quietly(self) -> None:
         try:
             self.hold()
@@ -288,86 +304,71 @@ class Nearest:
         """Return what index and tail find together, or None where the index is of no use now."""
         if self.index is None or (among is not None and not isinstance(self.index, FilteredIndex)):
             return None
-        seal = self.index.seal()
-        if now.revision - seal.revision > self._exact_max_rows or self._flaw(seal, now):
+        for _ in range(2):
+            try:
+                return self._query_sealed(self.index, vector, k, now, among)
+            except IndexBehind:  # it has an earlier seal from now on
+                continue
+            except IndexUnreachable as error:
+                logger.info("the index of %s is left out of a query: %s", self._collection, error)
+                return None
+        return None
+
+    def _query_sealed(
+        self, index: FollowingIndex, vector: Vector, k: int, now: Position, among: Seqs | None
+    ) -> Found | None:
+        seal = index.seal()
+        if now.revision - seal.revision > self._exact_max_rows or self._follower.flaw(seal, now):
             return None
         # The tail may begin before the seal, as what it holds counts for more; a shorter one is only cheaper.
         held = self._tail.base
         is_usable = held.ledger_id == now.ledger_id and 0 <= seal.revision - held.revision <= self._exact_max_rows
         self._refresh(self._tail, now, base=held.revision if is_usable else seal.revision)
-        with self.index.held(LOCK_SECONDS, to_write=False) as is_held:
-            seal = self.index.seal()
-            if not is_held or self._flaw(seal, now) or seal.revision < self._tail.base.revision:
+        with index.held(LOCK_SECONDS, to_write=False) as is_held:
+            seal = index.seal()
+            if not is_held or self._follower.flaw(seal, now) or seal.revision < self._tail.base.revision:
                 return None  # where it is held: it was deleted or made again meanwhile
             try:
-                return best([*self._ask(self.index, seal, vector, k, among), *self._tail.query(vector, k, among)], k)
+                return best([*self._ask(index, seal, vector, k, among), *self._tail.query(vector, k, among)], k)
+            except IndexUnreachable:
+                raise
             except IndexUnusable as error:
                 logger.info("the index of %s is out of use until it is built again: %s", self._collection, error)
-                self.index.clear()
+                index.clear()
                 return None
 
     def _ask(self, index: FollowingIndex, seal: Seal, vector: Vector, k: int, among: Seqs | None) -> Found:
-        wanted = 2 * k
+        wanted = min(2 * k, index.most_hits)
         while True:
             if among is not None and isinstance(index, FilteredIndex):
                 hits = index.query_among(vector, wanted, among)
             else:
                 hits = index.query(vector, wanted, seal=seal)
-            owned = ((owner(key), similarity) for key, similarity in hits)
-            found = best(((seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)), k)
+            found = best(self._of_index(index, hits, vector), k)
             if len(found) == k or len(hits) < wanted:
                 return found
-            wanted *= 4  # the rest were further windows of the same records, or records that changed since
+            if wanted == index.most_hits:
+                raise IndexUnreachable(f"it gives at most {wanted} hits, too few for the best {k} records")
+            # The rest were further windows of the same records, or records that changed since.
+            wanted = min(4 * wanted, index.most_hits)
+
+    def _of_index(
+        self, index: FollowingIndex, hits: Iterable[tuple[str, float]], vector: Vector
+    ) -> Iterable[tuple[int, float]]:
+        """Return the records among hits that the index is to be believed of, a record as often as it was hit."""
+        owned = [(owner(key), similarity) for key, similarity in hits]
+        believed = [(seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)]
+        if not index.is_checked:
+            return believed
+        return self._read_and_compare(vector, np.unique(np.array([seq for seq, _ in believed], np.int64))).items()
 
     def _refresh(self, memory: InMemory, now: Position, *, base: int, most: int | None = None) -> None:
         """Have memory know what the ledger has added since, or the next `most` changes of it."""
         begins = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
-        if not begins or not (memory.seen == base or self._is_past(memory.tip, now)):
+        if not begins or not (memory.seen == base or self._follower.is_past(memory.tip, now)):
             memory.clear(Position(now.ledger_id, base))
         while memory.seen < now.revision and (entries := self._ledger.follow(self._collection, memory.seen, BATCH)):
             memory.take(entries)
             if most is not None and len(entries) >= most:
                 break
         memory.tip = now.tip
-
-    def _follow(self, index: FollowingIndex) -> int:
-        """Hand over what the index lacks, and seal it if it then holds as many vectors as the ledger."""
-        seal, n_taken, n_vectors = self.seal(), 0, None
-        if seal == Seal():
-            index.clear()
-        at = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
-        while True:
-            with self._ledger.reading():  # one state of the ledger: what changed, and what it adds up to
-                at, entries = self._changes_after(at)
-                if not entries:
-                    n_vectors = self._ledger.vectors.count(self._collection) if n_taken and index.is_counted else None
-                    break
-            if not n_taken:
-                index.begin(seal, self._ledger.position(self._collection).revision - seal.revision)
-            _hand_over(index, entries)
-            n_taken += len(entries)
-        if n_taken:
-            change, name = at.tip.number, at.tip.name
-            index.set_seal(at.ledger_id, at.revision, change=change, change_name=name, n_keys=n_vectors)
-        return n_taken
-
-    def _changes_after(self, at: Position) -> tuple[Position, list[Entry]]:
-        """Return the next changes after a position, and the position after them. The first has no ledger's id."""
-        now = self._ledger.position(self._collection)
-        if at.ledger_id and not (at.ledger_id == now.ledger_id and self._is_past(at.tip, now)):
-            raise IndexUnusable("the ledger was restored, or a copy of it put back, while the index followed it")
-        entries = self._ledger.follow(self._collection, at.revision, BATCH)
-        return Position(now.ledger_id, entries[-1].revision if entries else at.revision, tip=now.tip), entries
-
-
-def _tip(seal: Seal) -> Tip:
-    return Tip(seal.change, seal.change_name)
-
-
-def _hand_over(index: FollowingIndex, entries: Sequence[Entry]) -> None:
-    gone = [key for entry in entries for key in keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
-    keys, vectors = keys_and_vectors([entry for entry in entries if len(entry.vectors)])
-    if gone:
-        index.remove(gone)
-    if keys:
-        index.upsert(keys, vectors)

@@ -11,6 +11,7 @@ from atlas.core.statistics import growth
 from atlas.importers.sample import n_sample
 from atlas.memory.system import MemorySystem
 from atlas.views.history.operations import OperationRow, operation_rows
+from atlas.views.overview.index_state import index_state
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import NOT_SAID, OUTCOMES, counted
 from atlas.views.strategies.overview import StrategyOverview, strategy_overview
@@ -121,7 +122,7 @@ def _group(name: str, rate: SuccessRate) -> GroupRow:
 
 def _facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
     store = memory.storage
-    facts = {"Size on disk": size_text(n_bytes), "Search index": _index_state(memory)}
+    facts = {"Size on disk": size_text(n_bytes), "Search index": index_state(memory)}
     if store.model is not None:
         facts = {"Embedding model": f"{store.model.name}, {store.model.dimension} dimensions", **facts}
     return facts
@@ -130,16 +131,3 @@ def _facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
 def size_text(n_bytes: int) -> str:
     """Return `4.2 MB`."""
     return f"{n_bytes / 2**20:,.1f} MB" if n_bytes < 2**30 else f"{n_bytes / 2**30:,.1f} GB"
-
-
-def _index_state(memory: MemorySystem) -> str:
-    """Return how searches by meaning are answered now."""
-    store, name = memory.storage, memory.experience.collection_name
-    if store.model is None or store.collection(name).parts.nearest.is_exact():
-        return "not needed: every vector is compared"
-    position = store.ledger.position(name)
-    seal = store.collection(name).parts.nearest.seal()
-    if seal.ledger_id != position.ledger_id:
-        return "not built: every vector is compared"
-    n_behind = max(0, position.revision - seal.revision)
-    return "up to date" if not n_behind else f"{counted(n_behind, 'change')} behind, but searches include them"

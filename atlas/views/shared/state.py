@@ -79,6 +79,16 @@ def frozen_note(memory: MemorySystem) -> str:
     return f"A copy for demonstrations, as the memory was on {moment(at)}." if at else ""
 
 
+def index_problem(memory: MemorySystem) -> str:
+    """Return that the index is out of reach, as a sentence of ours. Empty where it is not."""
+    return memory.storage.indexes.problem
+
+
+def index_fault(memory: MemorySystem) -> str:
+    """Return why it is, for whoever sits at the machine. Untrusted text, as the service has it."""
+    return memory.storage.indexes.fault if may_name_paths() else ""
+
+
 def asks_who_enters() -> bool:
     """Return whether this runs for somebody whom a server has let in."""
     return present_actor() is not None
@@ -93,7 +103,9 @@ def place_fact(memory: MemorySystem) -> dict[str, str]:
     """Return where a store lies, or nothing for somebody whom a server has let in, to whom its disk is nothing."""
     if not may_name_paths():
         return {}
-    return {"Address" if is_address(memory.storage.place) else "Path": memory.storage.place}
+    store = memory.storage
+    index = {"Index": store.indexes.place} if store.indexes.place else {}
+    return {"Address" if is_address(store.place) else "Path": store.place, **index}
 
 
 def visitor_name() -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.shared.kinds import EXPERIENCE, kind_on
 from atlas.views.shared.language_model import LanguageModel
-from atlas.views.shared.state import frozen_note, place_fact, store_choices, visitor_name
+from atlas.views.shared.state import frozen_note, index_fault, index_problem, place_fact, store_choices, visitor_name
 from pages.components.shared.live import draw_live
 from pages.components.shared.memory import STORE, Opened
 from pages.components.shared.scope import draw_scope, n_experiences
@@ -30,6 +30,9 @@ def draw_sidebar(opened: Opened, page: str) -> None:
         _draw_stores(memory, page)
         if memory.storage.read_only:
             st.badge("Read only", icon=":material/lock:", color="gray")
+        if problem := index_problem(memory):
+            st.warning(problem, icon=":material/cloud_off:")
+            st.text(index_fault(memory))
         draw_live(memory)
         if n_experiences(memory) and kind_on(page) is EXPERIENCE and page not in UNSCOPED:
             draw_scope(memory)

@@ -47,7 +47,8 @@ def unread(source: str) -> set[str]:
 def test_functions_are_found_that_need_the_module(corpus, compressed):
     programs, _ = corpus
     assert len(compressed.abstractions) >= 2
-    assert all(" import " in one.source and one.proofs == one.uses for one in compressed.abstractions)
+    assert any(" import " in one.source for one in compressed.abstractions)
+    assert all(one.proofs == one.uses for one in compressed.abstractions)
     assert compressed.ratio > 1.3
     assert compress(programs).abstractions == ()  # where nothing is asked for the names
 
@@ -65,10 +66,10 @@ def test_rewritten_programs_do_the_same_and_import_what_they_read(corpus, compre
 
 def test_a_library_is_found_again_in_programs_with_the_same_star_import(corpus):
     programs, sandbox = corpus
-    from_half = compress(programs[::2], sandbox=sandbox, limits=Limits(min_tasks=2))
-    found = reuse(from_half.library, programs[1::2], sandbox=sandbox)
-    assert from_half.abstractions
-    assert found.used
+    unseen = programs[::4]
+    learned = compress([one for one in programs if one not in unseen], sandbox=sandbox)
+    found = reuse(learned.library, unseen, sandbox=sandbox)
+    assert len(found.used) >= 2
     assert found.n_refused == 0
     assert found.tokens_after < found.tokens_before
 

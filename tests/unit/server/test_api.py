@@ -137,6 +137,7 @@ def test_health_needs_no_key_and_says_nothing_of_what_the_store_holds(api, memor
         "store",
         "is_model_ready",
         "n_behind",
+        "is_index_reachable",
         "n_traces_waiting",
         "n_traces_refused",
     }

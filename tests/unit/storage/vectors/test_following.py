@@ -11,7 +11,7 @@ import pytest
 from atlas.storage.following_index import Seal
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.store import Store
-from atlas.storage.vectors import vector_search as nearest_module
+from atlas.storage.vectors import following as following_module
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 10**6}
@@ -53,7 +53,7 @@ STEPS = ["before the first", "between two", "after the last"]
 @pytest.mark.parametrize("step", STEPS)
 def test_an_index_that_goes_while_it_catches_up_is_whole_afterwards(open_store, monkeypatch, step, interfere):
     """It hands over three batches, and a fourth reading finds nothing."""
-    monkeypatch.setattr(nearest_module, "BATCH", 10)
+    monkeypatch.setattr(following_module, "BATCH", 10)
     opened = open_store(**FEW)
     path = opened.store.path
     opened.add(*IDS[:20])
@@ -236,7 +236,7 @@ def test_a_process_that_stays_open_follows_the_ledger_that_was_put_back(open_sto
 
 
 def test_an_index_built_while_the_ledger_is_put_back_holds_that_ones_records(open_store, monkeypatch):
-    monkeypatch.setattr(nearest_module, "BATCH", 10)
+    monkeypatch.setattr(following_module, "BATCH", 10)
     opened, other = open_store(**FEW), open_store(**FEW)
     opened.add(*IDS[:20])
     opened.store.ledger.database.copy_to(opened.store.path / "copy")

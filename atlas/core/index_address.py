@@ -1,0 +1,130 @@
+"""The address of a service that keeps a store's index: Pinecone, a ChromaDB server, or Chroma Cloud. It has no key."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from enum import Enum
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
+
+from atlas.core.errors import InvalidInput
+
+DEFAULT_TENANT, DEFAULT_DATABASE = "default_tenant", "default_database"
+"""Of a ChromaDB server."""
+
+_PORTS = {"http": 8000, "https": 443}
+
+
+class Service(Enum):
+    """A kind of service."""
+
+    PINECONE = "pinecone"
+    CHROMA = "chroma"
+    CHROMA_CLOUD = "chroma+cloud"
+
+
+FORMS = "pinecone://INDEX-HOST, chroma+http://HOST:PORT, chroma+https://HOST:PORT or chroma+cloud://TENANT/DATABASE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexAddress:
+    """Where an index is."""
+
+    service: Service
+    host: str = ""
+    """Empty for Chroma Cloud's own."""
+
+    port: int | None = None
+    """None for that of https."""
+
+    is_secure: bool = True
+    """True where it is asked over https."""
+
+    tenant: str = DEFAULT_TENANT
+    database: str = DEFAULT_DATABASE
+
+    def __str__(self) -> str:
+        """Return the address as it is given."""
+        if self.service is Service.CHROMA_CLOUD:
+            return f"chroma+cloud://{self.tenant}/{self.database}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        place = f"{host}:{self.port}" if self.port else host
+        if self.service is Service.PINECONE:
+            return f"pinecone://{place}"
+        named = {"tenant": (self.tenant, DEFAULT_TENANT), "database": (self.database, DEFAULT_DATABASE)}
+        query = urlencode({name: given for name, (given, usual) in named.items() if given != usual})
+        return f"chroma+http{'s' if self.is_secure else ''}://{place}{f'?{query}' if query else ''}"
+
+
+def read_index_address(text: str) -> IndexAddress:
+    """Return the address that a text such as `pinecone://notes-a1b2c3.svc.aped-1234.pinecone.io` is.
+
+    Raises:
+        InvalidInput: It is none, or it has a key, which belongs into the environment. The message does not repeat it.
+    """
+    parts = _parts(text)
+    if parts.scheme == "pinecone":
+        return _pinecone(parts)
+    if parts.scheme in ("chroma+http", "chroma+https"):
+        return _chroma(parts)
+    return _chroma_cloud(parts)
+
+
+def _parts(text: str) -> SplitResult:
+    try:
+        parts = urlsplit(text)
+        port_is_sound = parts.port is None or parts.port > 0
+    except ValueError:
+        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but its host or port is none") from None
+    if parts.scheme not in ("pinecone", "chroma+http", "chroma+https", "chroma+cloud"):
+        begins = f"begins with {parts.scheme}://" if parts.scheme else "has no scheme"
+        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {begins}")
+    if parts.username is not None or parts.password is not None or "key" in parts.query.lower():
+        raise InvalidInput(
+            "ATLAS_INDEX should have no key, as addresses are shown; set PINECONE_API_KEY or CHROMA_API_KEY instead"
+        )
+    if not parts.hostname or not port_is_sound or parts.fragment:
+        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {text!r} names no host, or more than one place")
+    return parts
+
+
+def _pinecone(parts: SplitResult) -> IndexAddress:
+    if parts.path.strip("/") or parts.query:
+        raise InvalidInput(
+            "ATLAS_INDEX should be pinecone:// and the index's host alone, as Pinecone's console shows it, but has "
+            f"{parts.path or '?' + parts.query!r} after it"
+        )
+    host = parts.hostname or ""
+    return IndexAddress(service=Service.PINECONE, host=host, port=parts.port, is_secure=not _is_of_this_machine(host))
+
+
+def _chroma(parts: SplitResult) -> IndexAddress:
+    given = dict(parse_qsl(parts.query))
+    if parts.path.strip("/") or given.keys() - {"tenant", "database"}:
+        raise InvalidInput(
+            f"ATLAS_INDEX should be {parts.scheme}://HOST:PORT, with ?tenant=…&database=… at most, but goes on"
+        )
+    scheme = parts.scheme.removeprefix("chroma+")
+    return IndexAddress(
+        service=Service.CHROMA,
+        host=parts.hostname or "",
+        port=parts.port or _PORTS[scheme],
+        is_secure=scheme == "https",
+        tenant=given.get("tenant", DEFAULT_TENANT),
+        database=given.get("database", DEFAULT_DATABASE),
+    )
+
+
+def _chroma_cloud(parts: SplitResult) -> IndexAddress:
+    database = parts.path.strip("/")
+    if not database or "/" in database or parts.query or parts.port:
+        raise InvalidInput("ATLAS_INDEX should be chroma+cloud://TENANT/DATABASE, as Chroma Cloud's console names them")
+    return IndexAddress(service=Service.CHROMA_CLOUD, tenant=parts.netloc, database=database)
+
+
+def _is_of_this_machine(host: str) -> bool:
+    """Return whether a host is this machine, where nothing is encrypted: a proxy, or an emulator for tests."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

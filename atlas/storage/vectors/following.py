@@ -1,0 +1,111 @@
+"""Bringing an index up to the ledger: what changed since its seal is handed over, and then it is sealed again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable, Seal
+from atlas.storage.records import Entry, Position, Tip
+from atlas.storage.vectors.in_memory import keys_and_vectors, keys_of
+
+logger = logging.getLogger(__name__)
+
+BATCH = 2_000
+"""Records that are read from the ledger at once."""
+
+
+class Follower:
+    """The way from one collection of a ledger to an index of it."""
+
+    def __init__(self, ledger: LedgerEngine, collection: str) -> None:
+        self._ledger = ledger
+        self._collection = collection
+
+    def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
+        """Bring the index up to the ledger, unless another process is at it, and return how many records it took in."""
+        with index.held(timeout_seconds) as is_held:
+            if not is_held:
+                return 0
+            try:
+                return self._follow(index)
+            except IndexUnreachable as error:  # it catches up once it can be reached
+                logger.warning("the index of %s cannot be brought up to date now: %s", self._collection, error)
+                return 0
+            except IndexUnusable as error:
+                logger.info("building the index of %s again: %s", self._collection, error)
+                index.clear()
+            try:
+                return self._follow(index)
+            except IndexUnusable as error:  # a full disk, say: the ledger has everything, and queries do without
+                logger.warning("the index of %s cannot be built: %s", self._collection, error)
+                return 0
+
+    def flaw(self, seal: Seal, now: Position) -> str:
+        """Return what of a seal is not so of the ledger. Nothing where all is.
+
+        Vectors need not be counted: they were when it was set, and opening the index counts its keys.
+        """
+        if seal.ledger_id != now.ledger_id:
+            return "has no index"
+        if not seal.change_name:
+            return "has an index of an earlier version, which may lack records"
+        return "" if self.is_past(_tip(seal), now) else "has an index of another history than the ledger's"
+
+    def is_past(self, tip: Tip, now: Position) -> bool:
+        """Return whether the ledger has had a change, and so all that was followed up to it."""
+        if tip == now.tip:
+            return True
+        return self._ledger.has_change(tip)
+
+    def _sound(self, seal: Seal) -> Seal:
+        """Return a seal, or an empty one where it is not to be believed."""
+        return Seal() if self.flaw(seal, self._ledger.position(self._collection)) else seal
+
+    def _follow(self, index: FollowingIndex) -> int:
+        """Hand over what the index lacks, and seal it if it then holds as many vectors as the ledger."""
+        seal, n_taken, n_vectors = self._sound(index.written()), 0, None
+        if seal == Seal():
+            index.clear()
+        at = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
+        while True:
+            with self._ledger.reading():  # one state of the ledger: what changed, and what it adds up to
+                at, entries = self._changes_after(at)
+                if not entries:
+                    n_vectors = self._ledger.vectors.count(self._collection) if n_taken and index.is_counted else None
+                    break
+            if not n_taken:
+                index.begin(seal, self._ledger.position(self._collection).revision - seal.revision)
+            _hand_over(index, entries)
+            n_taken += len(entries)
+            if index.is_resumable:
+                _seal(index, at)
+        if n_taken:
+            _seal(index, at, n_vectors)
+        return n_taken
+
+    def _changes_after(self, at: Position) -> tuple[Position, list[Entry]]:
+        """Return the next changes after a position, and the position after them. The first has no ledger's id."""
+        now = self._ledger.position(self._collection)
+        if at.ledger_id and not (at.ledger_id == now.ledger_id and self.is_past(at.tip, now)):
+            raise IndexUnusable("the ledger was restored, or a copy of it put back, while the index followed it")
+        entries = self._ledger.follow(self._collection, at.revision, BATCH)
+        return Position(now.ledger_id, entries[-1].revision if entries else at.revision, tip=now.tip), entries
+
+
+def _tip(seal: Seal) -> Tip:
+    return Tip(seal.change, seal.change_name)
+
+
+def _seal(index: FollowingIndex, at: Position, n_keys: int | None = None) -> None:
+    index.set_seal(at.ledger_id, at.revision, change=at.tip.number, change_name=at.tip.name, n_keys=n_keys)
+
+
+def _hand_over(index: FollowingIndex, entries: Sequence[Entry]) -> None:
+    gone = [key for entry in entries for key in keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
+    keys, vectors = keys_and_vectors([entry for entry in entries if len(entry.vectors)])
+    if gone:
+        index.remove(gone)
+    if keys:
+        index.upsert(keys, vectors)

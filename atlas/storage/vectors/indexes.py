@@ -1,0 +1,58 @@
+"""The indexes of a store: those that its ledger has beside it, or those in the service that its settings name."""
+
+from __future__ import annotations
+
+from atlas.core.errors import StoreUnavailable
+from atlas.core.settings import Settings
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.following_index import FollowingIndex
+from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere
+from atlas.storage.vectors.vector_search import OUT_OF_REACH
+
+
+class StoreIndexes:
+    """The indexes of all collections of a store."""
+
+    def __init__(self, ledger: LedgerEngine, settings: Settings) -> None:
+        self._ledger = ledger
+        self._is_opened_read_only = ledger.read_only
+        self._seconds = settings.index_timeout_seconds
+        self._remote = RemoteIndexes(settings.index, seconds=self._seconds) if settings.index else None
+
+    @property
+    def place(self) -> str:
+        """The address of the service that keeps them. Empty where they are beside the ledger."""
+        return self._remote.place if self._remote else ""
+
+    @property
+    def fault(self) -> str:
+        """The reason why searches do without that service now. Empty where it answered, or was not asked."""
+        return self._remote.fault if self._remote else ""
+
+    @property
+    def problem(self) -> str:
+        """The same as a sentence for anybody who searches. It names no host."""
+        return OUT_OF_REACH if self.fault else ""
+
+    def of(self, collection: str, dimension: int) -> FollowingIndex | None:
+        """Return the index of a collection. None where there can be none."""
+        if self._remote is not None:
+            return self._remote.index(self._ledger, collection, dimension)
+        if self._ledger.is_file and self._is_opened_read_only:  # ChromaDB's files are written by readers
+            return None
+        return self._ledger.index(collection, dimension)
+
+    def drop(self, collection: str, dimension: int, used: FollowingIndex | None) -> None:
+        """Forget the index of a collection, wherever it has or had one.
+
+        Args:
+            used: The one that queries use. None where nothing was asked yet.
+
+        Raises:
+            StoreUnavailable: A service still has vectors, as it does not answer, say.
+        """
+        if left := clear_everywhere(self._ledger, collection, seconds=self._seconds):
+            raise StoreUnavailable(f"the index of {collection} cannot be removed from {'; '.join(left)}")
+        beside = used if used is not None and self._remote is None else self._ledger.index(collection, dimension)
+        if not beside.clear():
+            raise StoreUnavailable(f"the index of {collection} cannot be removed by a forked process")

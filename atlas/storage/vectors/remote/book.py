@@ -1,0 +1,224 @@
+"""The notes that a ledger keeps of an index in a service: its namespace, its seals, and who is writing it now.
+
+A service cannot lock, and does not know what it lacks. So its seal is a text of the ledger, and so is the lease of
+whoever writes: others wait until it is given back, or has run out because its holder was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import PlanOutdated, StoreError
+from atlas.core.types import new_id
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.following_index import IndexUnreachable, Seal
+
+INDEX, LEASE = "index:", "index-lease:"
+"""Beginnings of the names of notes. The collection, a colon and the service's address are the rest."""
+
+LEASE_SECONDS = 600.0
+"""Time after which a lease that was not renewed may be taken over: longer than any one call of the service, with all
+its retries. That of a process of this machine that is gone may be taken over at once."""
+
+MOST_WAITING = 16
+"""Seals that wait to be seen. The first and the last count, those between only let queries begin sooner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A seal over what a service may not show yet."""
+
+    position: int
+    """The service's position of the last write that it is over."""
+
+    seal: Seal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """All that is noted of one index."""
+
+    namespace: str = ""
+    """Its name in the service. Empty where there is none. One that was cleared gets another name."""
+
+    seals: tuple[Waiting, ...] = ()
+    """Seals over all that was written, the oldest first. Those before one that is seen are void."""
+
+    shown: int = 0
+    """The position up to which an answer has shown what was written."""
+
+    dropped: tuple[str, ...] = ()
+    """Namespaces that hold nothing that is needed, and that the service has still to forget."""
+
+    def seen(self, position: int) -> Waiting | None:
+        """Return the newest seal over what shows up to a position. None where there is none."""
+        return next((one for one in reversed(self.seals) if one.position <= position), None)
+
+    def with_seal(self, new: Waiting, position: int) -> Noted:
+        """Return this with one seal more, without those that are not needed, as much is seen up to a position."""
+        seen = self.seen(position)
+        kept = [one for one in self.seals if seen is None or one.seal.revision >= seen.seal.revision]
+        return replace(self, seals=(*kept[: MOST_WAITING - 1], new))
+
+    def cleared(self) -> Noted:
+        """Return this after its namespace was given up."""
+        given_up = (self.namespace,) if self.namespace else ()
+        return Noted(dropped=(*self.dropped, *given_up))
+
+
+class IndexBook:
+    """The notes of one collection's index in one service."""
+
+    def __init__(self, ledger: LedgerEngine, collection: str, place: str) -> None:
+        """Read and write the notes of an index.
+
+        Args:
+            place: The service's address.
+        """
+        self._ledger = ledger
+        self._name = f"{INDEX}{collection}:{place}"
+        self._lease_name = f"{LEASE}{collection}:{place}"
+        self._lease = ""
+        self._written = ""
+        """The text of the notes as this one left it, while it writes."""
+
+    @property
+    def can_write(self) -> bool:
+        """True unless the store is for reading only."""
+        return not self._ledger.read_only
+
+    def read(self) -> Noted:
+        """Return what is noted. Nothing where another copy of the ledger has noted it, as the index is not its own."""
+        return self._decoded(self._text(self._name))
+
+    def take(self) -> bool:
+        """Take the lease, if nobody holds it, or its holder let it run out. Return whether it was taken."""
+        held = self._text(self._lease_name)
+        if held and not self._is_over(held):
+            return False
+        lease = self._new_lease()
+        try:
+            self._ledger.notes.write({self._lease_name: lease}, expected={self._lease_name: held or None})
+        except (PlanOutdated, StoreError):  # somebody else was quicker, or has locked the ledger: there is no haste
+            return False
+        self._lease, self._written = lease, self._text(self._name)
+        return True
+
+    def keep(self) -> None:
+        """Renew the lease where a third of it has passed.
+
+        Raises:
+            IndexUnreachable: Another process took it over, as this one stood still for too long.
+        """
+        left = _ends_at(self._lease) - self._ledger.clock.now()
+        if left < timedelta(seconds=LEASE_SECONDS * 2 / 3):
+            self._write({})
+
+    def write(self, noted: Noted) -> None:
+        """Note something else, and renew the lease.
+
+        Raises:
+            IndexUnreachable: Another process took the lease over; nothing was noted.
+        """
+        self._write({self._name: self._encoded(noted)})
+
+    def give_back(self) -> None:
+        """Let others write."""
+        lease, self._lease, self._written = self._lease, "", ""
+        try:
+            self._ledger.notes.write({self._lease_name: None}, expected={self._lease_name: lease})
+        except (PlanOutdated, StoreError):  # it was taken over, or it runs out
+            return
+
+    def distrust(self) -> None:
+        """Drop every seal, whoever writes: this one may have written after its lease had been taken over."""
+        noted = replace(self.read(), seals=())
+        self._ledger.notes.write({self._name: self._encoded(noted)})
+
+    def given_up(self, text: str) -> str:
+        """Return a text of notes for one after which nothing is to be kept in the service."""
+        return self._encoded(self._decoded(text).cleared())
+
+    def _write(self, texts: Mapping[str, str]) -> None:
+        lease = self._new_lease(self._lease.partition(" ")[0])
+        expected = {self._lease_name: self._lease} | ({self._name: self._written or None} if texts else {})
+        try:
+            self._ledger.notes.write({self._lease_name: lease, **texts}, expected=expected)
+        except PlanOutdated as error:
+            self.distrust()
+            raise IndexUnreachable("another process took over writing it, as this one stood still") from error
+        self._lease, self._written = lease, texts.get(self._name, self._written)
+
+    def _new_lease(self, holder: str = "") -> str:
+        until = self._ledger.clock.now() + timedelta(seconds=LEASE_SECONDS)
+        holder = holder or "/".join([_machine(), str(os.getpid()), new_id(), self._ledger.identity()])
+        return f"{holder} {until.isoformat()}"
+
+    def _is_over(self, lease: str) -> bool:
+        """Return whether a lease has run out, or its holder is gone, or it is that of a ledger that this is a copy of.
+
+        A holder is known to be gone only where it was a process of this machine.
+        """
+        machine, pid, _, identity = lease.partition(" ")[0].split("/")
+        if identity != self._ledger.identity() or _ends_at(lease) <= self._ledger.clock.now():
+            return True
+        return bool(machine) and machine == _machine() and not Path(f"/proc/{pid}").exists()
+
+    def _text(self, name: str) -> str:
+        return self._ledger.notes.read(name).get("", "")
+
+    def _encoded(self, noted: Noted) -> str:
+        return json.dumps({"ledger": self._ledger.identity(), **asdict(noted)})
+
+    def _decoded(self, text: str) -> Noted:
+        try:
+            held = json.loads(text) if text else {}
+            return _noted(held) if held.get("ledger") == self._ledger.identity() else Noted()
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return Noted()
+
+
+def places_of(ledger: LedgerEngine, collection: str) -> list[str]:
+    """Return the addresses of the services in which a collection has, or had, an index."""
+    return list(ledger.notes.read(f"{INDEX}{collection}:"))
+
+
+def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
+    """Let a ledger that was just restored know of the indexes that it had before, so that they are forgotten there.
+
+    Args:
+        notes: Those whose names begin with `INDEX`, as they were before.
+    """
+    had = {name: IndexBook(ledger, *name.split(":", 1)) for name in notes}
+    ledger.notes.write({INDEX + name: book.given_up(notes[name]) for name, book in had.items()})
+
+
+def _noted(held: Mapping[str, Any]) -> Noted:
+    seals = tuple(Waiting(position=int(one["position"]), seal=Seal(**one["seal"])) for one in held["seals"])
+    if not all(one.seal.is_sound for one in seals):
+        seals = ()
+    return Noted(
+        namespace=str(held["namespace"]),
+        seals=seals,
+        shown=int(held["shown"]),
+        dropped=tuple(map(str, held["dropped"])),
+    )
+
+
+def _ends_at(lease: str) -> datetime:
+    return datetime.fromisoformat(lease.partition(" ")[2])
+
+
+def _machine() -> str:
+    """Return a name of this machine since it started, where processes can be looked up. Empty where they cannot."""
+    try:
+        started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{started}.{Path('/proc/self/ns/pid').stat().st_ino}"  # containers number their processes on their own
+    except OSError:
+        return ""

@@ -1,0 +1,223 @@
+"""A ChromaDB server, or Chroma Cloud, whose collections are our namespaces. What was written shows at once.
+
+A server of ChromaDB 1.x asks nobody for a key. So it belongs on this machine, or behind something that does ask.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from atlas.core.index_address import IndexAddress, Service
+from atlas.core.types import Vector, Vectors
+from atlas.storage.following_index import IndexUnreachable, IndexUnusable
+from atlas.storage.vectors.remote.connection import Connection
+from atlas.storage.vectors.remote.service import AT_ONCE, Answer
+from atlas.storage.vectors.remote.wording import said
+
+if TYPE_CHECKING:
+    import httpx
+    from chromadb.api import ClientAPI
+    from chromadb.config import Settings
+
+T = TypeVar("T")
+
+KEY = "CHROMA_API_KEY"
+CONFIGURATION: Any = {"hnsw": {"space": "cosine"}}
+"""Else the server's defaults."""
+
+MOST_BYTES = 8_000_000
+"""Of the vectors of one write. A server takes no body of more than 40 MB, and writes them as text."""
+
+_BYTES_EACH = 6
+"""Of a number: it is sent as the four bytes of a float, in base 64."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The most that one call takes."""
+
+    records: int
+    hits: int
+
+
+SERVER = Limits(records=1_000, hits=10_000)
+CLOUD = Limits(records=300, hits=300)
+"""Quotas of Chroma Cloud, unless it grants more."""
+
+
+@dataclass(slots=True)
+class Client:
+    """A client of ChromaDB with the collections that it has looked up."""
+
+    api: ClientAPI
+    collections: dict[str, Any] = field(default_factory=dict)
+
+    def collection(self, name: str) -> Any:
+        """Return a collection, which is looked up once."""
+        if name not in self.collections:
+            self.collections[name] = self.api.get_collection(name, embedding_function=None)
+        return self.collections[name]
+
+
+class ChromaService:
+    """One database of a ChromaDB server."""
+
+    sees_at_once = True
+
+    def __init__(self, address: IndexAddress, *, seconds: float) -> None:
+        """Use the server at an address.
+
+        Args:
+            seconds: Longest wait for a part of an answer.
+        """
+        self._address = address
+        self._seconds = seconds
+        self._is_cloud = address.service is Service.CHROMA_CLOUD
+        self._limits = CLOUD if self._is_cloud else SERVER
+        self._connection: Connection[Client] = Connection(self._connect, _close)
+
+    @property
+    def most_hits(self) -> int:
+        """The most hits of a query."""
+        return self._limits.hits
+
+    @property
+    def is_open(self) -> bool:
+        """True while there are connections."""
+        return self._connection.is_open
+
+    def make(self, namespace: str, dimension: int) -> None:
+        """Make a collection. It finds the dimension itself."""
+        self._call(
+            lambda client: client.api.get_or_create_collection(
+                namespace, configuration=CONFIGURATION, embedding_function=None
+            )
+        )
+
+    def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
+        """Hold these vectors under these keys. They show at once, whatever their position."""
+        most = max(1, min(self._limits.records, MOST_BYTES // (_BYTES_EACH * vectors.shape[1])))
+        for start in range(0, len(keys), most):
+            ids, rows = list(keys[start : start + most]), vectors[start : start + most]
+            self._of(namespace, partial(_upsert, ids=ids, rows=rows))
+        return 0
+
+    def remove(self, namespace: str, keys: Sequence[str]) -> None:
+        """Forget these keys. Unknown ones are ignored."""
+        for start in range(0, len(keys), self._limits.records):
+            ids = list(keys[start : start + self._limits.records])
+            self._of(namespace, partial(_delete, ids=ids))
+
+    def query(self, namespace: str, vector: Vector, k: int) -> Answer:
+        """Return the keys of at most k vectors that are nearest to one. Approximate."""
+        found = self._of(
+            namespace, lambda held: held.query(query_embeddings=vector[None], n_results=k, include=["distances"])
+        )
+        hits = [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
+        return Answer(hits=hits, sees_up_to=AT_ONCE)
+
+    def count(self, namespace: str) -> int:
+        """Return how many keys a collection holds. 0 where there is none."""
+        try:
+            return int(self._of(namespace, lambda held: held.count()))
+        except IndexUnreachable:
+            raise
+        except IndexUnusable:
+            return 0
+
+    def drop(self, namespace: str) -> None:
+        """Forget a collection. One that is not there is ignored."""
+        try:
+            self._call(lambda client: client.api.delete_collection(namespace))
+        except IndexUnreachable:
+            raise
+        except IndexUnusable:
+            return
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._connection.close()
+
+    def _of(self, namespace: str, call: Callable[[Any], Any]) -> Any:
+        return self._call(lambda client: call(client.collection(namespace)))
+
+    def _call(self, call: Callable[[Client], T]) -> T:
+        """Return what ChromaDB gives, and turn whatever it raises into our errors, which repeat no key."""
+        from chromadb.errors import NotFoundError
+
+        client = self._client()
+        try:
+            return call(client)
+        except NotFoundError as error:
+            raise IndexUnusable(said(error, KEY)) from None
+        except Exception as error:  # noqa: BLE001 - its client raises bare ones, and those of httpx and orjson
+            raise IndexUnreachable(said(error, KEY)) from None
+
+    def _client(self) -> Client:
+        try:
+            return self._connection.get()
+        except IndexUnreachable:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            raise IndexUnreachable(said(error, KEY)) from None
+
+    def _connect(self) -> Client:
+        from chromadb.config import Settings
+
+        settings = Settings(anonymized_telemetry=False)
+        api = self._cloud(settings) if self._is_cloud else self._server(settings)
+        session, beside = _sessions(api)
+        session.timeout = self._seconds  # there is no option for it, and without it a call may wait for ever
+        beside.close()  # it was needed to look up the database
+        return Client(api)
+
+    def _server(self, settings: Settings) -> ClientAPI:
+        import chromadb  # slow to import: about a second
+
+        address = self._address
+        return chromadb.HttpClient(
+            address.host,
+            address.port or 0,
+            ssl=address.is_secure,
+            settings=settings,
+            tenant=address.tenant,
+            database=address.database,
+        )
+
+    def _cloud(self, settings: Settings) -> ClientAPI:
+        import chromadb
+
+        if not os.environ.get(KEY):
+            raise IndexUnreachable(f"the key is missing; set {KEY}")
+        address = self._address
+        given = {"cloud_host": address.host, "cloud_port": address.port, "enable_ssl": address.is_secure}
+        return chromadb.CloudClient(
+            address.tenant,
+            address.database,
+            os.environ[KEY],
+            settings,
+            **(given if address.host else {}),  # type: ignore[arg-type]
+        )
+
+
+def _upsert(held: Any, *, ids: list[str], rows: Vectors) -> None:
+    held.upsert(ids=ids, embeddings=rows)
+
+
+def _delete(held: Any, *, ids: list[str]) -> None:
+    held.delete(ids=ids)
+
+
+def _sessions(api: Any) -> tuple[httpx.Client, httpx.Client]:
+    """Return the HTTP client of a client of ChromaDB, and that of the administrator in it. It closes neither."""
+    return api._server._session, api._admin_client._server._session
+
+
+def _close(client: Client) -> None:
+    for session in _sessions(client.api):
+        session.close()
+    client.api.close()  # type: ignore[attr-defined]

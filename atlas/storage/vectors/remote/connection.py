@@ -1,0 +1,50 @@
+"""A connection to a service that is made when it is needed, and made again in a forked process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from atlas.infra import fork_safety as forking
+
+C = TypeVar("C")
+
+
+class Connection(Generic[C]):
+    """A client of some library, made when it is needed. Safe for threads."""
+
+    def __init__(self, connect: Callable[[], C], disconnect: Callable[[C], None]) -> None:
+        self._connect = connect
+        self._disconnect = disconnect
+        self._lock = threading.Lock()
+        self._made: C | None = None
+        forking.watch(self)
+
+    @property
+    def is_open(self) -> bool:
+        """True once it was needed."""
+        return self._made is not None
+
+    def get(self) -> C:
+        """Return it."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._connect()
+            return self._made
+
+    def close(self) -> None:
+        """Close it. It is made again when it is needed."""
+        with self._lock:
+            made, self._made = self._made, None
+        if made is not None:
+            self._disconnect(made)
+
+    def before_fork(self) -> None:
+        """Do nothing: the parent goes on with it."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Leave the parent's sockets alone in a child."""
+        if in_child:
+            forking.abandon(self._made)
+            self._made, self._lock = None, threading.Lock()

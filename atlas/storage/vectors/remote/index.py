@@ -1,0 +1,338 @@
+"""An index in a service: the ledger notes how far it is, and nobody but the holder of the ledger's lease writes it.
+
+What a service holds may be ahead of what a reader sees of the ledger, or show late, or lack what somebody has deleted.
+So its hits are candidates only, which are compared again in the ledger. An answer counts only where it takes into
+account all that its seal says. Where it fails, a search does without it.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from atlas.core.errors import StoreError
+from atlas.core.types import Vector, Vectors, new_id
+from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
+from atlas.storage.vectors.remote.book import IndexBook, Noted, Waiting
+from atlas.storage.vectors.remote.patience import Patience
+from atlas.storage.vectors.remote.service import AT_ONCE, Answer, VectorService
+
+T = TypeVar("T")
+
+WRITING_SECONDS = 300.0
+"""Longest wait for one write, with all its retries."""
+
+LOOK_SECONDS = 1.0
+"""Time between two looks at how much of what was written shows."""
+
+CLEARING_SECONDS = 10.0
+"""Longest wait for somebody else to finish writing what is to be cleared."""
+
+POLL_SECONDS = 0.2
+"""Time between two looks at whether somebody else has finished writing."""
+
+NO_NAMESPACE = "atlas-none"
+"""A name that none has. It is counted where there is none, so that a service that does not answer is noticed."""
+
+_KEY = re.compile(r"\d+:\d+")
+
+
+class RemoteIndex:
+    """One collection's vectors in a service."""
+
+    is_counted = is_checked = is_resumable = True
+
+    def __init__(
+        self, service: VectorService, patience: Patience, book: IndexBook, name: str, dimension: int, *, seconds: float
+    ) -> None:
+        """Use a service for a collection of this name.
+
+        Args:
+            seconds: Longest wait for an answer to a query.
+        """
+        self._service = service
+        self._patience = patience
+        self._book = book
+        self._name = name
+        self._dimension = dimension
+        self._seconds = seconds
+        self._threads = threading.RLock()
+        self._n_held = 0
+        self._position = 0
+        """The service's position of the last write of this one."""
+
+        self._shown: dict[str, int] = {}
+        """By namespace, the position up to which its last answer showed what was written."""
+
+        self._looked_at = float("-inf")
+        self._distrusted: set[str] = set()
+        """Namespaces that lack what their seals say."""
+
+    @property
+    def most_hits(self) -> int:
+        """The most hits of a query."""
+        return self._service.most_hits
+
+    @property
+    def fault(self) -> str:
+        """The reason why the service could not be asked last. Empty where it answered."""
+        return self._patience.fault
+
+    @property
+    def is_due(self) -> bool:
+        """True where the service failed, and has been left alone for long enough."""
+        return bool(self.fault) and not self._patience.is_resting()
+
+    @property
+    def is_open(self) -> bool:
+        """True while there are connections to the service."""
+        return self._service.is_open
+
+    @contextmanager
+    def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
+        """Keep others from writing it. Gives False where another process kept it for longer than the timeout.
+
+        False as well while the service is left alone, as it has just failed, and in a store that is for reading only.
+        Readers need no lock.
+        """
+        if not to_write:
+            yield True
+            return
+        if (
+            not self._book.can_write
+            or self._patience.is_resting()
+            or not self._threads.acquire(timeout=timeout_seconds)
+        ):
+            yield False
+            return
+        try:
+            if not self._n_held and not self._take(timeout_seconds):
+                yield False
+                return
+            self._n_held += 1
+            try:
+                yield True
+            finally:
+                self._n_held -= 1
+                if not self._n_held:
+                    self._book.give_back()
+        finally:
+            self._threads.release()
+
+    def seal(self) -> Seal:
+        """Return how far what was written shows. An empty seal where nobody finished writing."""
+        noted = self._noted()
+        seen = noted.seen(self._look(noted))
+        return seen.seal if seen else Seal()
+
+    def written(self) -> Seal:
+        """Return where a writer goes on, whether what was written shows yet or not."""
+        noted = self._noted()
+        return noted.seals[-1].seal if noted.seals else Seal()
+
+    def begin(self, seal: Seal, n_changes: int = 0) -> None:
+        """Begin to write on from a seal.
+
+        Args:
+            n_changes: Makes no difference, as each takes as long.
+        """
+        with self._writing():
+            if self.written() != seal:
+                raise IndexUnusable("another process has written it since its seal was read")
+
+    def set_seal(
+        self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
+    ) -> None:
+        """Note how far it has followed which ledger. Queries believe that as soon as all of it shows.
+
+        Args:
+            n_keys: How many keys it should hold. None before it has followed all.
+
+        Raises:
+            IndexUnusable: The service shows what was written at once, and holds another number.
+        """
+        with self._writing() as noted:
+            if n_keys is not None and self._service.sees_at_once:
+                n_held = self._ask(lambda: self._service.count(noted.namespace), WRITING_SECONDS)
+                if n_held != n_keys:
+                    raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
+            seal = Seal(
+                ledger_id=ledger_id, revision=revision, n_keys=n_keys or 0, change=change, change_name=change_name
+            )
+            last = noted.seals[-1].position if noted.seals else 0
+            waiting = noted.with_seal(Waiting(position=max(last, self._position), seal=seal), self._shown_of(noted))
+            shown = self._look(waiting, at_once=n_keys is not None)
+            self._book.write(replace(waiting, shown=0 if self._service.sees_at_once else shown))
+
+    def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Hold these vectors under these keys, in place of what the keys held."""
+        if not keys:
+            return
+        with self._writing() as noted:
+            written = self._ask(lambda: self._service.upsert(noted.namespace, keys, vectors), WRITING_SECONDS)
+            self._position = max(self._position, written)
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Forget these keys. Unknown ones are ignored.
+
+        They may show for a while, which does no harm: the ledger has no vector for them.
+        """
+        if not keys:
+            return
+        with self._writing() as noted:
+            self._ask(lambda: self._service.remove(noted.namespace, keys), WRITING_SECONDS)
+
+    def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
+        """Return at most k keys with their similarity, highest first. Approximate.
+
+        Args:
+            seal: Answer only if all that it was set over shows. None for whatever is there.
+
+        Raises:
+            IndexUnreachable: It does not, or the service did not answer, or not with as many hits as it should have.
+        """
+        noted = self._noted()
+        if seal is not None and seal not in [one.seal for one in noted.seals]:
+            raise IndexUnreachable("it was cleared, or written anew, since its seal was read")
+        if k <= 0 or not noted.namespace:
+            return []
+        wanted = min(k, self.most_hits)
+        try:
+            answer = self._ask(lambda: self._service.query(noted.namespace, vector, wanted), self._seconds)
+        except IndexUnreachable:
+            raise
+        except IndexUnusable as error:
+            raise IndexUnreachable(f"it is to be built again: {error}") from error
+        self._shown[noted.namespace] = answer.sees_up_to
+        if seal is not None:
+            self._check(answer, noted, seal, wanted)
+        return answer.hits
+
+    def count(self) -> int:
+        """Return how many keys it holds. A service may be late with that, too."""
+        noted = self._noted()
+        return self._ask(lambda: self._service.count(noted.namespace or NO_NAMESPACE), 2 * self._seconds)
+
+    def clear(self) -> bool:
+        """Forget everything. Return False where the service still has it, or somebody else may be writing it."""
+        with self.held(CLEARING_SECONDS) as is_held:
+            if not is_held:
+                return False
+            try:
+                noted = self._book.read()
+                if noted.namespace:
+                    self._book.write(noted.cleared())
+                return self._drop(self._book.read())
+            except (StoreError, IndexUnreachable):  # it cannot be noted, or somebody else took over
+                return False
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._service.close()
+
+    def _take(self, timeout_seconds: float) -> bool:
+        """Wait for the lease. What is locked in the ledger counts as held by others: there is no haste."""
+        until = time.monotonic() + timeout_seconds if timeout_seconds >= 0 else float("inf")
+        while not self._book.take():
+            if time.monotonic() >= until:
+                return False
+            time.sleep(POLL_SECONDS)
+        return True
+
+    @contextmanager
+    def _writing(self) -> Iterator[Noted]:
+        """Yield what is noted, of an index that has a namespace, while nobody else writes it."""
+        with self.held() as is_held:
+            if not is_held:
+                raise IndexUnreachable(self.fault or "somebody else is writing it, or the store is for reading only")
+            try:
+                self._book.keep()
+                noted = self._book.read()
+                if not noted.namespace:
+                    noted = self._make(noted)
+                yield noted
+            except StoreError as error:
+                raise IndexUnreachable(f"how far it is cannot be noted: {error}") from error
+
+    def _make(self, noted: Noted) -> Noted:
+        """Begin a namespace. It is noted before it is made, so that none is ever forgotten."""
+        made = replace(noted, namespace=f"{_plain(self._name)}-{new_id()[:12]}", seals=(), shown=0)
+        self._book.write(made)
+        self._drop(made)
+        self._ask(lambda: self._service.make(made.namespace, self._dimension), WRITING_SECONDS)
+        self._position = 0
+        return made
+
+    def _drop(self, noted: Noted) -> bool:
+        """Have the service forget what is not needed, and return whether it has."""
+        left = list(noted.dropped)
+        try:
+            while left:
+                self._ask(lambda: self._service.drop(left[0]), WRITING_SECONDS)
+                left.pop(0)
+        except IndexUnusable:
+            return False
+        finally:
+            if len(left) < len(noted.dropped):
+                self._book.write(replace(noted, dropped=tuple(left)))
+        return True
+
+    def _noted(self) -> Noted:
+        """Return what is noted. No seals where they are not to be believed."""
+        noted = self._book.read()
+        return replace(noted, seals=()) if noted.namespace in self._distrusted else noted
+
+    def _shown_of(self, noted: Noted) -> int:
+        if self._service.sees_at_once:
+            return AT_ONCE
+        return self._shown.get(noted.namespace, noted.shown)
+
+    def _look(self, noted: Noted, *, at_once: bool = False) -> int:
+        """Return up to which position what was written shows, which is asked where more was written than is known."""
+        shown = self._shown_of(noted)
+        is_due = at_once or time.monotonic() - self._looked_at > LOOK_SECONDS
+        if not noted.seals or noted.seals[-1].position <= shown or not is_due or self._patience.is_resting():
+            return shown
+        self._looked_at = time.monotonic()
+        any_vector = np.eye(1, self._dimension, dtype=np.float32)[0]
+        try:
+            answer = self._ask(lambda: self._service.query(noted.namespace, any_vector, 1), self._seconds)
+        except IndexUnusable:
+            return shown
+        self._shown[noted.namespace] = answer.sees_up_to
+        return answer.sees_up_to
+
+    def _check(self, answer: Answer, noted: Noted, seal: Seal, wanted: int) -> None:
+        """Raise an error for an answer that is not what a seal promises."""
+        position = max(one.position for one in noted.seals if one.seal == seal)
+        if seal.n_keys and not answer.hits and not self.count():
+            self._distrusted.add(noted.namespace)
+            raise IndexUnreachable("it is to be built again: somebody has emptied it")
+        if answer.sees_up_to < position:
+            raise IndexBehind("its answer does not show yet all that was written")
+        if not all(_KEY.fullmatch(key) for key, _ in answer.hits):
+            raise IndexUnreachable("it answered with keys that are none of this index")
+        if len(answer.hits) < min(wanted, seal.n_keys):
+            raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {wanted}")
+
+    def _ask(self, call: Callable[[], T], seconds: float) -> T:
+        """Ask the service. Where it does not have what it should, the index is to be built again."""
+        try:
+            return self._patience.ask(call, seconds=seconds)
+        except IndexUnreachable:
+            raise
+        except IndexUnusable:
+            self._distrusted.add(self._book.read().namespace)
+            raise
+
+
+def _plain(name: str) -> str:
+    """Return a name that every service takes as the beginning of a namespace's."""
+    return f"atlas-{re.sub(r'[^a-z0-9]+', '-', name.lower())[:40].strip('-') or 'records'}".strip("-")

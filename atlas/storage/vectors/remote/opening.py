@@ -1,0 +1,60 @@
+"""The service that a store's settings name, and the indexes in it."""
+
+from __future__ import annotations
+
+from atlas.core.index_address import Service, read_index_address
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.vectors.remote.book import IndexBook, places_of
+from atlas.storage.vectors.remote.chroma import ChromaService
+from atlas.storage.vectors.remote.index import RemoteIndex
+from atlas.storage.vectors.remote.patience import Patience
+from atlas.storage.vectors.remote.pinecone import PineconeService
+from atlas.storage.vectors.remote.service import VectorService
+
+LONGEST_PART_SECONDS = 30.0
+"""Longest wait for a part of an answer to a write."""
+
+
+class RemoteIndexes:
+    """The indexes of a store in one service, which is asked with one connection, and left alone for all at once."""
+
+    def __init__(self, address: str, *, seconds: float) -> None:
+        """Name a service. It is not asked yet.
+
+        Args:
+            seconds: Longest wait for an answer to a query.
+
+        Raises:
+            InvalidInput: The address is none.
+        """
+        read = read_index_address(address)
+        self.place = str(read)
+        made = PineconeService if read.service is Service.PINECONE else ChromaService
+        self._service: VectorService = made(read, seconds=max(seconds, LONGEST_PART_SECONDS))
+        self._patience = Patience(self.place)
+        self._seconds = seconds
+
+    @property
+    def fault(self) -> str:
+        """The reason why it could not be asked last. Empty where it answered, or was not asked."""
+        return self._patience.fault
+
+    def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:
+        """Return the index of a collection."""
+        book = IndexBook(ledger, collection, self.place)
+        return RemoteIndex(self._service, self._patience, book, collection, dimension, seconds=self._seconds)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._service.close()
+
+
+def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:
+    """Have every service forget the indexes that a collection has, or had, there. Return those that did not."""
+    left = []
+    for place in places_of(ledger, collection):
+        indexes = RemoteIndexes(place, seconds=seconds)
+        if not indexes.index(ledger, collection, 0).clear():
+            left.append(f"{place} ({indexes.fault or 'somebody is writing it'})")
+        indexes.close()
+    return left

@@ -1,0 +1,72 @@
+"""The patience with a service: how long it is waited for, and how long it is left alone after it has failed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late
+from typing import TypeVar
+
+from atlas.storage.following_index import IndexUnreachable
+
+T = TypeVar("T")
+
+FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 1.0, 60.0
+"""Rests after failures: each is twice the one before, until an answer comes."""
+
+
+class Patience:
+    """The memory of how well a service answers. Safe for threads."""
+
+    def __init__(self, place: str) -> None:
+        self.fault = ""
+        """Why it could not be asked last. Empty where it answered, or was not asked."""
+
+        self._place = place
+        self._rest_seconds = 0.0
+        self._rests_until = 0.0
+
+    def is_resting(self) -> bool:
+        """Return whether it failed just now, and is not to be asked yet."""
+        return time.monotonic() < self._rests_until
+
+    def ask(self, call: Callable[[], T], *, seconds: float) -> T:
+        """Return what a call of the service gives.
+
+        The time is that of the whole call: a service that sends a byte now and then would be waited for by any other.
+
+        Raises:
+            IndexUnreachable: It failed, took longer, or failed a moment ago.
+        """
+        if self.is_resting():
+            raise IndexUnreachable(self.fault)
+        try:
+            answer = _within(seconds, call)
+        except Late:
+            raise self._failed(f"{self._place} did not answer within {seconds:g} s") from None
+        except IndexUnreachable as error:
+            raise self._failed(f"{self._place} cannot be used: {error}") from error
+        self.fault, self._rest_seconds, self._rests_until = "", 0.0, 0.0
+        return answer
+
+    def _failed(self, fault: str) -> IndexUnreachable:
+        self.fault = fault
+        self._rest_seconds = min(LONGEST_REST_SECONDS, max(FIRST_REST_SECONDS, 2 * self._rest_seconds))
+        self._rests_until = time.monotonic() + self._rest_seconds
+        return IndexUnreachable(fault)
+
+
+def _within(seconds: float, call: Callable[[], T]) -> T:
+    """Return what a call gives. It goes on by itself where it takes too long, and keeps no process from ending."""
+    answer: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+            answer.set_exception(error)
+
+    threading.Thread(target=run, name="atlas-index", daemon=True).start()
+    return answer.result(timeout=seconds)

@@ -1,0 +1,170 @@
+"""An index of Pinecone, whose namespaces are ours.
+
+Pinecone shows what was written a while later. A write says at which position of the log it is, and each answer to a
+query says up to which position it sees. What is not seen yet, the ledger's newest records make up for.
+
+The SDK (10.2) repeats what failed with 408, 429 or 5xx, or lost its connection, three times. All of our calls may be
+repeated. Its `delete` does not tell a position, and needs none: what the ledger no longer has is no hit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from atlas.core.index_address import IndexAddress
+from atlas.core.types import Vector, Vectors
+from atlas.storage.following_index import IndexUnreachable
+from atlas.storage.vectors.remote.connection import Connection
+from atlas.storage.vectors.remote.service import NOTHING, Answer
+from atlas.storage.vectors.remote.wording import said
+
+if TYPE_CHECKING:
+    from pinecone import Index
+
+T = TypeVar("T")
+
+KEY = "PINECONE_API_KEY"
+MOST_VECTORS, MOST_BYTES = 1_000, 2_000_000
+"""Of one upsert."""
+
+MOST_DELETED = 1_000
+"""Keys of one delete."""
+
+DIGITS = 7
+"""Decimals of a vector's numbers: their error is that of 32 bits, and their text is half as long."""
+
+_BYTES_EACH, _BYTES_BESIDE = DIGITS + 5, 120
+"""Of a number with its sign, point, exponent and comma, and of all that stands beside the numbers of a vector."""
+
+_METRICS = (None, "cosine", "dotproduct")
+"""Measures that rank vectors of unit length by their cosine. None where Pinecone does not say."""
+
+
+class PineconeService:
+    """One index of Pinecone."""
+
+    most_hits = 10_000
+    sees_at_once = False
+
+    def __init__(self, address: IndexAddress, *, seconds: float) -> None:
+        """Use the index at an address.
+
+        Args:
+            seconds: Longest wait for a part of an answer.
+        """
+        scheme = "https" if address.is_secure else "http"
+        self._host = f"{scheme}://{str(address).removeprefix('pinecone://')}"
+        self._seconds = seconds
+        self._connection: Connection[Index] = Connection(self._connect, lambda index: index.close())
+
+    @property
+    def is_open(self) -> bool:
+        """True while there are connections."""
+        return self._connection.is_open
+
+    def make(self, namespace: str, dimension: int) -> None:
+        """Check that the index takes such vectors. A namespace comes into being with its first."""
+        stats = self._call(lambda index: index.describe_index_stats())
+        if stats.dimension not in (None, dimension):
+            raise IndexUnreachable(
+                f"it is made for {stats.dimension} dimensions, but the store's embedding model gives {dimension}; make "
+                f"an index of {dimension} dimensions and the metric cosine"
+            )
+        if stats.metric not in _METRICS:
+            raise IndexUnreachable(f"it measures by {stats.metric!r}; make an index of the metric cosine")
+
+    def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
+        """Hold these vectors under these keys, and return the position of the last write."""
+        return max((self._upsert(namespace, *batch) for batch in _batches(keys, vectors)), default=0)
+
+    def remove(self, namespace: str, keys: Sequence[str]) -> None:
+        """Forget these keys. Unknown ones are ignored."""
+        for start in range(0, len(keys), MOST_DELETED):
+            gone = list(keys[start : start + MOST_DELETED])
+            self._call_of_namespace(partial(_delete, namespace=namespace, keys=gone), None)
+
+    def query(self, namespace: str, vector: Vector, k: int) -> Answer:
+        """Return the keys of at most k vectors that are nearest to one. Approximate."""
+        numbers = _numbers(vector)
+        found = self._call(lambda index: index.query(vector=numbers, top_k=k, namespace=namespace))
+        hits = [(match.id, match.score) for match in found.matches]
+        sees_up_to = found.response_info.lsn_reconciled if found.response_info else None
+        if hits and sees_up_to is None:
+            raise IndexUnreachable("it answered without saying up to which write, so that its answers are not used")
+        return Answer(hits=hits, sees_up_to=NOTHING if sees_up_to is None else sees_up_to)
+
+    def count(self, namespace: str) -> int:
+        """Return how many keys a namespace holds, as far as Pinecone has counted. 0 where there is none."""
+        return self._call_of_namespace(lambda index: index.describe_namespace(name=namespace).record_count, 0)
+
+    def drop(self, namespace: str) -> None:
+        """Forget a namespace. One that is not there is ignored."""
+        self._call_of_namespace(lambda index: index.delete_namespace(name=namespace), None)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._connection.close()
+
+    def _connect(self) -> Index:
+        try:
+            from pinecone import Pinecone
+        except ModuleNotFoundError as error:
+            raise IndexUnreachable(
+                f"the SDK of Pinecone ({error.name}) is not installed; install it: pip install 'atlas-memory[pinecone]'"
+            ) from error
+        if not os.environ.get(KEY):
+            raise IndexUnreachable(f"the key is missing; set {KEY}")
+        return Pinecone(api_key=os.environ[KEY], timeout=self._seconds).index(host=self._host)
+
+    def _upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
+        rows = [{"id": key, "values": _numbers(vector)} for key, vector in zip(keys, vectors, strict=True)]
+        written = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
+        if written.upserted_count != len(rows):
+            raise IndexUnreachable(f"it took in {written.upserted_count} of {len(rows)} vectors")
+        if written.response_info is None or written.response_info.lsn_committed is None:
+            raise IndexUnreachable("it did not say at which position it wrote, so that nobody can know when that shows")
+        return written.response_info.lsn_committed
+
+    def _call(self, call: Callable[[Index], T]) -> T:
+        """Return what the SDK gives, and turn whatever it raises into `IndexUnreachable`, which repeats no key."""
+        index = self._connection.get()
+        from pinecone import PineconeError
+
+        try:
+            return call(index)
+        except PineconeError as error:
+            raise IndexUnreachable(said(error, KEY)) from None
+
+    def _call_of_namespace(self, call: Callable[[Index], T], missing: T) -> T:
+        """Return what the SDK gives, or something else where there is no such namespace."""
+
+        def asked(index: Index) -> T:
+            from pinecone import NotFoundError
+
+            try:
+                return call(index)
+            except NotFoundError:
+                return missing
+
+        return self._call(asked)
+
+
+def _delete(index: Index, *, namespace: str, keys: list[str]) -> None:
+    index.delete(ids=keys, namespace=namespace)
+
+
+def _batches(keys: Sequence[str], vectors: Vectors) -> Iterator[tuple[Sequence[str], Vectors]]:
+    """Yield keys and vectors in parts that one upsert takes."""
+    n = max(1, min(MOST_VECTORS, MOST_BYTES // (vectors.shape[1] * _BYTES_EACH + _BYTES_BESIDE)))
+    for start in range(0, len(keys), n):
+        yield keys[start : start + n], vectors[start : start + n]
+
+
+def _numbers(vector: Vector) -> list[float]:
+    rounded: list[float] = np.round(vector.astype(np.float64), DIGITS).tolist()
+    return rounded

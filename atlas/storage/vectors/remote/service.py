@@ -1,0 +1,67 @@
+"""The part of a vector service that an index needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from atlas.core.types import Vector, Vectors
+
+NOTHING = -1
+"""The position before the first write."""
+
+AT_ONCE = 2**62
+"""The position up to which a service sees that shows every write as soon as it has returned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to a query."""
+
+    hits: list[tuple[str, float]]
+    """Keys and similarities, highest first."""
+
+    sees_up_to: int
+    """The position of the last write that the answer takes into account, and with it of all before that."""
+
+
+class VectorService(Protocol):
+    """Vectors by namespace and key. Namespaces are made once, filled, and dropped.
+
+    Every method raises `IndexUnreachable` where the service does not answer, or not as it should, and `IndexUnusable`
+    where it says that a namespace is not there or not as it was made.
+    """
+
+    @property
+    def most_hits(self) -> int:
+        """The most hits of a query."""
+
+    @property
+    def sees_at_once(self) -> bool:
+        """True where a write shows as soon as it has returned, so that keys can be counted to check it."""
+
+    @property
+    def is_open(self) -> bool:
+        """True while there are connections."""
+
+    def make(self, namespace: str, dimension: int) -> None:
+        """Make a namespace for vectors of this length."""
+
+    def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
+        """Hold these vectors under these keys, and return the position of the last write."""
+
+    def remove(self, namespace: str, keys: Sequence[str]) -> None:
+        """Forget these keys. Unknown ones are ignored."""
+
+    def query(self, namespace: str, vector: Vector, k: int) -> Answer:
+        """Return the keys of at most k vectors that are nearest to one. Approximate."""
+
+    def count(self, namespace: str) -> int:
+        """Return how many keys a namespace holds. 0 where there is none."""
+
+    def drop(self, namespace: str) -> None:
+        """Forget a namespace. One that is not there is ignored."""
+
+    def close(self) -> None:
+        """Let go of connections. A later call opens new ones."""

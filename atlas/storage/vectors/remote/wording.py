@@ -1,0 +1,17 @@
+"""The words of a service's errors, as they may be shown."""
+
+from __future__ import annotations
+
+import os
+
+MOST_CHARACTERS = 200
+
+
+def said(error: BaseException, key_name: str) -> str:
+    """Return what an error says, on one line, without the key that a variable has.
+
+    A service, or a proxy before it, may repeat what it was asked with.
+    """
+    key = os.environ.get(key_name, "")
+    text = " ".join(str(error).split()) or type(error).__name__
+    return (text.replace(key, "***") if key else text)[:MOST_CHARACTERS]

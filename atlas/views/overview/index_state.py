@@ -1,0 +1,43 @@
+"""The state of the index that searches by meaning use."""
+
+from __future__ import annotations
+
+from atlas.memory.system import MemorySystem
+from atlas.storage.following_index import FollowingIndex, IndexUnusable
+from atlas.views.shared.wording import counted
+
+
+def index_state(memory: MemorySystem) -> str:
+    """Return how searches for experiences by meaning are answered now, as far as this process knows."""
+    store, name = memory.storage, memory.experience.collection_name
+    if store.model is None or store.collection(name).parts.nearest.is_exact():
+        return "not needed: every vector is compared"
+    if store.indexes.fault:
+        return "out of reach: every vector is compared"
+    position = store.ledger.position(name)
+    seal = store.collection(name).parts.nearest.seal()
+    if seal.ledger_id != position.ledger_id:
+        return "not built: every vector is compared"
+    n_behind = max(0, position.revision - seal.revision)
+    return "up to date" if not n_behind else f"{counted(n_behind, 'change')} behind, but searches include them"
+
+
+def asked_index_state(memory: MemorySystem) -> str:
+    """Return the same with the service that keeps the index, which is asked, and with what it failed with."""
+    store = memory.storage
+    if not store.indexes.place:
+        return index_state(memory)
+    if store.model is not None:
+        for name in store.ledger.collections():
+            _ask(store.collection(name).parts.nearest.index)
+    state = index_state(memory)
+    return f"{state} ({store.indexes.fault})" if store.indexes.fault else f"{store.indexes.place}, {state}"
+
+
+def _ask(index: FollowingIndex | None) -> None:
+    """Ask the service anything, so that it is known whether it answers."""
+    try:
+        if index is not None:
+            index.count()
+    except IndexUnusable:
+        return  # the store knows of it from here on
