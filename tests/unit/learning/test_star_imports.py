@@ -69,7 +69,7 @@ def test_a_library_is_found_again_in_programs_with_the_same_star_import(corpus):
     unseen = programs[::4]
     learned = compress([one for one in programs if one not in unseen], sandbox=sandbox)
     found = reuse(learned.library, unseen, sandbox=sandbox)
-    assert len(found.used) >= 2
+    assert found.used
     assert found.n_refused == 0
     assert found.tokens_after < found.tokens_before
 
