@@ -19,6 +19,12 @@ class Aside:
     say: Callable[[Names], str]
     """End of a sentence that tells the rest, from the names of the parameters."""
 
+    ending: str = ""
+    """End of a name, where the rest changes what a caller has to give."""
+
+    returned: str = ""
+    """The parameter that the rest returns, or nothing where it returns something else."""
+
 
 def asides_of(form: Form) -> Iterator[Aside]:
     """Yield the function as it is, then without what it does beside its work."""
@@ -28,11 +34,14 @@ def asides_of(form: Form) -> Iterator[Aside]:
         yield without
     handing = _without_handing_back(form if without is None else without.form)
     if handing is not None:
-        yield Aside(form=handing.form, say=_both(without, handing))
+        yield replace(handing, say=_both(without, handing), ending=without.ending if without is not None else "")
 
 
 def _both(first: Aside | None, second: Aside) -> Callable[[Names], str]:
-    return lambda names: (first.say(names) if first is not None else "") + second.say(names)
+    """Return what says both, or the second alone where the first returns the same."""
+    if first is None or (first.returned and first.returned == second.returned):
+        return second.say
+    return lambda names: first.say(names) + second.say(names)
 
 
 def _without_guard(form: Form) -> Aside | None:
@@ -41,9 +50,12 @@ def _without_guard(form: Form) -> Aside | None:
     if guard is None or guard.name not in form.parameters:
         return None
     answer = guard.answer
+    returned = answer.id if isinstance(answer, ast.Name) else ""
     return Aside(
         form=replace(form, body=guard.rest),
-        say=lambda names: f", and gives `{shown(answer, names)}` if `{shown(guard.test, names)}`",
+        say=lambda names: f", or returns `{shown(answer, names)}` where `{names(guard.name)}` is empty",
+        ending="_with_default" if returned and returned != guard.name else "",
+        returned=returned,
     )
 
 
@@ -52,7 +64,6 @@ class _Guard:
     """The answer that a function gives for an empty argument, and the rest of it."""
 
     name: str
-    test: ast.expr
     answer: ast.expr
     rest: list[ast.stmt]
 
@@ -76,7 +87,7 @@ def _guard(test: ast.expr, answer: ast.expr, rest: list[ast.stmt]) -> _Guard | N
     name = _empty(test)
     if not name or not isinstance(answer, ast.Constant | ast.Name | ast.List):
         return None
-    return _Guard(name=name, test=test, answer=answer, rest=rest)
+    return _Guard(name=name, answer=answer, rest=rest)
 
 
 def _empty(test: ast.expr) -> str:
@@ -109,5 +120,9 @@ def _without_handing_back(form: Form) -> Aside | None:
     """Return a function that changes an argument without its returning that argument."""
     match form.body:
         case [*rest, ast.Return(value=ast.Name(id=name))] if rest and name in form.parameters:
-            return Aside(form=replace(form, body=list(rest)), say=lambda names: f", and returns `{names(name)}`")
+            return Aside(
+                form=replace(form, body=list(rest)),
+                say=lambda names: f", and returns `{names(name)}`",
+                returned=name,
+            )
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from atlas.learning.naming.asides import Aside, asides_of
 from atlas.learning.naming.forms.canonical import Form
@@ -67,11 +67,16 @@ class Reading:
 def readings_of(form: Form) -> Iterator[Reading]:
     """Yield what code says of itself, the best first. What stands aside of its work is told behind it."""
     for aside in asides_of(form):
-        for idiom in IDIOMS:
-            match = idiom.match(aside.form)
-            if match is not None:
-                yield _of_idiom(idiom, match, aside)
-        yield from _of_words(aside)
+        for reading in _readings_of(aside):
+            yield replace(reading, names=tuple(f"{name}{aside.ending}" for name in reading.names))
+
+
+def _readings_of(aside: Aside) -> Iterator[Reading]:
+    for idiom in IDIOMS:
+        match = idiom.match(aside.form)
+        if match is not None:
+            yield _of_idiom(idiom, match, aside)
+    yield from _of_words(aside)
 
 
 def _of_idiom(idiom: Idiom, match: Match, aside: Aside) -> Reading:

@@ -14,7 +14,11 @@ _PAIRWISE = {
 }
 
 ELEMENTS = (
-    idiom("pair_at", "Pairs what {items} has at {i} and at {j}", "lambda items, i, j: (items[i], items[j])"),
+    idiom(
+        "items_at_two_indices",
+        "Returns the items of {items} at indices {i} and {j} as a pair",
+        "lambda items, i, j: (items[i], items[j])",
+    ),
     idiom(
         "difference_from_previous",
         "Computes by how much {items} is more at {i} than at the place before it",

@@ -98,7 +98,7 @@ MAPPINGS = (
     ),
     idiom(
         "add_to_counts update_counts",
-        "Counts each of {items} in {counts}, in place",
+        "Adds 1 in {counts} for each of {items}, in place",
         """
         def itself(counts, items):
             for item in items:

@@ -238,8 +238,8 @@ NUMBERS = (
         "lambda n, exponent: sum(i ** exponent for i in range(1, n + 1))",
     ),
     idiom(
-        "sum_of_odd_powers",
-        "Adds up the odd numbers under 2 * {n}, each raised to {exponent}",
+        "sum_of_powers_of_odd_numbers",
+        "Adds up the first {n} odd numbers, each raised to {exponent}",
         "lambda n, exponent: sum(i ** exponent for i in range(1, n * 2, 2))",
         "lambda n, exponent: sum((2 * i + 1) ** exponent for i in range(n))",
     ),

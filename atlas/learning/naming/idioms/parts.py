@@ -7,37 +7,45 @@ from atlas.learning.naming.idioms.idiom import idiom
 PARTS = (
     idiom(
         "indices_from",
-        "Goes over the indices of {items} from {start} on",
+        "Returns the range of the indices of {items} from {start} on",
         "lambda items, start: range(start, len(items))",
     ),
     idiom(
         "every_second_index_from",
-        "Goes over every second index of {items} from {start} on",
+        "Returns the range of every second index of {items}, beginning with {start}",
         "lambda items, start: range(start, len(items), 2)",
     ),
     idiom(
         "indices_but_last_n",
-        "Goes over the indices of {items}, the last {n} aside",
+        "Returns the range of the indices of {items} without the last {n}",
         "lambda items, n: range(len(items) - n)",
     ),
-    idiom("last_index", "Returns the index of the last of {items}", "lambda items: len(items) - 1"),
-    idiom("indices_of", "Goes over the indices of {items}", "lambda items: range(len(items))"),
+    idiom(
+        "last_index",
+        "Returns the index of the last of {items}, or -1 if there are none",
+        "lambda items: len(items) - 1",
+    ),
+    idiom("all_indices index_range", "Returns the range of all indices of {items}", "lambda items: range(len(items))"),
     idiom(
         "indices_but_last",
-        "Goes over the indices of {items}, the last one aside",
+        "Returns the range of the indices of {items} without the last one",
         "lambda items: range(len(items) - 1)",
     ),
     idiom(
-        "indices_but_first", "Goes over the indices of {items} from the second on", "lambda items: range(1, len(items))"
+        "indices_but_first",
+        "Returns the range of the indices of {items} from the second on",
+        "lambda items: range(1, len(items))",
     ),
     idiom(
-        "reversed_indices", "Goes over the indices of {items} backwards", "lambda items: range(len(items) - 1, -1, -1)"
+        "reversed_indices",
+        "Returns the range of the indices of {items}, the last one first",
+        "lambda items: range(len(items) - 1, -1, -1)",
     ),
-    idiom("zero_to", "Goes over the whole numbers from 0 to {n}", "lambda n: range(n + 1)"),
-    idiom("one_to", "Goes over the whole numbers from 1 to {n}", "lambda n: range(1, n + 1)"),
+    idiom("zero_to", "Returns the range of whole numbers from 0 to {n}, {n} included", "lambda n: range(n + 1)"),
+    idiom("one_to", "Returns the range of whole numbers from 1 to {n}, {n} included", "lambda n: range(1, n + 1)"),
     idiom(
         "inclusive_range",
-        "Goes over the whole numbers from {start} to {stop}",
+        "Returns the range of whole numbers from {start} to {stop}, {stop} included",
         "lambda start, stop: range(start, stop + 1)",
     ),
     idiom(

@@ -103,8 +103,8 @@ SEARCHING = (
         "lambda items, TEST: sum(1 for item in items if TEST(item))",
     ),
     idiom(
-        "count_pairs_if",
-        "Adds to {count} the number of pairs of indices under {n} for which {test} is true",
+        "add_index_pair_count count_plus_index_pairs",
+        "Returns {count} plus the number of pairs of indices under {n}, the smaller first, for which {test} is true",
         """
         def itself(count, n, test):
             for i in range(n):
@@ -115,8 +115,8 @@ SEARCHING = (
         """,
     ),
     idiom(
-        "count_pairs_if",
-        "Counts the pairs of indices under {n} for which {test} is true",
+        "count_index_pairs_if",
+        "Counts the pairs of different indices under {n}, each taken once, for which {test} is true",
         *(
             f"lambda n, test: sum(1 for i in range({to}) for j in range(i + 1, n) if test({pair}))"
             for to in ("n", "n - 1")
@@ -130,18 +130,22 @@ SEARCHING = (
     ),
     idiom(
         "select_if",
-        "Keeps those of {items} for which {test} is true",
+        "Lists those of {items} for which {test} is true",
         "lambda items, test: [item for item in items if test(item)]",
     ),
     idiom(
         "select_{TESTS} keep_{TESTS}",
-        "Keeps those of {items} for which {TEST} holds",
+        "Lists those of {items} for which {TEST} holds",
         "lambda items, TEST: [item for item in items if TEST(item)]",
     ),
     idiom(
         "map_items apply_to_each",
         "Calls {function} with each of {items}, and lists the results",
         "lambda items, function: [function(item) for item in items]",
+    ),
+    idiom(
+        "map_lazily iterate_results",
+        "Yields the result of {function} for each of {items}, which it is called with only when that is asked for",
         "lambda items, function: (function(item) for item in items)",
     ),
     idiom(
@@ -198,7 +202,7 @@ SEARCHING = (
         "lambda items, TEST: sum(item for item in items if TEST(item))",
     ),
     idiom(
-        "sum_of_results",
+        "sum_by sum_of_function_results",
         "Calls {function} with each of {items}, and adds up the results",
         "lambda items, function: sum(function(item) for item in items)",
     ),
@@ -281,8 +285,8 @@ SEARCHING = (
         "lambda items, VALUE: min(items, key=lambda item: VALUE(item))",
     ),
     idiom(
-        "longest_with_length max_length_and_item",
-        "Returns the length of the longest of {items}, and that one",
+        "length_and_longest max_length_and_item",
+        "Returns the length of the longest of {items} together with that item, or 0 and an empty list",
         """
         def itself(items):
             length = 0

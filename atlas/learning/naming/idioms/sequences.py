@@ -28,13 +28,13 @@ SEQUENCES = (
     ),
     idiom(
         "all_distinct all_different has_no_duplicates",
-        "Tells whether no item stands twice in {items}",
+        "Tells whether no item occurs more than once in {items}",
         *(f"lambda items: len(items) == len({distinct})" for distinct in _ALL_ITEMS),
         *(_SEEN.format(empty=empty, add=add, early=False, late=True) for empty, add in _COLLECTIONS),
     ),
     idiom(
         "has_duplicates",
-        "Tells whether an item stands twice in {items}",
+        "Tells whether an item occurs more than once in {items}",
         *(f"lambda items: len(items) != len({distinct})" for distinct in _ALL_ITEMS),
         "lambda items: len(set(items)) < len(items)",
         *(_SEEN.format(empty=empty, add=add, early=True, late=False) for empty, add in _COLLECTIONS),
@@ -46,7 +46,7 @@ SEQUENCES = (
     ),
     idiom(
         "all_equal all_same",
-        "Tells whether all of {items} are the same",
+        "Tells whether all of {items} are equal to each other",
         "lambda items: all(item == items[0] for item in items)",
         "lambda items: all(item == items[0] for item in items[1:])",
         "lambda items: len(set(items)) == 1",
@@ -227,7 +227,7 @@ SEQUENCES = (
     ),
     idiom(
         "swap_items",
-        "Swaps two of {items}, at {i} and {j}, in place",
+        "Swaps the items at indices {i} and {j} of {items}, in place",
         "def itself(items, i, j): items[i], items[j] = items[j], items[i]",
         """
         def itself(items, i, j):
@@ -256,7 +256,7 @@ SEQUENCES = (
     ),
     idiom(
         "contains_sublist is_sublist",
-        "Tells whether {run} stands in {items}, one item behind the other",
+        "Tells whether the items of {run} occur in {items} next to each other and in the same order",
         "lambda run, items: any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
         "lambda run, items: not run or any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
     ),

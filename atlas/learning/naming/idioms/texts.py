@@ -128,17 +128,17 @@ TEXTS = (
     idiom("lowercase_words", "Lists the words of {text} in small letters", "lambda text: text.lower().split()"),
     idiom(
         "join_as_text",
-        "Joins {items} as texts, with {separator} between them",
+        "Turns {items} into texts and joins them, with {separator} between them",
         "lambda separator, items: separator.join(str(item) for item in items)",
     ),
     idiom(
         "join_with_spaces",
-        "Joins {items} as texts, with spaces between them",
+        "Turns {items} into texts and joins them, with spaces between them",
         "lambda items: ' '.join(str(item) for item in items)",
     ),
     idiom(
         "concatenate_texts",
-        "Joins {items} as texts, with nothing between them",
+        "Turns {items} into texts and joins them",
         "lambda items: ''.join(str(item) for item in items)",
     ),
     idiom("join_texts", "Joins {texts} into one", "lambda texts: ''.join(texts)"),
@@ -150,7 +150,7 @@ TEXTS = (
     ),
     idiom(
         "digits_to_number",
-        "Reads {digits} as one number",
+        "Joins {digits}, in their order, into one whole number",
         *(f"lambda digits: int(''.join({value}))" for value in ("digits", "str(digit) for digit in digits")),
     ),
     idiom(
@@ -198,7 +198,7 @@ TEXTS = (
     ),
     idiom(
         "letter_from_offset",
-        "Returns the letter that many places behind {first}, going round after 26",
+        "Returns the character {offset} places after {first}, going round after 26, as for a letter after 'a' or 'A'",
         "lambda offset, first: chr(offset % 26 + ord(first))",
     ),
     idiom(
@@ -220,17 +220,17 @@ TEXTS = (
     ),
     idiom(
         "are_brackets_balanced is_balanced",
-        "Tells whether every {opening} in {text} has its {closing}",
+        "Tells whether every {opening} in {text} is closed by a later {closing}, and every {closing} closes one",
         *_balanced("text, opening, closing", "opening", "closing"),
     ),
     idiom(
         "are_parentheses_balanced",
-        "Tells whether every ( in {text} has its )",
+        "Tells whether every ( in {text} is closed by a later ), and every ) closes one",
         *_balanced("text", "'('", "')'"),
     ),
     idiom(
         "are_brackets_balanced",
-        "Tells whether every {OPENING} in {text} has its {CLOSING}",
+        "Tells whether every {OPENING} in {text} is closed by a later {CLOSING}, and every {CLOSING} closes one",
         *_balanced("text, OPENING, CLOSING", "OPENING", "CLOSING"),
     ),
     idiom(

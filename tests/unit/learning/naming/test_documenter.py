@@ -114,7 +114,7 @@ def test_the_code_alone_names_it(code, name):
         ),
         (
             "def fn_0(x0): return [one for one in x0 if one > 7 * q]",
-            "Keeps those of `items` for which `item > 7 * q` holds.",
+            "Lists those of `items` for which `item > 7 * q` holds.",
         ),
     ],
 )
@@ -128,7 +128,22 @@ def test_what_has_no_name_is_told_step_by_step(code, said):
 def test_what_it_does_for_nothing_at_all_is_told():
     found = document(concept("def fn_0(x0):\n    if not x0:\n        return True\n    return len(set(x0)) == 1"))
     assert found.name == "all_equal"
-    assert found.description.startswith("Tells whether all of `items` are the same, and gives `True` if `not items`.")
+    assert found.description.startswith(
+        "Tells whether all of `items` are equal to each other, or returns `True` where `items` is empty."
+    )
+
+
+def test_an_answer_for_nothing_that_the_caller_gives_is_in_the_name():
+    found = document(concept("def fn_0(x0, x1):\n    if not x0:\n        return x1\n    return len(set(x0)) == 1"))
+    assert found.name == "all_equal_with_default"
+
+
+def test_what_is_handed_back_in_any_case_is_told_once():
+    swapped = "    x0[0], x0[-1] = x0[-1], x0[0]\n"
+    found = document(concept(f"def fn_0(x0):\n    if not x0:\n        return x0\n{swapped}    return x0"))
+    assert found.description.startswith(
+        "Swaps the first and the last of `items`, in place, and returns `items`. Derived"
+    )
 
 
 def test_a_function_that_calls_another_is_named_after_what_both_do():
