@@ -45,7 +45,13 @@ _VERBS = {
     "ending_with": "ends_with",
 }
 _RESULTS = {
-    **{"lowercase": "to_lowercase", "uppercase": "to_uppercase", "text": "to_text", "integer": "to_integer"},
+    **{
+        "lowercase": "to_lowercase",
+        "uppercase": "to_uppercase",
+        "words": "split_into_words",
+        "text": "to_text",
+        "integer": "to_integer",
+    },
     **{"capitalized": "capitalize_text", "stripped": "strip_text", "list": "to_list", "tuple": "to_tuple"},
 }
 

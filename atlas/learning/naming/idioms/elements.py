@@ -41,7 +41,7 @@ ELEMENTS = (
     ),
     idiom("increment_each", "Adds 1 to each of {numbers}", "lambda numbers: [number + 1 for number in numbers]"),
     idiom(
-        "count_equal_places",
+        "count_matching_positions count_equal_places",
         "Counts the places at which {items} and {others} are equal",
         "lambda items, others: sum(1 for i in range(len(items)) if items[i] == others[i])",
         "lambda items, others: sum(1 for one, other in zip(items, others) if one == other)",
@@ -53,17 +53,17 @@ ELEMENTS = (
     ),
     idiom(
         "sorted_common_items",
-        "Sorts the items that are in {items} and in {others}",
+        "Sorts the items that are both in {items} and in {others}, each once",
         "lambda items, others: sorted(set(items) & set(others))",
     ),
     idiom(
-        "sum_of_neighbours",
-        "Adds each of {numbers} to the next one",
+        "sums_of_adjacent_items",
+        "Adds each of {numbers} but the last to the next one",
         "lambda numbers: [numbers[i] + numbers[i + 1] for i in range(len(numbers) - 1)]",
     ),
     idiom(
-        "product_of_neighbours",
-        "Multiplies each of {numbers} by the next one",
+        "products_of_adjacent_items",
+        "Multiplies each of {numbers} but the last by the next one",
         "lambda numbers: [numbers[i] * numbers[i + 1] for i in range(len(numbers) - 1)]",
     ),
     *(

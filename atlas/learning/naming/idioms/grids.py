@@ -150,7 +150,7 @@ GRIDS = (
     ),
     idiom(
         "reverse_each mirror_rows",
-        "Reverses each of {grid}, as the rows of a grid",
+        "Lists each of {grid} reversed, such as the rows of a grid",
         *(f"lambda grid: {value}" for value in ("[row[::-1] for row in grid]", "numpy.fliplr(grid)", "grid[:, ::-1]")),
     ),
     idiom("flip_vertically", "Reverses the order of the rows of {grid}", "lambda grid: numpy.flipud(grid)"),

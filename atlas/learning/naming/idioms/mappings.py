@@ -69,7 +69,7 @@ def _grouped(given: str, each: str, key: str, value: str) -> list[str]:
 MAPPINGS = (
     idiom(
         "count_frequencies histogram",
-        "Counts how often each of {items} stands in it",
+        "Returns a mapping from each of {items} to how often it occurs",
         "lambda items: collections.Counter(items)",
         "lambda items: dict(collections.Counter(items))",
         "lambda items: {item: items.count(item) for item in items}",

@@ -148,6 +148,9 @@ SEARCHING = (
         "Yields the result of {function} for each of {items}, which it is called with only when that is asked for",
         "lambda items, function: (function(item) for item in items)",
     ),
+    idiom("sort_each", "Lists each of {items} sorted", "lambda items: [sorted(item) for item in items]"),
+    idiom("first_item_of_each", "Lists the first item of each of {items}", "lambda items: [item[0] for item in items]"),
+    idiom("last_item_of_each", "Lists the last item of each of {items}", "lambda items: [item[-1] for item in items]"),
     idiom(
         "map_to_{VALUE}",
         "Lists {VALUE} for each of {items}",
@@ -205,6 +208,11 @@ SEARCHING = (
         "sum_by sum_of_function_results",
         "Calls {function} with each of {items}, and adds up the results",
         "lambda items, function: sum(function(item) for item in items)",
+    ),
+    idiom(
+        "count_occurrences_of_all",
+        "Adds up how often each of {items} occurs in {others}",
+        "lambda others, items: sum(others.count(item) for item in items)",
     ),
     idiom(
         "sum_of_{VALUES}",

@@ -175,6 +175,11 @@ TEXTS = (
         "lambda text, unwanted: ''.join(c for c in text if c not in unwanted)",
     ),
     idiom(
+        "remove_uppercase",
+        "Returns {text} without its capital letters",
+        "lambda text: ''.join(c for c in text if not c.isupper())",
+    ),
+    idiom(
         "keep_{TEST}_characters",
         "Returns those characters of {text} for which {TEST} holds, as one text",
         "lambda text, TEST: ''.join(c for c in text if TEST(c))",
