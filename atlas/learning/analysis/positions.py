@@ -148,6 +148,32 @@ class _Walk:
 
     def _parts(self, node: ast.AST) -> None:
         match node:
+            case ast.IfExp() | ast.BoolOp() | ast.Compare():
+                self._as_far_as_needed(node)
+            case ast.Call(func=ast.Attribute(value=value)) if id(node.func) not in self._holes:
+                self.all([value, *node.args, *node.keywords])  # naming a method is not looking yet
+            case ast.Dict():
+                for key, value in zip(node.keys, node.values, strict=True):
+                    self._pair(key, value)
+            case ast.keyword(arg=None):
+                self._pair(None, node.value)
+            case ast.Lambda():
+                self.all([node.args])
+                self._lazily([node.body], self._flows.bound(node.args))
+            case _ if isinstance(node, COMPREHENSIONS):
+                self._comprehension(node)
+            case _:
+                self.all(_in_order(node))
+
+    def _pair(self, key: ast.expr | None, value: ast.expr) -> None:
+        """Walk a key and its value, or a mapping whose items are taken over where it stands: `**d`."""
+        if key is None:
+            self._looking(value)
+        else:
+            self.all([key, value])
+
+    def _as_far_as_needed(self, node: ast.IfExp | ast.BoolOp | ast.Compare) -> None:
+        match node:
             case ast.IfExp():
                 self._looking(node.test)
                 self._lazily([node.body, node.orelse])
@@ -157,15 +183,6 @@ class _Walk:
             case ast.Compare():
                 self.all([node.left, *node.comparators[:1]])
                 self._lazily(node.comparators[1:])
-            case ast.Call(func=ast.Attribute(value=value)) if id(node.func) not in self._holes:
-                self.all([value, *node.args, *node.keywords])  # naming a method is not looking yet
-            case ast.Lambda():
-                self.all([node.args])
-                self._lazily([node.body], self._flows.bound(node.args))
-            case _ if isinstance(node, COMPREHENSIONS):
-                self._comprehension(node)
-            case _:
-                self.all(_in_order(node))
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         self._looking(node.generators[0].iter)
@@ -181,8 +198,6 @@ class _Walk:
 def _in_order(node: ast.AST) -> Iterable[ast.AST | None]:
     """Return the parts of an expression, where all are evaluated, as they are."""
     match node:
-        case ast.Dict():
-            return [part for pair in zip(node.keys, node.values, strict=True) for part in pair]
         case ast.arguments():
             return [*node.defaults, *node.kw_defaults]
     return ast.iter_child_nodes(node)

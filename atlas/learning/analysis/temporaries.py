@@ -58,6 +58,8 @@ class _Inlining:
     def _put(self, statement: ast.stmt, following: ast.stmt, counts: Counter[str]) -> bool:
         """Put what a statement gives a name into the next one, if that is the only place where it is read."""
         match statement:
+            case ast.Assign(value=ast.Constant(value=str())) if isinstance(following, ast.Expr):
+                return False  # a text alone at the beginning of a function is its docstring
             case ast.Assign(targets=[ast.Name(id=name) as target], value=value) if id(target) in self._symbols:
                 read = self._read(name, following) if counts[name] == 2 else None
             case _:
@@ -72,28 +74,27 @@ class _Inlining:
         return False
 
     def _read(self, name: str, following: ast.stmt) -> ast.Name | None:
-        """Return where a statement reads a variable as it begins. An f-string has no room for any expression."""
+        """Return where a statement reads a variable as it begins.
+
+        An f-string has no room for any expression. A target may read what another one before it has just set.
+        """
         if not isinstance(following, READING) or self._is_changed_elsewhere(following):
             return None
-        texts = {id(part) for node in ast.walk(following) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+        closed = (node for node in ast.walk(following) if isinstance(node, ast.JoinedStr) or _is_target(node))
+        closed_ids = {id(part) for node in closed for part in ast.walk(node)}
         reads = (node for node in ast.walk(following) if isinstance(node, ast.Name) and node.id == name)
-        return next((one for one in reads if isinstance(one.ctx, ast.Load) and id(one) not in texts), None)
+        return next((one for one in reads if isinstance(one.ctx, ast.Load) and id(one) not in closed_ids), None)
 
     def _is_changed_elsewhere(self, following: ast.stmt) -> bool:
         """Return whether `x += …` reads what others may change before it evaluates the rest."""
         return isinstance(following, ast.AugAssign) and id(following.target) not in self._symbols
 
     def _gives_the_same(self, value: ast.expr, read: ast.Name, following: ast.stmt) -> bool:
-        if any(isinstance(node, MOVED_NEVER) for node in ast.walk(value)):
+        # What a value changes may be looked up before it is evaluated: in `self.h(t)`, the method is.
+        if self._purity.acts(value) or any(isinstance(node, MOVED_NEVER) for node in ast.walk(value)):
             return False
         [place] = positions([following], {id(read): 0}, self._flows, self._purity).get(0, [_NOWHERE])
-        if place.is_lazy or place.effects or not may_come_before(value, place, self._purity):
-            return False
-        return not self._purity.acts(value) or all(self._is_steady(node) for node in ast.walk(following))
-
-    def _is_steady(self, node: ast.AST) -> bool:
-        """Return whether no call can give a name another value."""
-        return not isinstance(node, ast.Name) or id(node) in self._symbols or self._purity.is_atomic(node)
+        return not (place.is_lazy or place.effects) and may_come_before(value, place, self._purity)
 
 
 _NOWHERE = Position(is_lazy=True, effects=True, bound=frozenset())
@@ -108,6 +109,10 @@ class _Replacing(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         return self._new if node is self._old else self.generic_visit(node)
+
+
+def _is_target(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 def _counts(function: ast.AST) -> Counter[str]:
