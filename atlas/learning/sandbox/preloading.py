@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-PACKAGES = frozenset({"networkx", "numpy", "pandas", "PIL", "scipy", "skimage", "sklearn", "sympy"})
-"""Well-known packages, which do nothing but define when they are imported. No other is imported outside of a fork."""
+MODULES = frozenset(
+    [
+        *("networkx", "numpy", "pandas", "sympy", "PIL", "PIL.Image", "PIL.ImageDraw", "scipy", "skimage", "sklearn"),
+        *(f"scipy.{part}" for part in ("interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial")),
+        *("scipy.special", "scipy.stats", "skimage.measure", "skimage.morphology", "skimage.segmentation"),
+        *(f"sklearn.{part}" for part in ("cluster", "linear_model", "metrics", "preprocessing")),
+    ]
+)
+"""Well-known modules, which do nothing but define when they are imported. No other is imported outside of a fork."""
 
-IN_PARTS = frozenset({"PIL", "scipy", "skimage", "sklearn"})
-"""Packages whose parts are modules that the package itself does not import, or not always."""
-
-MAX_MODULES = 100
 MAX_FILES = 64
 """Modules beside programs that are read for what they import."""
 
 MAX_CHARACTERS = 1_000_000
+MAX_NAME_CHARACTERS = 200
+"""Of a module's name. No file system takes a longer one."""
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, \t]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
@@ -24,9 +31,7 @@ _IMPORT = re.compile(
 
 
 def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[str]:
-    """Return those modules of `PACKAGES` that programs name in imports, with those that the modules beside them name.
-
-    Some may not exist: what `from scipy import ndimage` brings may be a module, or not.
+    """Return those modules of `MODULES` that programs name in imports, with those that the modules beside them name.
 
     Args:
         path: Directories of the modules beside the programs.
@@ -34,31 +39,47 @@ def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[
     waiting, seen, found = [*dict.fromkeys(sources)], set[str](), set[str]()
     while waiting:
         for name in _imported(waiting.pop()):
-            top = name.partition(".")[0]
-            if top in PACKAGES:
-                found.add(name)
-            elif name not in seen and len(seen) < MAX_FILES and (file := _beside(name, path)) is not None:
+            if name in seen or len(seen) >= MAX_FILES:
+                continue
+            if (file := _beside(name, path)) is not None:
                 seen.add(name)
                 waiting.append(_start_of(file))
-    return frozenset(sorted(found)[:MAX_MODULES])
+            elif _beside(name.partition(".")[0], path) is None:
+                found |= MODULES & _with_packages(name)
+    return frozenset(found)
+
+
+def _with_packages(name: str) -> set[str]:
+    """Return a module's name, and those of the packages that it is in."""
+    parts = name.split(".")
+    return {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
 
 
 def _imported(source: str) -> Iterator[str]:
     for module, names, modules in _IMPORT.findall(source):
-        if module:
+        if module and not module.startswith("."):  # another module of a package is not found by its name alone
             yield module
-        if module.partition(".")[0] in IN_PARTS:
             yield from (f"{module}.{name.split()[0]}" for name in names.split(",") if name.strip())
         yield from (name.split()[0] for name in modules.split(",") if name.strip())
 
 
 def _beside(name: str, path: Sequence[str]) -> Path | None:
     """Return the file of a module in one of the directories."""
-    places = [Path(directory, *name.split(".")) for directory in path]
-    files = [file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")]
+    if len(name) > MAX_NAME_CHARACTERS:
+        return None
+    files = [
+        file
+        for directory in path
+        for file in (
+            Path(directory, f"{name.replace('.', os.sep)}.py"),
+            Path(directory, *name.split("."), "__init__.py"),
+        )
+    ]
     return next((file for file in files if file.is_file()), None)
 
 
 def _start_of(file: Path) -> str:
-    with file.open(encoding="utf-8", errors="replace") as opened:
+    """Return the text of a module, none where it may not be read: the programs that import it find that out."""
+    with suppress(OSError), file.open(encoding="utf-8", errors="replace") as opened:
         return opened.read(MAX_CHARACTERS)
+    return ""

@@ -120,8 +120,8 @@ def mentioned(node: ast.AST) -> Iterator[str]:
 def spare(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
     """Return the names whose imports may go once nothing of a program mentions them: all that it reads.
 
-    One that is never read is imported for what that does, and stays. In a program that says what it is made of nothing
-    may go.
+    One that is never read is imported for what that does, and stays, as does `import a.b as c` where `a` is bound too:
+    `a.b` may be read through that. In a program that says what it is made of nothing may go.
 
     Args:
         also: Names that are read by what follows the program, such as its tests.
@@ -136,7 +136,17 @@ def spare(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
         if isinstance(node, IMPORTS)
         for name in imported(node)
     }
-    return (read_names(module) & bound) - also - {"*"}
+    return (read_names(module) & bound) - also - _reachable(module, bound) - {"*"}
+
+
+def _reachable(module: ast.Module, bound: set[str]) -> set[str]:
+    """Return the names of modules that can also be read as parts of another name that is bound."""
+    aliases = [alias for node in ast.walk(module) if isinstance(node, ast.Import) for alias in node.names]
+    return {
+        alias.asname
+        for alias in aliases
+        if alias.asname and "." in alias.name and alias.name.partition(".")[0] in bound
+    }
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

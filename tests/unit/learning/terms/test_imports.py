@@ -66,6 +66,11 @@ def test_imports_may_go_that_the_program_reads_and_its_tests_do_not():
     assert spare(ast.parse(source + "\n__all__ = ['re']"), frozenset()) == frozenset()
 
 
+def test_an_import_stays_whose_module_may_be_read_through_another_name():
+    program = ast.parse("import xml\nimport xml.dom.minidom as m\nimport json.tool as t\nprint(xml.dom, m, t)")
+    assert spare(program, frozenset()) == {"xml", "t"}
+
+
 def test_imports_that_nothing_mentions_go_and_others_stay():
     source = (
         "import re, math\nimport os\nfrom a import b, c\ndef f():\n    import json\n    return c\n"
