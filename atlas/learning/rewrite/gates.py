@@ -10,7 +10,8 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.terms.scopes import COMPREHENSIONS
 
 TABLE = 4
-"""Constants that make a function worth a name though it does nothing with them, as in a table of four directions."""
+"""Constants of one list, tuple, set or dict that make a function worth a name though it does nothing with them, as in a
+table of four directions."""
 
 FUNCTION = "function: "
 """Beginning of the reasons that a function is refused for by a gate."""
@@ -21,6 +22,8 @@ SAVES_NOTHING = f"{FUNCTION}makes programs and library no shorter"
 
 STEERING = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.IfExp, ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
 """Syntax that says whether and how often something is done."""
+
+REPEATING = (*STEERING, *COMPREHENSIONS)
 
 _OPERATIONS = (
     *(ast.Call, ast.BinOp, ast.BoolOp, ast.Compare, ast.Subscript, ast.AugAssign, ast.JoinedStr, ast.Delete),
@@ -68,9 +71,9 @@ def too_little(body: Body, limits: Limits) -> str:
     if body.n_tokens < limits.min_body_tokens:
         return f"{FUNCTION}shorter than {limits.min_body_tokens} tokens"
     done = list(operations(body.statements))
-    if len(done) < 2 and _n_constants(body.statements) < TABLE:
+    if len(done) < 2 and _longest_table(body.statements) < TABLE:
         return ANOTHER_NAME
-    acting = [node for node in done if not isinstance(node, STEERING)]
+    acting = [node for node in done if not isinstance(node, REPEATING)]
     if acting and all(_is_call_of(node, body.parameters) for node in acting):
         return ONLY_CALLS_PARAMETER
     return ""
@@ -79,20 +82,30 @@ def too_little(body: Body, limits: Limits) -> str:
 def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """Yield what code does: its calls, operations, items that it asks for, loops and conditions.
 
-    Reading a name or an attribute and giving a result a name is no operation, and neither is the sign of a number.
+    Reading a name or an attribute and giving a result a name is no operation, and neither is the sign of a number. Of a
+    comprehension, each further `for` counts, and each that has an `if`.
     """
     for statement in statements:
         for node in ast.walk(statement):
             if isinstance(node, _OPERATIONS) or (isinstance(node, ast.UnaryOp) and not _is_number(node.operand)):
                 yield node
+            if isinstance(node, COMPREHENSIONS):
+                yield from (one for number, one in enumerate(node.generators) if number or one.ifs)
 
 
 def _is_number(operand: ast.expr) -> bool:
     return isinstance(operand, ast.Constant)
 
 
-def _n_constants(statements: Sequence[ast.stmt]) -> int:
-    return sum(isinstance(node, ast.Constant) for statement in statements for node in ast.walk(statement))
+def _longest_table(statements: Sequence[ast.stmt]) -> int:
+    """Return the most constants that stand in one display, those of displays in it included."""
+    displays = (
+        node
+        for statement in statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict)
+    )
+    return max((sum(isinstance(part, ast.Constant) for part in ast.walk(one)) for one in displays), default=0)
 
 
 def _is_call_of(node: ast.AST, names: Set[str]) -> bool:
