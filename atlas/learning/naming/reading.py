@@ -38,6 +38,9 @@ _WORDS: Mapping[str, Callable[[ast.expr, str], str]] = {
     "VALUES": lambda value, subject: plural(noun(value, subject)),
 }
 _SLOT = re.compile(r"\{(\w+)\}")
+_TWOFOLD = re.compile(r"minus_.*minus_|_and_.*_or_|_or_.*_and_|(^|_)not_.*_(and|or)_")
+"""Names that can be read in two ways: nothing in a name says where brackets stand."""
+
 _VERBS = {
     "containing": "contains",
     "not_containing": "lacks",
@@ -74,7 +77,8 @@ def readings_of(form: Form) -> Iterator[Reading]:
     """Yield what code says of itself, the best first. What stands aside of its work is told behind it."""
     for aside in asides_of(form):
         for reading in _readings_of(aside):
-            yield replace(reading, names=tuple(f"{name}{aside.ending}" for name in reading.names))
+            clear = (name for name in reading.names if not _TWOFOLD.search(name))
+            yield replace(reading, names=tuple(f"{name}{aside.ending}" for name in clear))
 
 
 def _readings_of(aside: Aside) -> Iterator[Reading]:

@@ -132,7 +132,7 @@ last_digit        OF(it) % 10
 remainder_by_{P}  OF(it) % P
 double            OF(it) * 2
 triple            OF(it) * 3
-half              OF(it) // 2
+floor_half        OF(it) // 2
 half              OF(it) / 2
 negation          -OF(it)
 digit_sum         sum(int(d) for d in str(OF(it)))
@@ -151,7 +151,7 @@ factorial         math.factorial(OF(it))
 """
 
 _OPERATORS: dict[type[ast.operator], str] = {
-    **{ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "over", ast.FloorDiv: "over"},
+    **{ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "over", ast.FloorDiv: "floor_over"},
 }
 
 

@@ -188,7 +188,7 @@ ELEMENTS = (
         "lambda items: (items[:len(items) // 2], items[len(items) // 2:])",
     ),
     idiom("reverse_prefix", "Reverses the first {n} of {items}", "lambda items, n: items[:n][::-1] + items[n:]"),
-    idiom("nth_smallest", "Returns what stands at {i} when {items} are sorted", "lambda items, i: sorted(items)[i]"),
+    idiom("sorted_item_at", "Returns the item at index {i} of {items} sorted", "lambda items, i: sorted(items)[i]"),
     idiom(
         "smallest_n",
         "Returns the {n} smallest of {items}",

@@ -84,15 +84,12 @@ PARTS = (
     idiom(
         "second_largest",
         "Returns the second largest of {items}",
-        *(
-            f"lambda items: {value}"
-            for value in ("sorted(items)[-2]", "sorted(items, reverse=True)[1]", "sorted(set(items))[-2]")
-        ),
+        *(f"lambda items: {value}" for value in ("sorted(set(items))[-2]", "sorted(set(items), reverse=True)[1]")),
     ),
     idiom(
         "second_smallest",
         "Returns the second smallest of {items}",
-        *(f"lambda items: {value}" for value in ("sorted(items)[1]", "sorted(set(items))[1]")),
+        "lambda items: sorted(set(items))[1]",
     ),
     idiom(
         "spread value_range",

@@ -133,6 +133,26 @@ def test_what_it_does_for_nothing_at_all_is_told():
     )
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "sum(x0) - len(x0) - 1",
+        "[one for one in x0 if (one > 0 or one % 2 == 0) and one < 9]",
+        "[one for one in x0 if not one.isdigit() and one.isalpha()]",
+    ],
+)
+def test_a_name_that_can_be_read_in_two_ways_is_not_given(value):
+    assert document(concept(f"def fn_0(x0):\n    return {value}")).name == "concept_1"
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [("sum(x0) // len(x0)", "sum_floor_over_length"), ("[one // 2 for one in x0]", "map_to_floor_half")],
+)
+def test_a_division_that_rounds_down_is_told_from_one_that_does_not(value, name):
+    assert document(concept(f"def fn_0(x0):\n    return {value}")).name == name
+
+
 def test_an_answer_for_nothing_that_the_caller_gives_is_in_the_name():
     found = document(concept("def fn_0(x0, x1):\n    if not x0:\n        return x1\n    return len(set(x0)) == 1"))
     assert found.name == "all_equal_with_default"
