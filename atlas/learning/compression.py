@@ -32,7 +32,7 @@ Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
 Its result is by id: True if both do the same, None where nobody can tell."""
 
 
-OTHERWISE = "does something else without its comments, docstrings and annotations"
+OTHERWISE = "does something else in the form that is searched, without comments and annotations"
 WITH_FUNCTIONS = "does something else with what was found in others"
 
 

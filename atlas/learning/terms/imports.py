@@ -40,7 +40,7 @@ def explicit(module: ast.Module, public: Mapping[str, frozenset[str]], also: fro
         if not _is_star(node):
             body.append(node)
             continue
-        names = _needed(module.body[number + 1 :], public[str(node.module)] & wanted, public)
+        names = _needed(module.body, number, public[str(node.module)] & wanted, public)
         body.append(_import_of(str(node.module), sorted(names), wanted) or node)
     return ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
 
@@ -56,13 +56,19 @@ def _import_of(module: str, names: list[str], wanted: frozenset[str]) -> ast.stm
     return None if module.partition(".")[0] in wanted else ast.Import(names=[ast.alias(module)])
 
 
-def _needed(following: list[ast.stmt], names: frozenset[str], public: Mapping[str, frozenset[str]]) -> frozenset[str]:
+def _needed(
+    body: list[ast.stmt], star: int, names: frozenset[str], public: Mapping[str, frozenset[str]]
+) -> frozenset[str]:
     """Return those of some names that are not surely bound again before anything reads them.
 
     The bodies of functions count as read as soon as a statement may call one.
+
+    Args:
+        star: Where the import of the names stands in the body.
     """
-    needed, own, later = set[str](), set[str](), set[str]()
-    for statement in following:
+    needed, own = set[str](), set[str]()
+    later = set(read_names(*(part for node in body[:star] if isinstance(node, Function) for part in node.body)))
+    for statement in body[star + 1 :]:
         now, bound = _read_by(statement, public)
         if _may_call(statement):
             now |= later

@@ -47,6 +47,10 @@ def test_the_modules_of_star_imports_are_told():
         ("from common import *\nfrom other import *\nf(h)", "import common\nfrom other import f, h"),
         ("from common import *\nf()\nfrom other import *\nf()", "from common import f\nf()\nfrom other import f\n"),
         ("def size(): pass\nfrom common import *\nsize()", "def size():\n    pass\nfrom common import size"),
+        (
+            "def a():\n    return size\nfrom common import *\nb = a()\nsize = 3",
+            "def a():\n    return size\nfrom common import size",
+        ),
         ("from common import *\ncommon = 1\nprint(common)", "from common import *"),
     ],
 )  # fmt: skip
