@@ -14,10 +14,8 @@ from benchmarks import (
     compressing,
     counting,
     encoding,
-    following,
     journal,
     mapping,
-    million,
     naming,
     remembering,
     retrieving,
@@ -28,6 +26,7 @@ from benchmarks import (
     windows,
 )
 from benchmarks.agents import serving, starting
+from benchmarks.engines import following, million
 from benchmarks.learning import literature, scaling
 from benchmarks.measuring import Figure
 

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from atlas.core.codec import decode_experience
 from atlas.core.errors import StoreDamaged
-from atlas.core.same_task import given, telling_words
+from atlas.memory.experience.same_task import given, telling_words
 from atlas.storage.damage import decoded_content
 from atlas.storage.store import Store
 

@@ -46,4 +46,4 @@ def test_memory_is_watched_of_what_is_started_and_of_what_that_starts():
             for process in started:
                 process.communicate(b"\n")
     assert 120 < peak.largest < 200
-    assert 200 < peak.together < 300
+    assert 200 < peak.together < 3 * peak.largest

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from atlas.core.same_task import is_same_task
 from atlas.core.types import Experience, Task, Vectors
 from atlas.embedding.chunking import encode_whole
 from atlas.embedding.plain import whole_embedder
 from atlas.memory.base.ranking import maximal_marginal_relevance
 from atlas.memory.experience.refinement.decisions import Refined, RefineDecision, standing_for
+from atlas.memory.experience.same_task import is_same_task
 from atlas.protocols.infra import Embedder
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.core.same_task import telling_words
+from atlas.memory.experience.same_task import telling_words
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The engines of a store and of its index, side by side."""
