@@ -574,3 +574,11 @@ def test_a_query_for_a_seal_that_was_replaced_is_refused(open_store, pinecone):
     index.clear()
     with pytest.raises(IndexUnreachable, match="it was cleared, or written anew, since its seal was read"):
         index.query([1.0] * DIMENSION, 3, seal=seal)
+        index.query([1.0] * DIMENSION, 3, seal=seal)
+
+
+def test_a_ledger_is_known_by_its_file_system_and_machine_too(open_store, engine):
+    opened = open_store()
+    if engine == "sqlite":
+        status = (opened.store.path / "atlas.sqlite").stat()
+        assert opened.store.ledger.identity().endswith(f"-{status.st_dev}-{status.st_ino}")
