@@ -97,5 +97,5 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    given = {"ATLAS_STORE": options.store, "ATLAS_INDEX": options.index}
-    return Settings.from_environment(os.environ | {name: value for name, value in given.items() if value})
+    given = {"ATLAS_STORE": options.store or None, "ATLAS_INDEX": options.index}  # an empty --index is for none
+    return Settings.from_environment(os.environ | {name: value for name, value in given.items() if value is not None})

@@ -79,20 +79,25 @@ def _parts(text: str) -> SplitResult:
     if parts.scheme not in ("pinecone", "chroma+http", "chroma+https", "chroma+cloud"):
         begins = f"begins with {parts.scheme}://" if parts.scheme else "has no scheme"
         raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {begins}")
-    if parts.username is not None or parts.password is not None or "key" in parts.query.lower():
+    if parts.username is not None or parts.password is not None or _names_a_key(parts):
         raise InvalidInput(
             "ATLAS_INDEX should have no key, as addresses are shown; set PINECONE_API_KEY or CHROMA_API_KEY instead"
         )
     if not parts.hostname or not port_is_sound or parts.fragment:
-        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {text!r} names no host, or more than one place")
+        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but names no host, or more than one place")
     return parts
+
+
+def _names_a_key(parts: SplitResult) -> bool:
+    """Return whether one of the names in a query is that of a key. Its values may be anything: `database=turkey`."""
+    names = [name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    return any(word in name for name in names for word in ("key", "token", "secret"))
 
 
 def _pinecone(parts: SplitResult) -> IndexAddress:
     if parts.path.strip("/") or parts.query:
         raise InvalidInput(
-            "ATLAS_INDEX should be pinecone:// and the index's host alone, as Pinecone's console shows it, but has "
-            f"{parts.path or '?' + parts.query!r} after it"
+            "ATLAS_INDEX should be pinecone:// and the index's host alone, as Pinecone's console shows it, but goes on"
         )
     host = parts.hostname or ""
     return IndexAddress(service=Service.PINECONE, host=host, port=parts.port, is_secure=not _is_of_this_machine(host))

@@ -239,8 +239,12 @@ class SqliteDatabase:
         return 0
 
     def identity(self) -> str:
-        """Return the file's number in its file system: a copy has another, and one that was renamed has the same."""
-        return f"sqlite-{self.path.stat().st_ino}"
+        """Return the file's number in its file system on its machine: a copy has another, a renamed one has the same.
+
+        Machines without a number of their own count as one.
+        """
+        status = self.path.stat()
+        return f"sqlite-{_machine()}-{status.st_dev}-{status.st_ino}"
 
     def check(self) -> str:
         """Return what SQLite finds wrong with the file, or nothing."""
@@ -350,3 +354,11 @@ def _declared_bytes(connection: sqlite3.Connection) -> int:
 
 def _uri_path(path: Path) -> str:
     return path.resolve().as_posix().replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+def _machine() -> str:
+    """Return the number of this machine's installation. Empty where it has none."""
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""

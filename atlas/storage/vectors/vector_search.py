@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterable
 
 import numpy as np
@@ -51,6 +52,9 @@ MANY_QUERIES = 8
 """Queries of one process that the index answers before the vectors are read into memory, beside them. A command asks
 fewer."""
 
+LOOK_SECONDS = 60.0
+"""Time between two looks of queries at whether an index is too far behind for them."""
+
 OUT_OF_REACH = (
     "The service that keeps the index does not answer, so searches compare every vector: slower, and complete."
 )
@@ -90,7 +94,9 @@ class Nearest:
         """What it has read, to be taken by the next query: it holds no lock, so a fork meanwhile does no harm."""
 
         self._caring: threading.Thread | None = None
-        """Asks the index again after it failed. None while it has not."""
+        """Asks the index again after it failed, or was forgotten. None while it was not."""
+
+        self._looks_again_at = float("-inf")
 
         self._is_closed = threading.Event()
         self._lock = threading.RLock()
@@ -278,12 +284,21 @@ class Nearest:
         self._reading.start()
 
     def _look_after_index(self) -> None:
-        """Have an index that failed asked again, beside queries, and brought up to the ledger once it answers."""
+        """Have an index that failed, or that nobody built, brought up to the ledger beside queries once it answers."""
         is_asking = self._caring is not None and self._caring.is_alive()
-        if self.index is None or not self.index.is_due or is_asking or self._is_closed.is_set():
+        if self.index is None or is_asking or self._is_closed.is_set():
+            return
+        if not (self.index.is_due or self._is_forgotten(self.index)):
             return
         self._caring = threading.Thread(target=self._care, args=(self.index,), name="atlas-index", daemon=True)
         self._caring.start()
+
+    def _is_forgotten(self, index: FollowingIndex) -> bool:
+        """Return whether the index is too far behind for queries, which is looked at once a minute."""
+        if not index.is_resumable or index.fault or time.monotonic() < self._looks_again_at:
+            return False
+        self._looks_again_at = time.monotonic() + LOOK_SECONDS
+        return self.is_behind(self._exact_max_rows)
 
     def _care(self, index: FollowingIndex) -> None:
         try:
@@ -303,6 +318,8 @@ class Nearest:
     def _query_index(self, vector: Vector, k: int, now: Position, among: Seqs | None = None) -> Found | None:
         """Return what index and tail find together, or None where the index is of no use now."""
         if self.index is None or (among is not None and not isinstance(self.index, FilteredIndex)):
+            return None
+        if self.index.fault:  # nobody waits for it before it has answered beside queries
             return None
         for _ in range(2):
             try:

@@ -87,6 +87,9 @@ class PineconeServer:
         self.is_late = False
         """Whether writes show only once `show` is called."""
 
+        self.most_upserts = sys.maxsize
+        """Writes that it takes from here on. Further ones are refused."""
+
         self.sends_positions = True
         self.key = KEY
         self.address = ""
@@ -123,6 +126,9 @@ class PineconeServer:
 
     def _upsert(self, asked: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
         vectors = asked["vectors"]
+        self.most_upserts -= 1
+        if self.most_upserts < 0:
+            return refused(402, "the plan allows no further writes")
         if not 1 <= len(vectors) <= MOST_IDS:
             return refused(400, f"an upsert takes 1 to {MOST_IDS} vectors, not {len(vectors)}")
         for vector in vectors:

@@ -23,6 +23,7 @@ SECRET = "pcsk-very-secret"
         ("chroma+http://[::1]:9000", "chroma+http://[::1]:9000", False),
         ("chroma+https://chroma.example", "chroma+https://chroma.example:443", True),
         ("chroma+https://chroma.example?database=team", "chroma+https://chroma.example:443?database=team", True),
+        ("chroma+http://h:1?database=turkey", "chroma+http://h:1?database=turkey", False),
         ("chroma+cloud://0a1b-Tenant/memories", "chroma+cloud://0a1b-Tenant/memories", True),
     ],
 )
@@ -39,7 +40,7 @@ def test_an_address_is_read_and_shown(given, shown, is_secure):
         ("qdrant://host", "but begins with qdrant://"),
         ("notes.svc.pinecone.io", "but has no scheme"),
         ("pinecone://", "names no host"),
-        ("pinecone://host/index", "as Pinecone's console shows it, but has '/index' after it"),
+        ("pinecone://host/index", "as Pinecone's console shows it, but goes on"),
         ("chroma+http://host:port", "its host or port is none"),
         ("chroma+http://host/api/v2", "at most, but goes on"),
         ("chroma+cloud://tenant", "should be chroma+cloud://TENANT/DATABASE"),
@@ -62,6 +63,26 @@ def test_what_is_no_address_is_refused_with_what_to_give(given, said):
 )
 def test_a_key_in_an_address_is_refused_and_not_repeated(given):
     with pytest.raises(InvalidInput, match="set PINECONE_API_KEY or CHROMA_API_KEY instead") as refused:
+        Settings.from_environment({"ATLAS_INDEX": given})
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        f"pinecone://host/{SECRET}",
+        f"pinecone://host?{SECRET}",
+        f"pinecone://host?token={SECRET}",
+        f"pinecone://host#{SECRET}",
+        f"chroma+http://host?token={SECRET}",
+        f"chroma+http://host/{SECRET}",
+        f"chroma+cloud://tenant/{SECRET}/b",
+        f"chroma+cloud:///{SECRET}",
+        f"pinecone:{SECRET}",
+    ],
+)
+def test_what_follows_the_host_is_never_repeated(given):
+    with pytest.raises(InvalidInput) as refused:
         Settings.from_environment({"ATLAS_INDEX": given})
     assert SECRET not in str(refused.value)
 

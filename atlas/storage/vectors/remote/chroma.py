@@ -114,16 +114,13 @@ class ChromaService:
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k vectors that are nearest to one. Approximate."""
-        found = self._of(
-            namespace, lambda held: held.query(query_embeddings=vector[None], n_results=k, include=["distances"])
-        )
-        hits = [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
+        hits = self._of(namespace, partial(_query, vector=vector, k=k))
         return Answer(hits=hits, sees_up_to=AT_ONCE)
 
     def count(self, namespace: str) -> int:
         """Return how many keys a collection holds. 0 where there is none."""
         try:
-            return int(self._of(namespace, lambda held: held.count()))
+            return self._of(namespace, lambda held: int(held.count()))
         except IndexUnreachable:
             raise
         except IndexUnusable:
@@ -142,7 +139,7 @@ class ChromaService:
         """Let go of connections."""
         self._connection.close()
 
-    def _of(self, namespace: str, call: Callable[[Any], Any]) -> Any:
+    def _of(self, namespace: str, call: Callable[[Any], T]) -> T:
         return self._call(lambda client: call(client.collection(namespace)))
 
     def _call(self, call: Callable[[Client], T]) -> T:
@@ -191,14 +188,15 @@ class ChromaService:
     def _cloud(self, settings: Settings) -> ClientAPI:
         import chromadb
 
-        if not os.environ.get(KEY):
+        key = os.environ.get(KEY, "").strip()
+        if not key:
             raise IndexUnreachable(f"the key is missing; set {KEY}")
         address = self._address
         given = {"cloud_host": address.host, "cloud_port": address.port, "enable_ssl": address.is_secure}
         return chromadb.CloudClient(
             address.tenant,
             address.database,
-            os.environ[KEY],
+            key,
             settings,
             **(given if address.host else {}),  # type: ignore[arg-type]
         )
@@ -210,6 +208,12 @@ def _upsert(held: Any, *, ids: list[str], rows: Vectors) -> None:
 
 def _delete(held: Any, *, ids: list[str]) -> None:
     held.delete(ids=ids)
+
+
+def _query(held: Any, *, vector: Vector, k: int) -> list[tuple[str, float]]:
+    found = held.query(query_embeddings=vector[None], n_results=k, include=["distances"])
+    nearest = zip(found["ids"][0], found["distances"][0], strict=True)
+    return [(str(key), 1.0 - float(distance)) for key, distance in nearest]
 
 
 def _sessions(api: Any) -> tuple[httpx.Client, httpx.Client]:

@@ -41,7 +41,7 @@ POLL_SECONDS = 0.2
 NO_NAMESPACE = "atlas-none"
 """A name that none has. It is counted where there is none, so that a service that does not answer is noticed."""
 
-_KEY = re.compile(r"\d+:\d+")
+_KEY = re.compile(r"[0-9]{1,18}:[0-9]{1,9}")
 
 
 class RemoteIndex:
@@ -312,14 +312,15 @@ class RemoteIndex:
     def _check(self, answer: Answer, noted: Noted, seal: Seal, wanted: int) -> None:
         """Raise an error for an answer that is not what a seal promises."""
         position = max(one.position for one in noted.seals if one.seal == seal)
-        if seal.n_keys and not answer.hits and not self.count():
+        if not answer.hits and not self.count():
             self._distrusted.add(noted.namespace)
             raise IndexUnreachable("it is to be built again: somebody has emptied it")
         if answer.sees_up_to < position:
             raise IndexBehind("its answer does not show yet all that was written")
         if not all(_KEY.fullmatch(key) for key, _ in answer.hits):
             raise IndexUnreachable("it answered with keys that are none of this index")
-        if len(answer.hits) < min(wanted, seal.n_keys):
+        # How many there are at a seal over a part of the way is not known. There should be as many as are wanted then.
+        if len(answer.hits) < (min(wanted, seal.n_keys) if seal.n_keys else wanted):
             raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {wanted}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:

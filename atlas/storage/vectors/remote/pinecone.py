@@ -111,15 +111,12 @@ class PineconeService:
         self._connection.close()
 
     def _connect(self) -> Index:
-        try:
-            from pinecone import Pinecone
-        except ModuleNotFoundError as error:
-            raise IndexUnreachable(
-                f"the SDK of Pinecone ({error.name}) is not installed; install it: pip install 'atlas-memory[pinecone]'"
-            ) from error
-        if not os.environ.get(KEY):
+        from pinecone import Pinecone
+
+        key = os.environ.get(KEY, "").strip()
+        if not key:
             raise IndexUnreachable(f"the key is missing; set {KEY}")
-        return Pinecone(api_key=os.environ[KEY], timeout=self._seconds).index(host=self._host)
+        return Pinecone(api_key=key, timeout=self._seconds).index(host=self._host)
 
     def _upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         rows = [{"id": key, "values": _numbers(vector)} for key, vector in zip(keys, vectors, strict=True)]
@@ -132,11 +129,14 @@ class PineconeService:
 
     def _call(self, call: Callable[[Index], T]) -> T:
         """Return what the SDK gives, and turn whatever it raises into `IndexUnreachable`, which repeats no key."""
-        index = self._connection.get()
-        from pinecone import PineconeError
-
         try:
-            return call(index)
+            from pinecone import PineconeError
+        except ModuleNotFoundError as error:
+            raise IndexUnreachable(
+                f"the SDK of Pinecone ({error.name}) is not installed; install it: pip install 'atlas-memory[pinecone]'"
+            ) from error
+        try:
+            return call(self._connection.get())
         except PineconeError as error:
             raise IndexUnreachable(said(error, KEY)) from None
 

@@ -12,6 +12,6 @@ def said(error: BaseException, key_name: str) -> str:
 
     A service, or a proxy before it, may repeat what it was asked with.
     """
-    key = os.environ.get(key_name, "")
+    key = " ".join(os.environ.get(key_name, "").split())
     text = " ".join(str(error).split()) or type(error).__name__
     return (text.replace(key, "***") if key else text)[:MOST_CHARACTERS]

@@ -6,17 +6,21 @@ import logging
 import shutil
 import sys
 import time
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pytest
 
 from atlas.core.errors import StoreUnavailable
-from atlas.core.index_address import IndexAddress, Service
+from atlas.core.index_address import IndexAddress, Service, read_index_address
 from atlas.storage.following_index import IndexUnreachable, Seal
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.vectors.remote import patience
-from atlas.storage.vectors.remote.chroma import ChromaService
+from atlas.storage.vectors.remote.chroma import ChromaService, Client
+from atlas.storage.vectors.remote.connection import Connection
 from tests.support.storage.engines import every_engine
 from tests.support.storage.ledgers import DIMENSION, THINGS
 from tests.support.storage.pinecone_server import KEY, Trouble, listening, serving
@@ -196,6 +200,32 @@ def test_a_service_that_has_failed_is_left_alone_for_a_while(open_store, pinecon
     assert paths_of(pinecone) == ["/query"]
 
 
+def test_searches_do_not_ask_a_service_that_has_failed(open_store, pinecone):
+    opened = filled(open_store, pinecone.address)
+    pinecone.key = "another"
+    pinecone.exchanges.clear()
+    assert missed(opened, IDS[:5]) == []
+    assert paths_of(pinecone).count("/query") == 1  # it is asked beside them, for its count
+    pinecone.key = KEY
+    await_no_fault(opened)
+    opened.store.close()
+
+
+def test_an_index_that_was_never_built_is_built_by_whoever_searches(open_store, pinecone):
+    with serving(DIMENSION) as server:
+        port = int(server.address.rpartition(":")[2])
+    first = open_store(index=server.address, **FEW)
+    first.add(*IDS)
+    assert first.store.catch_up() == 0
+    with listening(server, port):
+        second = open_store(index=server.address, **FEW)
+        assert nearest_of(second).n_behind() == 70
+        assert missed(second, IDS[:2]) == []
+        await_followed(second)
+        assert nearest_of(second).index.count() == 70
+        second.store.close()
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_what_fails_for_a_moment_is_asked_again(open_store, pinecone, status):
     opened = filled(open_store, pinecone.address, index_timeout_seconds=30.0)
@@ -236,6 +266,10 @@ HALVES = {
         body=b'{"matches": [{"id": "doc-1", "score": 0.1}, {"id": "doc-2", "score": 0.1}]}',
         headers={"x-pinecone-max-indexed-lsn": "99"},
     ),
+    "numbers that no record has": Trouble(
+        body=b'{"matches": [{"id": "99999999999999999999999:0", "score": 0.1}, {"id": "2:0", "score": 0.1}]}',
+        headers={"x-pinecone-max-indexed-lsn": "99"},
+    ),
     "hits without a position": Trouble(body=b'{"matches": [{"id": "1:0", "score": 0.1}, {"id": "2:0", "score": 0.1}]}'),
 }
 
@@ -272,6 +306,62 @@ def test_no_key_and_no_sdk_are_said_with_what_to_do(open_store, pinecone, monkey
     assert opened.store.catch_up() == 0
     assert opened.store.indexes.fault.endswith("is not installed; install it: pip install 'atlas-memory[pinecone]'")
     assert missed(opened) == []
+
+
+def test_a_key_may_end_with_a_line(open_store, pinecone, monkeypatch):
+    monkeypatch.setenv("PINECONE_API_KEY", f"{KEY}\n")
+    opened = filled(open_store, pinecone.address)
+    assert nearest_of(opened).seal().n_keys == 70
+    assert opened.store.indexes.fault == ""
+
+
+def test_a_key_that_no_request_can_carry_ends_no_search(open_store, pinecone, monkeypatch):
+    monkeypatch.setenv("PINECONE_API_KEY", "clé\nclé")
+    opened = filled(open_store, pinecone.address)
+    assert missed(opened, IDS[:3]) == []
+    assert opened.store.indexes.fault.startswith(f"{pinecone.address} cannot be used: ")
+    assert "clé" not in opened.store.indexes.fault
+
+
+@dataclass(frozen=True)
+class Held:
+    """A collection of ChromaDB that gives whatever it is told to."""
+
+    answer: Any
+
+    def query(self, **_):
+        return self.answer
+
+    def count(self):
+        return self.answer
+
+
+def chroma_that_gives(answer):
+    """An index of ChromaDB with one collection."""
+    service = ChromaService(read_index_address("chroma+http://127.0.0.1:1"), seconds=1.0)
+    service._connection = Connection(lambda: Client(None, {"held": Held(answer)}), lambda _: None)
+    return service
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"ids": [], "distances": []},
+        {"ids": [["1:0"]], "distances": None},
+        {"ids": [["1:0", "2:0"]], "distances": [[0.1]]},
+        {"ids": [["1:0"]], "distances": [[None]]},
+        {},
+    ],
+)
+def test_half_an_answer_of_chroma_is_none(answer):
+    with pytest.raises(IndexUnreachable):
+        chroma_that_gives(answer).query("held", np.ones(DIMENSION, np.float32), 2)
+
+
+@pytest.mark.parametrize("answer", ["many", None])
+def test_a_count_of_chroma_that_is_no_number_is_none(answer):
+    with pytest.raises(IndexUnreachable):
+        chroma_that_gives(answer).count("held")
 
 
 def test_no_key_is_ever_shown_or_kept(open_store, pinecone, caplog, store_place, monkeypatch):
@@ -316,6 +406,20 @@ def test_an_index_that_somebody_emptied_is_built_again(open_store, service):
     assert index.count() == 70
     assert missed(opened) == []
     assert problem_of(opened.store) == ""
+
+
+def test_half_an_index_that_somebody_emptied_is_not_believed(open_store, pinecone, monkeypatch):
+    monkeypatch.setattr("atlas.storage.vectors.following.BATCH", 20)
+    opened = open_store(index=pinecone.address, exact_max_rows=25, index_lag_rows=10**6)
+    opened.add(*IDS[:40])
+    pinecone.most_upserts = 1
+    opened.store.catch_up()
+    assert (nearest_of(opened).seal().revision, nearest_of(opened).seal().n_keys) == (20, 0)
+    pinecone.most_upserts = sys.maxsize
+    (namespace,) = pinecone.namespaces.values()
+    namespace.shown.clear()
+    assert nearest_of(opened).index.count() == 0
+    assert missed(opened, IDS[:40]) == []
 
 
 def test_doctor_finds_and_mends_an_index_that_lacks_records(open_store, service):
@@ -470,3 +574,11 @@ def test_a_query_for_a_seal_that_was_replaced_is_refused(open_store, pinecone):
     index.clear()
     with pytest.raises(IndexUnreachable, match="it was cleared, or written anew, since its seal was read"):
         index.query([1.0] * DIMENSION, 3, seal=seal)
+        index.query([1.0] * DIMENSION, 3, seal=seal)
+
+
+def test_a_ledger_is_known_by_its_file_system_and_machine_too(open_store, engine):
+    opened = open_store()
+    if engine == "sqlite":
+        status = (opened.store.path / "atlas.sqlite").stat()
+        assert opened.store.ledger.identity().endswith(f"-{status.st_dev}-{status.st_ino}")
