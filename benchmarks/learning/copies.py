@@ -41,7 +41,9 @@ def variables(program: Program) -> set[str]:
     """Return the parameters and variables of a program's functions that nothing outside of them knows."""
     tree = parse(program.source)
     inside = [node for function in ast.walk(tree) if isinstance(function, FUNCTIONS) for node in ast.walk(function)]
-    outside = _bound(list(own_nodes(tree))) | _passed(parse(program.tests))
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    named = {node.name for node in ast.walk(tree) if isinstance(node, defined)}
+    outside = _bound(list(own_nodes(tree))) | named | _passed(parse(program.tests))
     return _bound(inside) - outside - RESERVED
 
 
