@@ -44,6 +44,12 @@ class Limits:
     hits: int
 
 
+AWAKE_SECONDS = 5.0
+"""Longest wait for a server to say that it is there."""
+
+CLOUD_HOST = "api.trychroma.com"
+"""Chroma Cloud's own."""
+
 SERVER = Limits(records=1_000, hits=10_000)
 CLOUD = Limits(records=300, hits=300)
 """Quotas of Chroma Cloud, unless it grants more."""
@@ -165,12 +171,23 @@ class ChromaService:
     def _connect(self) -> Client:
         from chromadb.config import Settings
 
+        self._await_answer()  # a client asks as soon as it is made, and would wait for ever
         settings = Settings(anonymized_telemetry=False)
         api = self._cloud(settings) if self._is_cloud else self._server(settings)
         session, beside = _sessions(api)
         session.timeout = self._seconds  # there is no option for it, and without it a call may wait for ever
         beside.close()  # it was needed to look up the database
         return Client(api)
+
+    def _await_answer(self) -> None:
+        """Ask for any answer, with a timeout."""
+        import httpx  # comes with ChromaDB
+
+        address = self._address
+        scheme = "https" if address.is_secure else "http"
+        host = f"[{address.host}]" if ":" in address.host else address.host or CLOUD_HOST
+        place = f"{host}:{address.port}" if address.port else host
+        httpx.get(f"{scheme}://{place}/api/v2/heartbeat", timeout=AWAKE_SECONDS)
 
     def _server(self, settings: Settings) -> ClientAPI:
         import chromadb  # slow to import: about a second

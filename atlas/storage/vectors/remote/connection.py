@@ -17,6 +17,9 @@ class Connection(Generic[C]):
     def __init__(self, connect: Callable[[], C], disconnect: Callable[[C], None]) -> None:
         self._connect = connect
         self._disconnect = disconnect
+        self._connecting = threading.Lock()
+        """Held while it is made, which may take as long as a service keeps silent. Who closes it does not wait."""
+
         self._lock = threading.Lock()
         self._made: C | None = None
         forking.watch(self)
@@ -28,10 +31,14 @@ class Connection(Generic[C]):
 
     def get(self) -> C:
         """Return it."""
-        with self._lock:
-            if self._made is None:
-                self._made = self._connect()
-            return self._made
+        with self._connecting:
+            with self._lock:
+                made = self._made
+            if made is None:
+                made = self._connect()
+                with self._lock:
+                    self._made = made
+            return made
 
     def close(self) -> None:
         """Close it. It is made again when it is needed."""
@@ -47,4 +54,4 @@ class Connection(Generic[C]):
         """Leave the parent's sockets alone in a child."""
         if in_child:
             forking.abandon(self._made)
-            self._made, self._lock = None, threading.Lock()
+            self._made, self._lock, self._connecting = None, threading.Lock(), threading.Lock()

@@ -275,7 +275,7 @@ class RemoteIndex:
         left = list(noted.dropped)
         try:
             while left:
-                self._ask(lambda: self._service.drop(left[0]), WRITING_SECONDS)
+                self._ask(lambda: self._service.drop(left[0]), self._seconds)  # what takes longer is done later
                 left.pop(0)
         except IndexUnusable:
             return False
