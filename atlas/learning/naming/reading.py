@@ -38,8 +38,8 @@ _WORDS: Mapping[str, Callable[[ast.expr, str], str]] = {
     "VALUES": lambda value, subject: plural(noun(value, subject)),
 }
 _SLOT = re.compile(r"\{(\w+)\}")
-_TWOFOLD = re.compile(r"minus_.*minus_|_and_.*_or_|_or_.*_and_|(^|_)not_.*_(and|or)_")
-"""Names that can be read in two ways: nothing in a name says where brackets stand."""
+_TWOFOLD = re.compile(r"minus_.*minus_|_and_.*_or_|_or_.*_and_|(^|_)not_.*_(and|or)_|_of_(lower|upper)case$")
+"""Names that can be read in two ways: nothing in a name says where brackets stand, or that a text was changed first."""
 
 _VERBS = {
     "containing": "contains",
@@ -151,19 +151,18 @@ def _of_words(aside: Aside) -> Iterator[Reading]:
         if is_boolean(value):
             said = adjective(value, own)
             if said:
-                yield _telling(said, own, value, aside)
+                yield _telling(said, value, aside)
         else:
             said = noun(value, own)
             if said:
                 yield _making(said, own, value, aside)
 
 
-def _telling(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
-    plain = said.replace("_", " ")
+def _telling(said: str, value: ast.expr, aside: Aside) -> Reading:
     name = _VERBS.get(said) or (f"has_{said.removeprefix('of_')}" if has_noun(said) else f"is_{said}")
     return Reading(
         names=(name,),
-        say=lambda named: f"Tells by `{shown(value, named)}` whether `{named(own)}` is {plain}{aside.say(named)}",
+        say=lambda named: f"Tells whether `{shown(value, named)}` is true{aside.say(named)}",
     )
 
 

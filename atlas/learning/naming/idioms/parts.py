@@ -92,7 +92,7 @@ PARTS = (
         "lambda items: sorted(set(items))[1]",
     ),
     idiom(
-        "spread value_range",
+        "value_range max_minus_min",
         "Computes by how much the largest of {numbers} exceeds the smallest",
         "lambda numbers: max(numbers) - min(numbers)",
     ),
