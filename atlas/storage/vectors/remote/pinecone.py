@@ -3,8 +3,9 @@
 Pinecone shows what was written a while later. A write says at which position of the log it is, and each answer to a
 query says up to which position it sees. What is not seen yet, the ledger's newest records make up for.
 
-The SDK (10.2) repeats what failed with 408, 429 or 5xx, or lost its connection, three times. All of our calls may be
-repeated. Its `delete` does not tell a position, and needs none: what the ledger no longer has is no hit.
+The SDK (10.2) repeats what failed with 408, 429 or 5xx, or lost its connection, up to three times, unless much has
+failed in this process of late. All of our calls may be repeated. Its `delete` does not tell a position, and needs none:
+what the ledger no longer has is no hit.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack
+from itertools import count, islice
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,8 @@ class LateService(RuleBasedStateMachine):
         self.expected: dict[str, str] = {}
         """The text that each live record has its vector of."""
 
+        self.numbers = count()
+
     @initialize()
     def begin(self) -> None:
         directory = self.open.enter_context(tempfile.TemporaryDirectory())
@@ -41,7 +44,7 @@ class LateService(RuleBasedStateMachine):
 
     @rule(n=integers(1, 6))
     def add(self, n: int) -> None:
-        ids = [f"r{len(self.expected)}-{i}" for i in range(n)]
+        ids = [f"r{number}" for number in islice(self.numbers, n)]
         self.users[0].add(*ids)
         self.expected |= {record_id: record_id for record_id in ids}
 
