@@ -57,7 +57,7 @@ def _print(view: PurgeView, *, show_all: bool) -> None:
     _print_files(
         view.removed, "-", "These older copies of the ledger and of marks, with what was marked by hand, go too:"
     )
-    _print_files(view.files, "+", "These files may hold it, and stay:")
+    _print_files(view.files, "+", "These may hold it, and stay:")
     for note in view.notes:
         print(note)
 

@@ -408,9 +408,7 @@ class LedgerCollection(Collection):
         added = self._ledger.add(
             self._name, records, operation, model=model, skip_known=skip_known, restored=restored, alone_in=alone_in
         )
-        settings, nearest = self.parts.settings, self.parts.nearest
-        if nearest.is_behind(settings.index_lag_rows):
-            nearest.catch_up(timeout_seconds=0)
+        self.parts.nearest.keep_up(self.parts.settings.index_lag_rows)
         return added
 
     def _records(

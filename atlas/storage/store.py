@@ -326,8 +326,7 @@ class Store:
 
     def _follow_with_indexes(self) -> int:
         """Bring the indexes that queries use up to the ledger. A small collection has none."""
-        every = [self.collection(name).parts.nearest for name in self.ledger.collections()]
-        return sum(nearest.catch_up() for nearest in every if nearest.is_behind(0))
+        return sum(self.collection(name).parts.nearest.finish() for name in self.ledger.collections())
 
     def close(self) -> None:
         """Write what waits, bring indexes up to the ledger, and let go of every file, also where the first two fail.

@@ -43,6 +43,9 @@ class PurgePlan:
     backups: tuple[Backup, ...]
     """The backups that were made of this store, as far as it knows. They stay."""
 
+    indexes: tuple[str, ...]
+    """Indexes in services that are those of the store that this one was copied or moved from. They stay."""
+
     moment: Moment
     """The point in the store's history that the plan holds for."""
 
@@ -80,6 +83,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
             n_judged=found.n_judged,
             copies=tuple(str(path) for path in copies(store.path)),
             strangers=tuple(str(path) for path in strangers(store.path)),
+            indexes=tuple(store.indexes.left_to_others({record.collection for record in found.records})),
             backups=tuple(read_backups(store.ledger)),
             moment=found.moment,
         )

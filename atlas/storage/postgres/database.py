@@ -46,6 +46,12 @@ MOST_ROWS = 50_000
 SOON_SECONDS, LATE_SECONDS = 0.01, 0.25
 """Between two attempts at a lock that others hold: at first, and after a while."""
 
+_IDENTITY = """
+SELECT (SELECT system_identifier FROM pg_control_system()),
+       (SELECT oid::bigint FROM pg_database WHERE datname = current_database()),
+       'meta'::regclass::oid::bigint
+"""
+
 _LOCKING = """
 SET tcp_keepalives_idle = 20;
 SET tcp_keepalives_interval = 5;
@@ -279,10 +285,13 @@ class PostgresDatabase:
         return int(row[0])
 
     def identity(self) -> str:
-        """Return the number of the store's first table: a copy, by whatever means, has another."""
+        """Return the numbers of the server's files, the database and the store's first table.
+
+        A copy has others, unless it is one of the server's files.
+        """
         with self.session() as connection:
-            (number,) = connection.execute("SELECT 'meta'::regclass::oid::bigint").fetchone()
-        return f"postgresql-{number}"
+            server, database, table = connection.execute(_IDENTITY).fetchone()
+        return f"postgresql-{server}-{database}-{table}"
 
     def check(self) -> str:
         """Return nothing: a server with checksums finds damage when it reads a page."""

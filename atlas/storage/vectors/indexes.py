@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from atlas.core.errors import StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex
-from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere
+from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere, left_to_others
 from atlas.storage.vectors.vector_search import OUT_OF_REACH
 
 
@@ -41,6 +43,13 @@ class StoreIndexes:
         if self._ledger.is_file and self._is_opened_read_only:  # ChromaDB's files are written by readers
             return None
         return self._ledger.index(collection, dimension)
+
+    def left_to_others(self, collections: Iterable[str]) -> list[str]:
+        """Return the names of indexes in services that are those of the store that this one was copied or moved from.
+
+        Nobody here may remove them, as the other store may still need them.
+        """
+        return left_to_others(self._ledger, collections)
 
     def drop(self, collection: str, dimension: int, used: FollowingIndex | None) -> None:
         """Forget the index of a collection, wherever it has or had one.

@@ -166,6 +166,29 @@ class Nearest:
         """Bring the index up to the ledger, unless another process is at it, and return how many records it took in."""
         return self._follower.catch_up(self.index, timeout_seconds) if self.index is not None else 0
 
+    def keep_up(self, lag_rows: int) -> None:
+        """Bring the index up to the ledger where it is more than `lag_rows` revisions behind.
+
+        One in a service is brought up to it beside the caller, who has nothing to wait for.
+        """
+        if self.index is None or not self.is_behind(lag_rows):
+            return
+        if self.index.is_checked:
+            self._begin_to_care(self.index)
+        else:
+            self.catch_up(timeout_seconds=0)
+
+    def finish(self) -> int:
+        """Bring the index up to the ledger, as whoever closes the store does, and return how many records it took in.
+
+        One in a service is left to whoever writes it now, who may be on a machine that is gone.
+        """
+        if not self.is_behind(0):
+            return 0
+        if self._caring is not None:
+            self._caring.join()
+        return self.catch_up(timeout_seconds=0 if self.index is not None and self.index.is_checked else -1)
+
     def is_behind(self, lag_rows: int) -> bool:
         """Return whether queries need the index and it is more than `lag_rows` revisions behind."""
         if self.index is None:
@@ -285,12 +308,14 @@ class Nearest:
 
     def _look_after_index(self) -> None:
         """Have an index that failed, or that nobody built, brought up to the ledger beside queries once it answers."""
-        is_asking = self._caring is not None and self._caring.is_alive()
-        if self.index is None or is_asking or self._is_closed.is_set():
+        if self.index is not None and (self.index.is_due or self._is_forgotten(self.index)):
+            self._begin_to_care(self.index)
+
+    def _begin_to_care(self, index: FollowingIndex) -> None:
+        """Have the index brought up to the ledger beside the caller, unless that is under way."""
+        if self._is_closed.is_set() or (self._caring is not None and self._caring.is_alive()):
             return
-        if not (self.index.is_due or self._is_forgotten(self.index)):
-            return
-        self._caring = threading.Thread(target=self._care, args=(self.index,), name="atlas-index", daemon=True)
+        self._caring = threading.Thread(target=self._care, args=(index,), name="atlas-index", daemon=True)
         self._caring.start()
 
     def _is_forgotten(self, index: FollowingIndex) -> bool:

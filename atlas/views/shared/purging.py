@@ -58,7 +58,7 @@ class PurgeView:
     """Files that would go besides: paths, which are untrusted text."""
 
     files: tuple[str, ...]
-    """Files that stay and may hold it: paths, which are untrusted text."""
+    """Files and indexes in services that stay and may hold it: names, which are untrusted text."""
 
     words: tuple[str, ...]
     """Words that confirm it when typed."""
@@ -129,6 +129,7 @@ def _files(plan: PurgePlan) -> Iterator[str]:
     for backup in plan.backups:
         yield f"{backup.path} (backup of {moment_of(backup.made_at)})"
     yield from (f"{path} (in the store's directory, but not written by ATLAS)" for path in plan.strangers)
+    yield from (f"{index} (of the store that this one was copied or moved from)" for index in plan.indexes)
 
 
 def _going(memory: MemorySystem, record: Doomed) -> PurgeRow:

@@ -70,7 +70,7 @@ def _draw(memory: MemorySystem) -> None:
         st.caption("Older copies of the ledger and of marks, with what was marked by hand, that are erased too")
         st.code("\n".join(view.removed), language=None)
     if view.files:
-        st.caption("Files that may hold it, and stay")
+        st.caption("These may hold it, and stay")
         st.code("\n".join(view.files), language=None)
     for note in view.notes:
         st.caption(note)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,9 +23,9 @@ from atlas.storage.following_index import IndexUnreachable, Seal
 INDEX, LEASE = "index:", "index-lease:"
 """Beginnings of the names of notes. The collection, a colon and the service's address are the rest."""
 
-LEASE_SECONDS = 600.0
-"""Time after which a lease that was not renewed may be taken over: longer than any one call of the service, with all
-its retries. That of a process of this machine that is gone may be taken over at once."""
+LEASE_SECONDS = 300.0
+"""Time after which a lease that was not renewed may be taken over. Two thirds of it are longer than any one call of the
+service, with all its retries. That of a process of this machine that is gone may be taken over at once."""
 
 MOST_WAITING = 16
 """Seals that wait to be seen. The first and the last count, those between only let queries begin sooner."""
@@ -47,6 +48,9 @@ class Noted:
     namespace: str = ""
     """Its name in the service. Empty where there is none. One that was cleared gets another name."""
 
+    is_made: bool = False
+    """Whether the service has said that it is there. Until then it holds nothing, and is not cleared."""
+
     seals: tuple[Waiting, ...] = ()
     """Seals over all that was written, the oldest first. Those before one that is seen are void."""
 
@@ -55,6 +59,13 @@ class Noted:
 
     dropped: tuple[str, ...] = ()
     """Namespaces that hold nothing that is needed, and that the service has still to forget."""
+
+    unsure: tuple[str, ...] = ()
+    """Namespaces that were given up while a write to them was under way, which may make them again. They are dropped
+    once more whenever the index is cleared."""
+
+    others: tuple[str, ...] = ()
+    """Namespaces of the ledger that this one is a copy of, which may still be needed there. They are left alone."""
 
     def seen(self, position: int) -> Waiting | None:
         """Return the newest seal over what shows up to a position. None where there is none."""
@@ -68,8 +79,18 @@ class Noted:
 
     def cleared(self) -> Noted:
         """Return this after its namespace was given up."""
-        given_up = (self.namespace,) if self.namespace else ()
-        return Noted(dropped=(*self.dropped, *given_up))
+        if not self.is_made:
+            return self
+        return Noted(dropped=(*self.dropped, *self.unsure, self.namespace), others=self.others)
+
+    def given_up(self) -> Noted:
+        """Return this after a write to its namespace that had no answer, and that may still be done."""
+        return replace(self.cleared(), unsure=(self.namespace,))
+
+    def of_a_copy(self) -> Noted:
+        """Return this as a copy of the ledger should know it, which has no namespace of its own yet."""
+        names = (*self.others, *self.dropped, *self.unsure, self.namespace)
+        return Noted(others=tuple(filter(None, names)))
 
 
 class IndexBook:
@@ -94,7 +115,7 @@ class IndexBook:
         return not self._ledger.read_only
 
     def read(self) -> Noted:
-        """Return what is noted. Nothing where another copy of the ledger has noted it, as the index is not its own."""
+        """Return what is noted. Of what another copy of the ledger has noted, only which namespaces are not its own."""
         return self._decoded(self._text(self._name))
 
     def take(self) -> bool:
@@ -138,8 +159,12 @@ class IndexBook:
 
     def distrust(self) -> None:
         """Drop every seal, whoever writes: this one may have written after its lease had been taken over."""
-        noted = replace(self.read(), seals=())
-        self._ledger.notes.write({self._name: self._encoded(noted)})
+        while True:
+            text = self._text(self._name)
+            noted = self._encoded(replace(self._decoded(text), seals=()))
+            with suppress(PlanOutdated):  # somebody has just noted something else
+                self._ledger.notes.write({self._name: noted}, expected={self._name: text or None})
+                return
 
     def given_up(self, text: str) -> str:
         """Return a text of notes for one after which nothing is to be kept in the service."""
@@ -179,7 +204,9 @@ class IndexBook:
     def _decoded(self, text: str) -> Noted:
         try:
             held = json.loads(text) if text else {}
-            return _noted(held) if held.get("ledger") == self._ledger.identity() else Noted()
+            if not held:
+                return Noted()
+            return _noted(held) if held["ledger"] == self._ledger.identity() else _noted(held).of_a_copy()
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return Noted()
 
@@ -205,9 +232,12 @@ def _noted(held: Mapping[str, Any]) -> Noted:
         seals = ()
     return Noted(
         namespace=str(held["namespace"]),
+        is_made=bool(held["is_made"]),
         seals=seals,
         shown=int(held["shown"]),
         dropped=tuple(map(str, held["dropped"])),
+        unsure=tuple(map(str, held["unsure"])),
+        others=tuple(map(str, held["others"])),
     )
 
 

@@ -91,6 +91,15 @@ class ChromaService:
         """The most hits of a query."""
         return self._limits.hits
 
+    def most_written(self, dimension: int) -> int:
+        """Return how many vectors of this length one write takes."""
+        return max(1, min(self._limits.records, MOST_BYTES // (_BYTES_EACH * dimension)))
+
+    @property
+    def most_removed(self) -> int:
+        """The most keys that one removal takes."""
+        return self._limits.records
+
     @property
     def is_open(self) -> bool:
         """True while there are connections."""
@@ -106,17 +115,12 @@ class ChromaService:
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         """Hold these vectors under these keys. They show at once, whatever their position."""
-        most = max(1, min(self._limits.records, MOST_BYTES // (_BYTES_EACH * vectors.shape[1])))
-        for start in range(0, len(keys), most):
-            ids, rows = list(keys[start : start + most]), vectors[start : start + most]
-            self._of(namespace, partial(_upsert, ids=ids, rows=rows))
+        self._of(namespace, lambda held: held.upsert(ids=list(keys), embeddings=vectors))
         return 0
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
         """Forget these keys. Unknown ones are ignored."""
-        for start in range(0, len(keys), self._limits.records):
-            ids = list(keys[start : start + self._limits.records])
-            self._of(namespace, partial(_delete, ids=ids))
+        self._of(namespace, lambda held: held.delete(ids=list(keys)))
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k vectors that are nearest to one. Approximate."""
@@ -217,14 +221,6 @@ class ChromaService:
             settings,
             **(given if address.host else {}),  # type: ignore[arg-type]
         )
-
-
-def _upsert(held: Any, *, ids: list[str], rows: Vectors) -> None:
-    held.upsert(ids=ids, embeddings=rows)
-
-
-def _delete(held: Any, *, ids: list[str]) -> None:
-    held.delete(ids=ids)
 
 
 def _query(held: Any, *, vector: Vector, k: int) -> list[tuple[str, float]]:

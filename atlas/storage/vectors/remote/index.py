@@ -13,20 +13,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from atlas.core.errors import StoreError
 from atlas.core.types import Vector, Vectors, new_id
+from atlas.infra import fork_safety as forking
 from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.vectors.remote.book import IndexBook, Noted, Waiting
-from atlas.storage.vectors.remote.patience import Patience
+from atlas.storage.vectors.remote.patience import Patience, Unanswered
 from atlas.storage.vectors.remote.service import AT_ONCE, Answer, VectorService
 
 T = TypeVar("T")
 
-WRITING_SECONDS = 300.0
+WRITING_SECONDS = 120.0
 """Longest wait for one write, with all its retries."""
 
 LOOK_SECONDS = 1.0
@@ -39,7 +41,7 @@ POLL_SECONDS = 0.2
 """Time between two looks at whether somebody else has finished writing."""
 
 NO_NAMESPACE = "atlas-none"
-"""A name that none has. It is counted where there is none, so that a service that does not answer is noticed."""
+"""A name that none has. It is counted to learn whether the service answers."""
 
 _KEY = re.compile(r"[0-9]{1,18}:[0-9]{1,9}")
 
@@ -65,6 +67,9 @@ class RemoteIndex:
         self._seconds = seconds
         self._threads = threading.RLock()
         self._n_held = 0
+        self._is_heard = False
+        """Whether the service has answered since this one holds the index."""
+
         self._position = 0
         """The service's position of the last write of this one."""
 
@@ -74,6 +79,8 @@ class RemoteIndex:
         self._looked_at = float("-inf")
         self._distrusted: set[str] = set()
         """Namespaces that lack what their seals say."""
+
+        forking.watch(self)
 
     @property
     def most_hits(self) -> int:
@@ -113,9 +120,11 @@ class RemoteIndex:
             yield False
             return
         try:
-            if not self._n_held and not self._take(timeout_seconds):
-                yield False
-                return
+            if not self._n_held:
+                if not self._take(timeout_seconds):
+                    yield False
+                    return
+                self._is_heard = False
             self._n_held += 1
             try:
                 yield True
@@ -176,8 +185,9 @@ class RemoteIndex:
         if not keys:
             return
         with self._writing() as noted:
-            written = self._ask(lambda: self._service.upsert(noted.namespace, keys, vectors), WRITING_SECONDS)
-            self._position = max(self._position, written)
+            for part in _parts(len(keys), self._service.most_written(self._dimension)):
+                write = partial(self._service.upsert, noted.namespace, keys[part], vectors[part])
+                self._position = max(self._position, self._change(noted, write))
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget these keys. Unknown ones are ignored.
@@ -187,7 +197,8 @@ class RemoteIndex:
         if not keys:
             return
         with self._writing() as noted:
-            self._ask(lambda: self._service.remove(noted.namespace, keys), WRITING_SECONDS)
+            for part in _parts(len(keys), self._service.most_removed):
+                self._change(noted, partial(self._service.remove, noted.namespace, keys[part]))
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Approximate.
@@ -201,7 +212,7 @@ class RemoteIndex:
         noted = self._noted()
         if seal is not None and seal not in [one.seal for one in noted.seals]:
             raise IndexUnreachable("it was cleared, or written anew, since its seal was read")
-        if k <= 0 or not noted.namespace:
+        if k <= 0 or not noted.is_made:
             return []
         wanted = min(k, self.most_hits)
         try:
@@ -226,9 +237,7 @@ class RemoteIndex:
             if not is_held:
                 return False
             try:
-                noted = self._book.read()
-                if noted.namespace:
-                    self._book.write(noted.cleared())
+                self._book.write(self._book.read().cleared())
                 return self._drop(self._book.read())
             except (StoreError, IndexUnreachable):  # it cannot be noted, or somebody else took over
                 return False
@@ -236,6 +245,14 @@ class RemoteIndex:
     def close(self) -> None:
         """Let go of connections."""
         self._service.close()
+
+    def before_fork(self) -> None:
+        """Do nothing: the parent goes on with it."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Let a child hold nothing: what a thread of its parent writes, it does not."""
+        if in_child:
+            self._threads, self._n_held = threading.RLock(), 0
 
     def _take(self, timeout_seconds: float) -> bool:
         """Wait for the lease. What is locked in the ledger counts as held by others: there is no haste."""
@@ -254,19 +271,37 @@ class RemoteIndex:
                 raise IndexUnreachable(self.fault or "somebody else is writing it, or the store is for reading only")
             try:
                 self._book.keep()
+                self._hear()
                 noted = self._book.read()
-                if not noted.namespace:
+                if not noted.is_made:
                     noted = self._make(noted)
                 yield noted
             except StoreError as error:
                 raise IndexUnreachable(f"how far it is cannot be noted: {error}") from error
 
+    def _hear(self) -> None:
+        """Have the service answer before it is given much: one that keeps silent is not waited for as a write is."""
+        if not self._is_heard:
+            self._ask(lambda: self._service.count(NO_NAMESPACE), self._seconds)
+            self._is_heard = True
+
+    def _change(self, noted: Noted, write: Callable[[], T]) -> T:
+        """Have the service write. Give the namespace up where a write might land after those that come later."""
+        self._book.keep()
+        try:
+            return self._ask(write, WRITING_SECONDS)
+        except Unanswered:
+            self._book.write(noted.given_up())
+            raise
+
     def _make(self, noted: Noted) -> Noted:
         """Begin a namespace. It is noted before it is made, so that none is ever forgotten."""
-        made = replace(noted, namespace=f"{_plain(self._name)}-{new_id()[:12]}", seals=(), shown=0)
+        named = replace(noted, namespace=noted.namespace or f"{_plain(self._name)}-{new_id()[:12]}")
+        self._book.write(named)
+        self._drop(named)
+        self._ask(lambda: self._service.make(named.namespace, self._dimension), WRITING_SECONDS)
+        made = replace(self._book.read(), is_made=True)
         self._book.write(made)
-        self._drop(made)
-        self._ask(lambda: self._service.make(made.namespace, self._dimension), WRITING_SECONDS)
         self._position = 0
         return made
 
@@ -332,6 +367,11 @@ class RemoteIndex:
         except IndexUnusable:
             self._distrusted.add(self._book.read().namespace)
             raise
+
+
+def _parts(n: int, most: int) -> Iterator[slice]:
+    for start in range(0, n, most):
+        yield slice(start, start + most)
 
 
 def _plain(name: str) -> str:

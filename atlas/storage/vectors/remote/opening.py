@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from atlas.core.index_address import Service, read_index_address
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.vectors.remote.book import IndexBook, places_of
@@ -47,6 +49,16 @@ class RemoteIndexes:
     def close(self) -> None:
         """Let go of connections."""
         self._service.close()
+
+
+def left_to_others(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
+    """Return the namespaces of the ledger that this one is a copy of, each as `NAMESPACE at ADDRESS`."""
+    books = [
+        (place, IndexBook(ledger, collection, place))
+        for collection in collections
+        for place in places_of(ledger, collection)
+    ]
+    return [f"{namespace} at {place}" for place, book in books for namespace in book.read().others]
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:

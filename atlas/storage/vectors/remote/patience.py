@@ -17,6 +17,10 @@ FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 1.0, 60.0
 """Rests after failures: each is twice the one before, until an answer comes."""
 
 
+class Unanswered(IndexUnreachable):
+    """The service took too long. Nobody knows what becomes of what it was asked, which may still be done later."""
+
+
 class Patience:
     """The memory of how well a service answers. Safe for threads."""
 
@@ -38,24 +42,25 @@ class Patience:
         The time is that of the whole call: a service that sends a byte now and then would be waited for by any other.
 
         Raises:
-            IndexUnreachable: It failed, took longer, or failed a moment ago.
+            Unanswered: It took longer.
+            IndexUnreachable: It failed, or failed a moment ago.
         """
         if self.is_resting():
             raise IndexUnreachable(self.fault)
         try:
             answer = _within(seconds, call)
         except Late:
-            raise self._failed(f"{self._place} did not answer within {seconds:g} s") from None
+            raise Unanswered(self._failed(f"{self._place} did not answer within {seconds:g} s")) from None
         except IndexUnreachable as error:
-            raise self._failed(f"{self._place} cannot be used: {error}") from error
+            raise IndexUnreachable(self._failed(f"{self._place} cannot be used: {error}")) from error
         self.fault, self._rest_seconds, self._rests_until = "", 0.0, 0.0
         return answer
 
-    def _failed(self, fault: str) -> IndexUnreachable:
+    def _failed(self, fault: str) -> str:
         self.fault = fault
         self._rest_seconds = min(LONGEST_REST_SECONDS, max(FIRST_REST_SECONDS, 2 * self._rest_seconds))
         self._rests_until = time.monotonic() + self._rest_seconds
-        return IndexUnreachable(fault)
+        return fault
 
 
 def _within(seconds: float, call: Callable[[], T]) -> T:

@@ -11,8 +11,7 @@ what the ledger no longer has is no hit.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -33,9 +32,6 @@ KEY = "PINECONE_API_KEY"
 MOST_VECTORS, MOST_BYTES = 1_000, 2_000_000
 """Of one upsert."""
 
-MOST_DELETED = 1_000
-"""Keys of one delete."""
-
 DIGITS = 7
 """Decimals of a vector's numbers: their error is that of 32 bits, and their text is half as long."""
 
@@ -49,7 +45,7 @@ _METRICS = (None, "cosine", "dotproduct")
 class PineconeService:
     """One index of Pinecone."""
 
-    most_hits = 10_000
+    most_hits, most_removed = 10_000, 1_000
     sees_at_once = False
 
     def __init__(self, address: IndexAddress, *, seconds: float) -> None:
@@ -62,6 +58,10 @@ class PineconeService:
         self._host = f"{scheme}://{str(address).removeprefix('pinecone://')}"
         self._seconds = seconds
         self._connection: Connection[Index] = Connection(self._connect, lambda index: index.close())
+
+    def most_written(self, dimension: int) -> int:
+        """Return how many vectors of this length one upsert takes."""
+        return max(1, min(MOST_VECTORS, MOST_BYTES // (dimension * _BYTES_EACH + _BYTES_BESIDE)))
 
     @property
     def is_open(self) -> bool:
@@ -80,14 +80,22 @@ class PineconeService:
             raise IndexUnreachable(f"it measures by {stats.metric!r}; make an index of the metric cosine")
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Hold these vectors under these keys, and return the position of the last write."""
-        return max((self._upsert(namespace, *batch) for batch in _batches(keys, vectors)), default=0)
+        """Hold these vectors under these keys, and return the position of the write."""
+        rows = [{"id": key, "values": _numbers(vector)} for key, vector in zip(keys, vectors, strict=True)]
+        written = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
+        if written.upserted_count != len(rows):
+            raise IndexUnreachable(f"it took in {written.upserted_count} of {len(rows)} vectors")
+        if written.response_info is None or written.response_info.lsn_committed is None:
+            raise IndexUnreachable("it did not say at which position it wrote, so that nobody can know when that shows")
+        return written.response_info.lsn_committed
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
         """Forget these keys. Unknown ones are ignored."""
-        for start in range(0, len(keys), MOST_DELETED):
-            gone = list(keys[start : start + MOST_DELETED])
-            self._call_of_namespace(partial(_delete, namespace=namespace, keys=gone), None)
+
+        def delete(index: Index) -> None:
+            index.delete(ids=list(keys), namespace=namespace)
+
+        self._call_of_namespace(delete, None)
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k vectors that are nearest to one. Approximate."""
@@ -119,15 +127,6 @@ class PineconeService:
             raise IndexUnreachable(f"the key is missing; set {KEY}")
         return Pinecone(api_key=key, timeout=self._seconds).index(host=self._host)
 
-    def _upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        rows = [{"id": key, "values": _numbers(vector)} for key, vector in zip(keys, vectors, strict=True)]
-        written = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
-        if written.upserted_count != len(rows):
-            raise IndexUnreachable(f"it took in {written.upserted_count} of {len(rows)} vectors")
-        if written.response_info is None or written.response_info.lsn_committed is None:
-            raise IndexUnreachable("it did not say at which position it wrote, so that nobody can know when that shows")
-        return written.response_info.lsn_committed
-
     def _call(self, call: Callable[[Index], T]) -> T:
         """Return what the SDK gives, and turn whatever it raises into `IndexUnreachable`, which repeats no key."""
         try:
@@ -153,17 +152,6 @@ class PineconeService:
                 return missing
 
         return self._call(asked)
-
-
-def _delete(index: Index, *, namespace: str, keys: list[str]) -> None:
-    index.delete(ids=keys, namespace=namespace)
-
-
-def _batches(keys: Sequence[str], vectors: Vectors) -> Iterator[tuple[Sequence[str], Vectors]]:
-    """Yield keys and vectors in parts that one upsert takes."""
-    n = max(1, min(MOST_VECTORS, MOST_BYTES // (vectors.shape[1] * _BYTES_EACH + _BYTES_BESIDE)))
-    for start in range(0, len(keys), n):
-        yield keys[start : start + n], vectors[start : start + n]
 
 
 def _numbers(vector: Vector) -> list[float]:

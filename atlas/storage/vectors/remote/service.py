@@ -37,6 +37,13 @@ class VectorService(Protocol):
     def most_hits(self) -> int:
         """The most hits of a query."""
 
+    def most_written(self, dimension: int) -> int:
+        """Return how many vectors of this length one write takes."""
+
+    @property
+    def most_removed(self) -> int:
+        """The most keys that one removal takes."""
+
     @property
     def sees_at_once(self) -> bool:
         """True where a write shows as soon as it has returned, so that keys can be counted to check it."""
@@ -49,10 +56,10 @@ class VectorService(Protocol):
         """Make a namespace for vectors of this length."""
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Hold these vectors under these keys, and return the position of the last write."""
+        """Hold at most `most_written` vectors under these keys, and return the position of the write."""
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Forget at most `most_removed` keys. Unknown ones are ignored."""
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k vectors that are nearest to one. Approximate."""

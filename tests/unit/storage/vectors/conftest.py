@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from atlas.storage.vectors.remote import patience
 from tests.support.storage.ledgers import DIMENSION
 from tests.support.storage.pinecone_server import KEY, PineconeServer, serving
 
@@ -16,3 +17,11 @@ def pinecone(monkeypatch: pytest.MonkeyPatch) -> Iterator[PineconeServer]:
     monkeypatch.setenv("PINECONE_API_KEY", KEY)
     with serving(DIMENSION) as server:
         yield server
+
+
+@pytest.fixture
+def no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that has failed is asked again at once, and one that counts another number is believed."""
+    monkeypatch.setattr("atlas.storage.maintenance.doctor.SETTLING_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "FIRST_REST_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "LONGEST_REST_SECONDS", 0.0)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-import socket
 import sys
-import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atlas.core.errors import StoreUnavailable
-from atlas.core.index_address import IndexAddress, Service, read_index_address
+from atlas.core.index_address import read_index_address
 from atlas.storage.following_index import IndexUnreachable, Seal
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
@@ -24,35 +21,18 @@ from atlas.storage.vectors.remote import patience
 from atlas.storage.vectors.remote.chroma import ChromaService, Client
 from atlas.storage.vectors.remote.connection import Connection
 from tests.support.storage.engines import every_engine
+from tests.support.storage.indexes import FEW, IDS, await_followed, filled, missed, nearest_of
 from tests.support.storage.ledgers import DIMENSION, THINGS
 from tests.support.storage.pinecone_server import KEY, Trouble, listening, serving
 
 engine = every_engine
-FEW = {"exact_max_rows": 10, "index_lag_rows": 10**6}
-IDS = [f"r{i}" for i in range(70)]
+pytestmark = pytest.mark.usefixtures("no_rest")
 
 
 @pytest.fixture(params=["pinecone", "chroma server"])
 def service(request):
     """Each service in turn."""
     return request.getfixturevalue(request.param.replace(" ", "_"))
-
-
-@pytest.fixture(autouse=True)
-def no_rest(monkeypatch):
-    """A service that has failed is asked again at once, and one that counts another number is believed."""
-    monkeypatch.setattr("atlas.storage.maintenance.doctor.SETTLING_SECONDS", 0.0)
-    monkeypatch.setattr(patience, "FIRST_REST_SECONDS", 0.0)
-    monkeypatch.setattr(patience, "LONGEST_REST_SECONDS", 0.0)
-
-
-def nearest_of(opened):
-    return opened.store.collection(THINGS).parts.nearest
-
-
-def missed(opened, ids=IDS):
-    """Those that their own vector does not find."""
-    return [record_id for record_id in ids if opened.nearest(record_id) != [record_id]]
 
 
 def problem_of(store):
@@ -71,22 +51,6 @@ def await_no_fault(opened):
         opened.nearest("r3")
         time.sleep(0.02)
     assert opened.store.indexes.fault == ""
-
-
-def await_followed(opened):
-    """Wait until the index has been brought up to the ledger, which nobody asks for."""
-    until = time.monotonic() + 60
-    while nearest_of(opened).n_behind() and time.monotonic() < until:
-        time.sleep(0.02)
-    assert nearest_of(opened).n_behind() == 0
-
-
-def filled(open_store, address, n=70, **options):
-    """A store with so many records, all of which its index has followed."""
-    opened = open_store(index=address, **{**FEW, **options})
-    opened.add(*IDS[:n])
-    opened.store.catch_up()
-    return opened
 
 
 def test_the_index_answers_and_what_it_has_not_followed_is_found_too(open_store, service):
@@ -286,17 +250,6 @@ def test_half_an_answer_is_none(open_store, pinecone, half):
     pinecone.troubles, pinecone.sends_positions = [], True
     assert missed(opened) == []
     await_no_fault(opened)
-
-
-def test_half_a_write_is_written_again(open_store, pinecone):
-    opened = open_store(index=pinecone.address, **FEW)
-    opened.add(*IDS)
-    pinecone.troubles = [Trouble(), Trouble(body=b'{"upsertedCount": 3}')]
-    assert opened.store.catch_up() == 0
-    assert opened.store.indexes.fault == f"{pinecone.address} cannot be used: it took in 3 of 70 vectors"
-    assert nearest_of(opened).seal() == Seal()
-    assert opened.store.catch_up() == 70
-    assert nearest_of(opened).index.count() == 70
 
 
 def test_no_key_and_no_sdk_are_said_with_what_to_do(open_store, pinecone, monkeypatch):
@@ -520,36 +473,6 @@ def test_a_purge_is_not_done_before_the_service_has_forgotten(open_store, pineco
     assert before not in pinecone.namespaces
 
 
-@pytest.fixture
-def silent_address():
-    """A ChromaDB server that takes connections and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"chroma+http://127.0.0.1:{server.getsockname()[1]}"
-
-
-def is_done_without_waiting(call):
-    """Whether a call ends, however long that takes a slow machine."""
-    thread = threading.Thread(target=call, daemon=True)
-    thread.start()
-    thread.join(60)
-    return not thread.is_alive()
-
-
-def test_a_server_that_never_answers_holds_up_neither_closing_nor_purging_nor_opening(
-    open_store, silent_address, monkeypatch
-):
-    monkeypatch.setattr("atlas.storage.vectors.remote.chroma.AWAKE_SECONDS", 0.3)
-    options = {**FEW, "index": silent_address, "index_timeout_seconds": 0.3}
-    opened = open_store(**options)
-    opened.add(*IDS)
-    assert opened.store.catch_up() == 0
-    assert opened.store.indexes.fault.startswith(f"{silent_address} cannot be used: ")
-    assert is_done_without_waiting(lambda: purge(opened, "r3"))
-    assert silent_address in opened.store.finish_purges()
-    assert is_done_without_waiting(opened.store.close)
-    assert is_done_without_waiting(lambda: open_store(**options))
-
-
 def test_a_restored_store_does_not_forget_what_a_service_has_of_it(open_store, pinecone, tmp_path):
     opened = filled(open_store, "", n=40)
     backup(opened.store, tmp_path / "backup.atlas")
@@ -560,44 +483,6 @@ def test_a_restored_store_does_not_forget_what_a_service_has_of_it(open_store, p
     opened.store.catch_up()
     assert before not in pinecone.namespaces
     assert missed(opened, IDS[:40]) == []
-
-
-def test_chroma_cloud_takes_and_gives_less_at_once(open_store, chroma_server, monkeypatch):
-    monkeypatch.setenv("CHROMA_API_KEY", "ck-of-a-test")
-    port = chroma_server.port
-    address = IndexAddress(
-        service=Service.CHROMA_CLOUD,
-        host="127.0.0.1",
-        port=port,
-        is_secure=False,
-        tenant="default_tenant",
-        database="default_database",
-    )
-    opened = open_store(index=chroma_server.address, **FEW)
-    index = nearest_of(opened).index
-    index._service = ChromaService(address, seconds=30.0)
-    opened.add(*(f"r{i}" for i in range(700)))
-    assert opened.store.catch_up() == 700
-    assert index.count() == 700
-    assert index.most_hits == 300
-    assert len(opened.nearest("r3", k=280)) == 280
-    assert len(opened.nearest("r3", k=500)) == 500  # the index gives too few, so all are compared
-    assert opened.store.indexes.fault == ""
-    index.close()
-
-
-def test_a_write_without_the_lease_is_refused(open_store, pinecone, monkeypatch):
-    monkeypatch.setattr("atlas.storage.vectors.remote.index.CLEARING_SECONDS", 0.0)
-    opened = filled(open_store, pinecone.address)
-    other = open_store(index=pinecone.address, **FEW)
-    with nearest_of(opened).index.held() as is_held:
-        assert is_held
-        with nearest_of(other).index.held(0) as is_also_held:
-            assert not is_also_held
-        with pytest.raises(StoreUnavailable):
-            other.store.indexes.drop(THINGS, DIMENSION, None)
-    with nearest_of(other).index.held(0) as is_held:
-        assert is_held
 
 
 def test_a_query_for_a_seal_that_was_replaced_is_refused(open_store, pinecone):
