@@ -82,7 +82,8 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     )
     everywhere.add_argument(
         "--index",
-        help="the address of the service that keeps the index, pinecone:// or chroma+http:// (default: ATLAS_INDEX)",
+        help="the address of the service that keeps the index, pinecone://, chroma+http:// or chroma+cloud://, or an "
+        "empty text for none (default: ATLAS_INDEX)",
     )
     first = argparse.ArgumentParser(add_help=False, parents=[everywhere])
     first.add_argument("command", nargs="?")

@@ -37,6 +37,12 @@ def add_commands(commands: Any) -> None:
     command.add_argument("target", metavar="TO", help="the same of a store that is not there yet, or is empty")
     command = add_command(commands, "doctor", _doctor, "check the store against its ledger")
     command.add_argument("--fix", action="store_true", help="repair what differs")
+    command.add_argument(
+        "--leave-index",
+        metavar="ADDRESS",
+        default="",
+        help="first, never ask the service at this address again: what it has of the store stays there",
+    )
     command = add_command(commands, "reembed", _reembed, "embed all texts again, with another model or the same")
     command.add_argument("--model", default="", help="name of the model (default: the store's own)")
 
@@ -129,6 +135,9 @@ def _copy(options: argparse.Namespace, settings: Settings) -> int:
 
 def _doctor(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
+        if options.leave_index:
+            left = storage.indexes.leave(options.leave_index)
+            print(f"Left at {safe(options.leave_index)}, to be deleted there: {', '.join(left) or 'nothing'}.")
         findings = examine(storage, fix=options.fix)
     for finding in findings:
         print(f"{finding.check:16} {verdict(finding)}")

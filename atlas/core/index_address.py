@@ -75,7 +75,7 @@ def _parts(text: str) -> SplitResult:
         parts = urlsplit(text)
         port_is_sound = parts.port is None or parts.port > 0
     except ValueError:
-        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but its host or port is none") from None
+        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but has no host or port that can be read") from None
     if parts.scheme not in ("pinecone", "chroma+http", "chroma+https", "chroma+cloud"):
         begins = f"begins with {parts.scheme}://" if parts.scheme else "has no scheme"
         raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {begins}")
@@ -97,7 +97,8 @@ def _names_a_key(parts: SplitResult) -> bool:
 def _pinecone(parts: SplitResult) -> IndexAddress:
     if parts.path.strip("/") or parts.query:
         raise InvalidInput(
-            "ATLAS_INDEX should be pinecone:// and the index's host alone, as Pinecone's console shows it, but goes on"
+            "ATLAS_INDEX should be pinecone:// and the index's host alone, as Pinecone's console shows it, but has "
+            "more after the host"
         )
     host = parts.hostname or ""
     return IndexAddress(service=Service.PINECONE, host=host, port=parts.port, is_secure=not _is_of_this_machine(host))
@@ -107,7 +108,7 @@ def _chroma(parts: SplitResult) -> IndexAddress:
     given = dict(parse_qsl(parts.query))
     if parts.path.strip("/") or given.keys() - {"tenant", "database"}:
         raise InvalidInput(
-            f"ATLAS_INDEX should be {parts.scheme}://HOST:PORT, with ?tenant=…&database=… at most, but goes on"
+            f"ATLAS_INDEX should be {parts.scheme}://HOST:PORT, with ?tenant=…&database=… at most, but has more"
         )
     scheme = parts.scheme.removeprefix("chroma+")
     return IndexAddress(

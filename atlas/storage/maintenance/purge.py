@@ -44,7 +44,7 @@ class PurgePlan:
     """The backups that were made of this store, as far as it knows. They stay."""
 
     indexes: tuple[str, ...]
-    """Indexes in services that are those of the store that this one was copied or moved from. They stay."""
+    """Indexes in services that are another store's, or whose service was left for good. They stay."""
 
     moment: Moment
     """The point in the store's history that the plan holds for."""
@@ -83,7 +83,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
             n_judged=found.n_judged,
             copies=tuple(str(path) for path in copies(store.path)),
             strangers=tuple(str(path) for path in strangers(store.path)),
-            indexes=tuple(store.indexes.left_to_others({record.collection for record in found.records})),
+            indexes=tuple(store.indexes.left_there({record.collection for record in found.records})),
             backups=tuple(read_backups(store.ledger)),
             moment=found.moment,
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from atlas.core.errors import StoreUnavailable
+from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.core.index_address import read_index_address
 from atlas.core.settings import Settings
+from atlas.infra.actor import Role, check_role
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex
-from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere, left_to_others
+from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere, leave, left_there
 from atlas.storage.vectors.vector_search import OUT_OF_REACH
 
 
@@ -44,12 +46,26 @@ class StoreIndexes:
             return None
         return self._ledger.index(collection, dimension)
 
-    def left_to_others(self, collections: Iterable[str]) -> list[str]:
-        """Return the names of indexes in services that are those of the store that this one was copied or moved from.
+    def left_there(self, collections: Iterable[str]) -> list[str]:
+        """Return the names of the indexes in services that this store does not remove.
 
-        Nobody here may remove them, as the other store may still need them.
+        The store that it was copied or moved from may still need them, or their service was left for good.
         """
-        return left_to_others(self._ledger, collections)
+        return left_there(self._ledger, collections)
+
+    def leave(self, address: str) -> list[str]:
+        """Leave what a service has of this store there, never to ask for it again, and return its names.
+
+        Raises:
+            NotAllowed: Whoever this runs for is no curator.
+            InvalidInput: The address is none, or is that of the service in use.
+            NotFound: It never had an index of this store.
+        """
+        check_role(Role.CURATOR, "leave an index in its service")
+        place = str(read_index_address(address))
+        if place == self.place:
+            raise InvalidInput(f"{place} keeps the index now; set another ATLAS_INDEX, or an empty one, and try again")
+        return leave(self._ledger, place)
 
     def drop(self, collection: str, dimension: int, used: FollowingIndex | None) -> None:
         """Forget the index of a collection, wherever it has or had one.

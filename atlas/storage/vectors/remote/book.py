@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -49,7 +49,7 @@ class Noted:
     """Its name in the service. Empty where there is none. One that was cleared gets another name."""
 
     is_made: bool = False
-    """Whether the service has said that it is there. Until then it holds nothing, and is not cleared."""
+    """True once the service has said that it is there. Until then it holds nothing, and is not cleared."""
 
     seals: tuple[Waiting, ...] = ()
     """Seals over all that was written, the oldest first. Those before one that is seen are void."""
@@ -64,8 +64,9 @@ class Noted:
     """Namespaces that were given up while a write to them was under way, which may make them again. They are dropped
     once more whenever the index is cleared."""
 
-    others: tuple[str, ...] = ()
-    """Namespaces of the ledger that this one is a copy of, which may still be needed there. They are left alone."""
+    left: tuple[str, ...] = ()
+    """Namespaces that stay in the service: those of the ledger that this one is a copy of, and those that somebody has
+    said not to ask for again."""
 
     def seen(self, position: int) -> Waiting | None:
         """Return the newest seal over what shows up to a position. None where there is none."""
@@ -81,16 +82,16 @@ class Noted:
         """Return this after its namespace was given up."""
         if not self.is_made:
             return self
-        return Noted(dropped=(*self.dropped, *self.unsure, self.namespace), others=self.others)
+        return Noted(dropped=(*self.dropped, *self.unsure, self.namespace), left=self.left)
 
     def given_up(self) -> Noted:
         """Return this after a write to its namespace that had no answer, and that may still be done."""
         return replace(self.cleared(), unsure=(self.namespace,))
 
-    def of_a_copy(self) -> Noted:
-        """Return this as a copy of the ledger should know it, which has no namespace of its own yet."""
-        names = (*self.others, *self.dropped, *self.unsure, self.namespace)
-        return Noted(others=tuple(filter(None, names)))
+    def leaving_all(self) -> Noted:
+        """Return this as it is where all that the service has stays there, and nothing of it is this ledger's."""
+        names = (*self.left, *self.dropped, *self.unsure, self.namespace)
+        return Noted(left=tuple(filter(None, names)))
 
 
 class IndexBook:
@@ -159,16 +160,24 @@ class IndexBook:
 
     def distrust(self) -> None:
         """Drop every seal, whoever writes: this one may have written after its lease had been taken over."""
-        while True:
-            text = self._text(self._name)
-            noted = self._encoded(replace(self._decoded(text), seals=()))
-            with suppress(PlanOutdated):  # somebody has just noted something else
-                self._ledger.notes.write({self._name: noted}, expected={self._name: text or None})
-                return
+        self._change(lambda noted: replace(noted, seals=()))
+
+    def leave(self) -> Noted:
+        """Leave all that the service has to itself, whoever writes there, and return what is noted then."""
+        return self._change(Noted.leaving_all)
 
     def given_up(self, text: str) -> str:
         """Return a text of notes for one after which nothing is to be kept in the service."""
         return self._encoded(self._decoded(text).cleared())
+
+    def _change(self, change: Callable[[Noted], Noted]) -> Noted:
+        """Note a change of what is noted, without the lease, and return it."""
+        while True:
+            text = self._text(self._name)
+            changed = change(self._decoded(text))
+            with suppress(PlanOutdated):  # somebody has just noted something else
+                self._ledger.notes.write({self._name: self._encoded(changed)}, expected={self._name: text or None})
+                return changed
 
     def _write(self, texts: Mapping[str, str]) -> None:
         lease = self._new_lease(self._lease.partition(" ")[0])
@@ -206,7 +215,7 @@ class IndexBook:
             held = json.loads(text) if text else {}
             if not held:
                 return Noted()
-            return _noted(held) if held["ledger"] == self._ledger.identity() else _noted(held).of_a_copy()
+            return _noted(held) if held["ledger"] == self._ledger.identity() else _noted(held).leaving_all()
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return Noted()
 
@@ -237,7 +246,7 @@ def _noted(held: Mapping[str, Any]) -> Noted:
         shown=int(held["shown"]),
         dropped=tuple(map(str, held["dropped"])),
         unsure=tuple(map(str, held["unsure"])),
-        others=tuple(map(str, held["others"])),
+        left=tuple(map(str, held["left"])),
     )
 
 

@@ -80,6 +80,9 @@ class RemoteIndex:
         self._distrusted: set[str] = set()
         """Namespaces that lack what their seals say."""
 
+        self._counted: set[str] = set()
+        """Namespaces that had as many keys as they should when this one last began to write, or had written."""
+
         forking.watch(self)
 
     @property
@@ -151,10 +154,16 @@ class RemoteIndex:
 
         Args:
             n_changes: Makes no difference, as each takes as long.
+
+        Raises:
+            IndexUnusable: It is not as whoever set the seal left it.
         """
-        with self._writing():
+        with self._writing() as noted:
             if self.written() != seal:
                 raise IndexUnusable("another process has written it since its seal was read")
+            if seal.n_keys and noted.namespace not in self._counted:
+                self._check_count(noted, seal.n_keys)
+                self._counted.add(noted.namespace)
 
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
@@ -168,10 +177,9 @@ class RemoteIndex:
             IndexUnusable: The service shows what was written at once, and holds another number.
         """
         with self._writing() as noted:
-            if n_keys is not None and self._service.sees_at_once:
-                n_held = self._ask(lambda: self._service.count(noted.namespace), WRITING_SECONDS)
-                if n_held != n_keys:
-                    raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
+            if n_keys is not None:
+                self._check_count(noted, n_keys)
+                self._counted.add(noted.namespace)
             seal = Seal(
                 ledger_id=ledger_id, revision=revision, n_keys=n_keys or 0, change=change, change_name=change_name
             )
@@ -293,6 +301,14 @@ class RemoteIndex:
         except Unanswered:
             self._book.write(noted.given_up())
             raise
+
+    def _check_count(self, noted: Noted, n_keys: int) -> None:
+        """Raise `IndexUnusable` where the service has another number of keys, unless it counts late."""
+        if not self._service.sees_at_once:
+            return
+        n_held = self._ask(lambda: self._service.count(noted.namespace), WRITING_SECONDS)
+        if n_held != n_keys:
+            raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
 
     def _make(self, noted: Noted) -> Noted:
         """Begin a namespace. It is noted before it is made, so that none is ever forgotten."""

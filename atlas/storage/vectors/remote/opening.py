@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from atlas.core.errors import NotFound
 from atlas.core.index_address import Service, read_index_address
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.vectors.remote.book import IndexBook, places_of
@@ -51,14 +52,26 @@ class RemoteIndexes:
         self._service.close()
 
 
-def left_to_others(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
-    """Return the namespaces of the ledger that this one is a copy of, each as `NAMESPACE at ADDRESS`."""
+def left_there(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
+    """Return the namespaces of collections that stay in services, each as `NAMESPACE at ADDRESS`."""
     books = [
         (place, IndexBook(ledger, collection, place))
         for collection in collections
         for place in places_of(ledger, collection)
     ]
-    return [f"{namespace} at {place}" for place, book in books for namespace in book.read().others]
+    return [f"{namespace} at {place}" for place, book in books for namespace in book.read().left]
+
+
+def leave(ledger: LedgerEngine, place: str) -> list[str]:
+    """Leave what a service has of a ledger to itself, and return the names of it.
+
+    Raises:
+        NotFound: It never had an index of it.
+    """
+    books = [IndexBook(ledger, name, place) for name in ledger.collections() if place in places_of(ledger, name)]
+    if not books:
+        raise NotFound(f"no index of this store was ever at {place}; atlas doctor names the address that it waits for")
+    return [namespace for book in books for namespace in book.leave().left]
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:

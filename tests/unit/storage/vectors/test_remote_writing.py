@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from atlas.core.errors import StoreUnavailable
+from atlas.core.errors import InvalidInput, NotFound, StoreUnavailable
 from atlas.core.index_address import IndexAddress, Service
 from atlas.storage.following_index import Seal
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
@@ -155,6 +155,44 @@ def test_a_child_writes_once_its_parent_has_finished(open_store, pinecone):
     holder.join()
     os.write(told, b".")
     assert went_through(child)
+
+
+def test_a_service_that_is_gone_for_good_can_be_left(open_store, pinecone):
+    with serving(DIMENSION) as server:
+        opened = filled(open_store, server.address)
+        (before,) = server.namespaces
+    opened = open_store(index=pinecone.address, **FEW)
+    plan = plan_purge(opened.store, ["r3"])
+    assert plan.indexes == ()
+    assert server.address in apply_purge(opened.store, plan).problem
+    with pytest.raises(InvalidInput, match="keeps the index now; set another ATLAS_INDEX"):
+        opened.store.indexes.leave(pinecone.address)
+    with pytest.raises(NotFound, match="no index of this store was ever at pinecone://elsewhere"):
+        opened.store.indexes.leave("pinecone://elsewhere")
+    assert opened.store.indexes.leave(server.address) == [before]
+    assert opened.store.finish_purges() == ""
+    assert plan_purge(opened.store, ["r4"]).indexes == (f"{before} at {server.address}",)
+
+
+def test_a_ledger_that_was_put_back_has_its_index_built_again(open_store, chroma_server, store_place, tmp_path, engine):
+    if engine == "postgres":  # whoever puts a database back makes another one
+        return
+    ledger = store_place / "atlas.sqlite"
+    opened = filled(open_store, chroma_server.address, n=40)
+    opened.store.close()
+    shutil.copy(ledger, tmp_path / "before.sqlite")
+    opened = open_store(index=chroma_server.address, **FEW)
+    opened.add(*IDS[40:])
+    opened.edit("r3", "another text")
+    opened.store.close()
+    with (tmp_path / "before.sqlite").open("rb") as before, ledger.open("r+b") as file:  # it stays the same file
+        file.truncate()
+        shutil.copyfileobj(before, file)
+    again = open_store(index=chroma_server.address, **FEW)
+    again.add("new")
+    assert again.store.catch_up() == 41
+    assert missed(again, [*IDS[:40], "new"]) == []
+    assert nearest_of(again).index.count() == 41
 
 
 def test_a_purge_of_a_copy_names_the_index_that_it_leaves(open_store, pinecone, store_place, tmp_path, engine):
