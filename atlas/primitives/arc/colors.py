@@ -24,7 +24,7 @@ def recolor(grid: Grid, old: int, new: int) -> Grid:
 
 
 def remap_colors(grid: Grid, colors: Mapping[int, int]) -> Grid:
-    """The grid with each colour replaced by what stands for it; a colour that is not mentioned stays.
+    """The grid with each colour replaced by what stands for it. A colour that is not mentioned stays.
 
     Examples:
         >>> remap_colors([[1, 2], [3, 1]], {1: 2, 2: 1})
@@ -61,7 +61,7 @@ def keep_color(grid: Grid, color: int, background: int = 0) -> Grid:
 
 
 def overlay(below: Grid, above: Grid, transparent: int = 0) -> Grid:
-    """One grid with another of its shape laid over it; where that one is transparent, the lower one shows.
+    """One grid with another of its shape laid over it. Where that one is transparent, the lower one shows.
 
     Raises:
         ValueError: Their shapes differ.

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 Grid = list[list[int]]
-"""Shape (rows, cols), colours 0–9; what ARC's own JSON holds."""
+"""Shape (rows, cols), colours 0–9. What ARC's own JSON holds."""
 
 Cell = tuple[int, int]
 """Row and column, both from 0."""
 
 Box = tuple[int, int, int, int]
-"""Top, left, bottom, right; bottom and right lie just outside, as in slices."""
+"""Top, left, bottom, right. Bottom and right lie just outside, as in slices."""
 
 Cells = npt.NDArray[np.int_]
 """A grid as an array, shape (rows, cols)."""
@@ -120,7 +120,7 @@ def count_color(grid: Grid, color: int) -> int:
 
 
 def get_background_color(grid: Grid) -> int:
-    """The most common colour; the lowest of several that are equally common.
+    """The most common colour. The lowest of several that are equally common.
 
     Examples:
         >>> get_background_color([[0, 0, 3], [0, 3, 0]])
@@ -132,7 +132,7 @@ def get_background_color(grid: Grid) -> int:
 
 
 def get_least_common_color(grid: Grid) -> int:
-    """The least common of the colours that occur; the lowest of several that are equally rare.
+    """The least common of the colours that occur. The lowest of several that are equally rare.
 
     Examples:
         >>> get_least_common_color([[0, 0, 3], [0, 0, 0]])

@@ -56,7 +56,7 @@ def get_objects(grid: Grid, diagonal: bool = False, by_color: bool = True, backg
 
 
 def count_objects(grid: Grid, diagonal: bool = False, by_color: bool = True, background: int | None = 0) -> int:
-    """How many connected objects a grid has; the options are those of `get_objects`.
+    """How many connected objects a grid has. The options are those of `get_objects`.
 
     Examples:
         >>> count_objects([[1, 1, 0], [0, 0, 2]])
@@ -68,7 +68,7 @@ def count_objects(grid: Grid, diagonal: bool = False, by_color: bool = True, bac
 
 
 def object_box(object_: Object) -> Box:
-    """The smallest box that holds an object: top, left, bottom, right; bottom and right lie just outside.
+    """The smallest box that holds an object: top, left, bottom, right. Bottom and right lie just outside.
 
     Raises:
         ValueError: It has no cells.
@@ -102,7 +102,7 @@ def object_to_grid(object_: Object, background: int = 0) -> Grid:
 
 
 def object_color(object_: Object) -> int:
-    """The most common colour of an object; the lowest of several that are equally common.
+    """The most common colour of an object. The lowest of several that are equally common.
 
     Raises:
         ValueError: It has no cells.
@@ -159,7 +159,7 @@ def object_property(object_: Object, by: Property) -> int:
 
 
 def sort_objects(objects: Sequence[Object], by: Property, descending: bool = False) -> list[Object]:
-    """The objects in the order of a property, lowest first; equal ones stay as they are.
+    """The objects in the order of a property, lowest first. Equal ones stay as they are.
 
     Examples:
         >>> sort_objects([{(0, 0): 1, (0, 1): 1}, {(2, 2): 3}], "size")
@@ -195,7 +195,7 @@ def pick_by(objects: Sequence[Object], by: Property, value: int) -> list[Object]
 
 
 def pick_largest(objects: Sequence[Object]) -> Object:
-    """The object of most cells; the first of several.
+    """The object of most cells. The first of several.
 
     Raises:
         ValueError: There are no objects.
@@ -212,7 +212,7 @@ def pick_largest(objects: Sequence[Object]) -> Object:
 
 
 def pick_smallest(objects: Sequence[Object]) -> Object:
-    """The object of fewest cells; the first of several.
+    """The object of fewest cells. The first of several.
 
     Raises:
         ValueError: There are no objects.
@@ -273,7 +273,7 @@ def touches_border(grid: Grid, object_: Object) -> bool:
 
 
 def draw_object(grid: Grid, object_: Object) -> Grid:
-    """The grid with an object drawn into it; cells of it outside the grid are left out.
+    """The grid with an object drawn into it. Cells of it outside the grid are left out.
 
     Examples:
         >>> draw_object([[0, 0], [0, 0]], {(0, 1): 3, (1, 1): 4})
@@ -302,7 +302,7 @@ def erase_object(grid: Grid, object_: Object, background: int = 0) -> Grid:
 
 
 def move_object(grid: Grid, object_: Object, down: int, right: int, background: int = 0) -> Grid:
-    """The grid with an object moved; what of it leaves the grid is lost, what it covers too.
+    """The grid with an object moved. What of it leaves the grid is lost, what it covers too.
 
     Args:
         down: Rows; negative moves up.

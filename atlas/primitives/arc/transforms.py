@@ -184,7 +184,7 @@ def scale(grid: Grid, factor: int) -> Grid:
 
 
 def shrink(grid: Grid, factor: int) -> Grid:
-    """The grid made smaller: every square of `factor` × `factor` cells becomes one cell; what `scale` does, undone.
+    """The grid made smaller: every square of `factor` × `factor` cells becomes one cell. What `scale` does, undone.
 
     Raises:
         ValueError: The grid does not consist of squares of that size, each of one colour.
@@ -202,7 +202,7 @@ def shrink(grid: Grid, factor: int) -> Grid:
 
 
 def shift(grid: Grid, down: int, right: int, color: int = 0) -> Grid:
-    """The grid moved within its frame; what leaves it is lost, and the colour takes the places that become free.
+    """The grid moved within its frame. What leaves it is lost, and the colour takes the places that become free.
 
     Args:
         down: Rows; negative moves up.
@@ -224,7 +224,7 @@ def shift(grid: Grid, down: int, right: int, color: int = 0) -> Grid:
 
 
 def wrap(grid: Grid, down: int, right: int) -> Grid:
-    """The grid moved within its frame; what leaves it on one side comes in on the other.
+    """The grid moved within its frame. What leaves it on one side comes in on the other.
 
     Examples:
         >>> wrap([[1, 2, 3]], 0, 1)
@@ -236,7 +236,7 @@ def wrap(grid: Grid, down: int, right: int) -> Grid:
 
 
 def gravity(grid: Grid, direction: Direction = "down", background: int = 0) -> Grid:
-    """The grid with every cell that is not background fallen as far as it can; their order stays.
+    """The grid with every cell that is not background fallen as far as it can. Their order stays.
 
     Args:
         direction: `up`, `down`, `left` or `right`.

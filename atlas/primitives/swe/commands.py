@@ -29,10 +29,10 @@ class CommandResult(TypedDict):
     """What a program did."""
 
     exit_code: int | None
-    """Negative where a signal ended it; None where its time was over."""
+    """Negative where a signal ended it. None where its time was over."""
 
     output: str
-    """Its standard output; the middle is left out where it is too long, which is said there."""
+    """Its standard output. The middle is left out where it is too long, which is said there."""
 
     errors: str
     """Its standard error, likewise."""
@@ -109,7 +109,7 @@ class _Kept:
 
 
 def _follow(process: subprocess.Popen[bytes], output: _Kept, errors: _Kept, until: float) -> bool:
-    """Read what a program prints until it ends; False where its time is over first."""
+    """Read what a program prints until it ends. False where its time is over first."""
     with selectors.DefaultSelector() as selector:
         for pipe, kept in ((process.stdout, output), (process.stderr, errors)):
             assert pipe is not None
@@ -142,7 +142,7 @@ def run_tests(
     seconds: float = 300.0,
     environment: Mapping[str, str] | None = None,
 ) -> CommandResult:
-    """Run a project's tests with this Python, in the root directory; exit code 0 says that all passed.
+    """Run a project's tests with this Python, in the root directory. Exit code 0 says that all passed.
 
     The tests are programs: what is said of `run_command` holds for them.
 

@@ -142,7 +142,7 @@ def git_log(root: Path, max_commits: int = 20, path: str = "") -> list[str]:
 
 
 def git_commit(root: Path, message: str, author: str = "Agent <agent@localhost>") -> str:
-    """Commit all changes below the root and return the commit's hash; no hook runs.
+    """Commit all changes below the root and return the commit's hash. No hook runs.
 
     Args:
         author: Name and address.

@@ -82,7 +82,7 @@ def _write(root: Path, path: str, file: File | None) -> None:
 
 
 def _write_all(root: Path, before: Mapping[str, File | None], after: Mapping[str, File | None]) -> None:
-    """Write every file that differs; where one cannot be written, those before it get their old content again."""
+    """Write every file that differs. Where one cannot be written, those before it get their old content again."""
     written: list[str] = []
     try:
         for path in sorted(before, key=lambda path: after[path] is not None):  # a file may become a directory

@@ -37,7 +37,7 @@ class Listing(TypedDict):
 
 
 def _parts(path: str) -> list[str]:
-    """The names that a path consists of; none for the root itself."""
+    """The names that a path consists of. None for the root itself."""
     if "\0" in path:
         raise ValueError(f"a path has no NUL character: {path!r}")
     if path.startswith("/"):
@@ -51,7 +51,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _open_beside(directory: int, name: str, flags: int, mode: int = 0o666) -> int:
-    """A descriptor of what has the name in an open directory; never of what a symbolic link leads to."""
+    """A descriptor of what has the name in an open directory. Never of what a symbolic link leads to."""
     try:
         return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=directory)
     except OSError:
@@ -63,7 +63,7 @@ def _open_beside(directory: int, name: str, flags: int, mode: int = 0o666) -> in
 
 @contextmanager
 def _directory(root: Path, parts: list[str], *, make: bool = False) -> Iterator[int]:
-    """A descriptor of a directory below the root; `make` makes what is missing of it."""
+    """A descriptor of a directory below the root. `make` makes what is missing of it."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in parts:
@@ -194,7 +194,7 @@ def write_bytes(root: Path, path: str, content: bytes, executable: bool | None =
 
 
 def _new_mode(descriptor: int, mode: int | None, executable: bool | None) -> int:
-    """The permissions for a file: as they were, or a new file's; where asked, executable by whoever may read it."""
+    """The permissions for a file: as they were, or a new file's. Where asked, executable by whoever may read it."""
     if mode is None:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
     if executable is None:
@@ -203,7 +203,7 @@ def _new_mode(descriptor: int, mode: int | None, executable: bool | None) -> int
 
 
 def _mode_of(directory: int, name: str) -> int | None:
-    """The permissions of a regular file; None where there is nothing of that name."""
+    """The permissions of a regular file. None where there is nothing of that name."""
     try:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -216,7 +216,7 @@ def _mode_of(directory: int, name: str) -> int | None:
 
 
 def make_directory(root: Path, path: str) -> str:
-    """Make a directory below the root, with those above it, and return its path; one that is there stays.
+    """Make a directory below the root, with those above it, and return its path. One that is there stays.
 
     Raises:
         PermissionError: The path leads out of the root, over a symbolic link, or into `.git`.
@@ -234,7 +234,7 @@ def make_directory(root: Path, path: str) -> str:
 
 
 def delete_file(root: Path, path: str) -> str:
-    """Delete a file below the root and return its path; of a symbolic link, the link itself.
+    """Delete a file below the root and return its path. Of a symbolic link, the link itself.
 
     Raises:
         PermissionError: The path leads out of the root, over a symbolic link, or into `.git`.
@@ -253,7 +253,7 @@ def delete_file(root: Path, path: str) -> str:
 
 
 def move_file(root: Path, path: str, new_path: str) -> str:
-    """Move or rename a file below the root and return its new path; nothing is overwritten.
+    """Move or rename a file below the root and return its new path. Nothing is overwritten.
 
     Raises:
         PermissionError: A path leads out of the root, over a symbolic link, or into `.git`.

@@ -166,7 +166,7 @@ def search_codebase(
 
 
 def _lines(root: Path, path: str) -> list[str]:
-    """The lines of a text file; none of a file that cannot be searched."""
+    """The lines of a text file. None of a file that cannot be searched."""
     try:
         content = read_bytes(root, path)
     except (OSError, ValueError):  # too large, unreadable, or gone since it was listed
