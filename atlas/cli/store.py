@@ -41,7 +41,7 @@ def add_commands(commands: Any) -> None:
         "--leave-index",
         metavar="ADDRESS",
         default="",
-        help="first, never ask the service at this address again: what it has of the store stays there",
+        help="first, leave what the service at this address has of the store there, and wait for it no more",
     )
     command = add_command(commands, "reembed", _reembed, "embed all texts again, with another model or the same")
     command.add_argument("--model", default="", help="name of the model (default: the store's own)")
@@ -137,7 +137,7 @@ def _doctor(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
         if options.leave_index:
             left = storage.indexes.leave(options.leave_index)
-            print(f"Left at {safe(options.leave_index)}, to be deleted there: {', '.join(left) or 'nothing'}.")
+            print(f"Left at {safe(options.leave_index)}, to be deleted there: {safe(', '.join(left)) or 'nothing'}.")
         findings = examine(storage, fix=options.fix)
     for finding in findings:
         print(f"{finding.check:16} {verdict(finding)}")

@@ -68,8 +68,11 @@ class FollowingIndex(Protocol):
         """True while it holds files or connections open."""
 
     @property
-    def is_checked(self) -> bool:
-        """True where hits are to be compared again in the ledger: it may have followed more than this reader sees."""
+    def is_remote(self) -> bool:
+        """True where a service keeps it.
+
+        It may have followed more than a reader sees of the ledger, so its hits are compared again there.
+        """
 
     @property
     def is_resumable(self) -> bool:
@@ -126,7 +129,7 @@ class FollowingIndex(Protocol):
 class LocalIndex:
     """The parts of the protocol that are the same in every index that is as near as the ledger."""
 
-    is_checked = is_resumable = is_due = False
+    is_remote = is_resumable = is_due = False
     most_hits = sys.maxsize
     fault = ""
 

@@ -44,6 +44,9 @@ from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors.indexes import StoreIndexes
 from atlas.storage.vectors.vector_search import Nearest
 
+CARE_SECONDS = 10.0
+"""Longest wait of a purge for what this process is handing to an index meanwhile."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -358,6 +361,8 @@ class Store:
 
     def _drop_index(self, name: str) -> None:
         held, model = self._collections.get(name), self.model
+        if held is not None:
+            held.nearest.wait(CARE_SECONDS)
         self.indexes.drop(name, model.dimension if model else 0, held.nearest.index if held else None)
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:

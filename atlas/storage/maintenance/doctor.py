@@ -95,7 +95,7 @@ def _index_problem(store: Store, name: str) -> str:
 
 def _silence(index: FollowingIndex) -> str:
     """Return why the service that keeps an index does not answer. Nothing where it does, or where none keeps it."""
-    if not index.is_checked:
+    if not index.is_remote:
         return ""
     try:
         index.count()
@@ -108,7 +108,7 @@ def _silence(index: FollowingIndex) -> str:
 
 def _count(index: FollowingIndex, n_expected: int) -> int:
     """Return how many keys an index holds. A service may count late what it has taken in, so it is asked again."""
-    until = time.monotonic() + (SETTLING_SECONDS if index.is_checked else 0)
+    until = time.monotonic() + (SETTLING_SECONDS if index.is_remote else 0)
     while (n_indexed := index.count()) != n_expected and time.monotonic() < until:
         time.sleep(1)
     return n_indexed

@@ -83,7 +83,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
             n_judged=found.n_judged,
             copies=tuple(str(path) for path in copies(store.path)),
             strangers=tuple(str(path) for path in strangers(store.path)),
-            indexes=tuple(store.indexes.left_there({record.collection for record in found.records})),
+            indexes=tuple(store.indexes.staying({record.collection for record in found.records})),
             backups=tuple(read_backups(store.ledger)),
             moment=found.moment,
         )

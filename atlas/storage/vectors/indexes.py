@@ -10,7 +10,7 @@ from atlas.core.settings import Settings
 from atlas.infra.actor import Role, check_role
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex
-from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere, leave, left_there
+from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere, leave, staying
 from atlas.storage.vectors.vector_search import OUT_OF_REACH
 
 
@@ -46,12 +46,12 @@ class StoreIndexes:
             return None
         return self._ledger.index(collection, dimension)
 
-    def left_there(self, collections: Iterable[str]) -> list[str]:
+    def staying(self, collections: Iterable[str]) -> list[str]:
         """Return the names of the indexes in services that this store does not remove.
 
         The store that it was copied or moved from may still need them, or their service was left for good.
         """
-        return left_there(self._ledger, collections)
+        return staying(self._ledger, collections)
 
     def leave(self, address: str) -> list[str]:
         """Leave what a service has of this store there, never to ask for it again, and return its names.

@@ -17,6 +17,8 @@ import numpy as np
 
 from atlas.core.errors import AtlasError
 from atlas.core.types import Vector
+from atlas.infra import fork_safety as forking
+from atlas.infra.background import Background
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import (
     FilteredIndex,
@@ -87,19 +89,23 @@ class Nearest:
         self._n_asked = 0
         """Queries that the index has answered."""
 
-        self._reading: threading.Thread | None = None
-        """Reads all vectors into memory. None before it is needed."""
+        self._reading = Background("atlas-vectors", self._hold_quietly)
+        """Reads all vectors into memory."""
 
         self._made: InMemory | None = None
         """What it has read, to be taken by the next query: it holds no lock, so a fork meanwhile does no harm."""
 
-        self._caring: threading.Thread | None = None
-        """Asks the index again after it failed, or was forgotten. None while it was not."""
+        self._caring = Background("atlas-index", self._care)
+        """Brings an index in a service up to the ledger, and asks it again after it failed."""
 
         self._looks_again_at = float("-inf")
 
         self._is_closed = threading.Event()
         self._lock = threading.RLock()
+        self._is_idle = False
+        """Whether no other thread was asking when this process was forked."""
+
+        forking.watch(self)
 
     def query(self, vector: Vector, k: int) -> Found:
         """Return the k records whose best window is nearest to a vector.
@@ -173,8 +179,8 @@ class Nearest:
         """
         if self.index is None or not self.is_behind(lag_rows):
             return
-        if self.index.is_checked:
-            self._begin_to_care(self.index)
+        if self.index.is_remote:
+            self._caring.begin()
         else:
             self.catch_up(timeout_seconds=0)
 
@@ -185,9 +191,12 @@ class Nearest:
         """
         if not self.is_behind(0):
             return 0
-        if self._caring is not None:
-            self._caring.join()
-        return self.catch_up(timeout_seconds=0 if self.index is not None and self.index.is_checked else -1)
+        self._caring.wait()
+        return self.catch_up(timeout_seconds=0 if self.index is not None and self.index.is_remote else -1)
+
+    def wait(self, timeout_seconds: float) -> None:
+        """Wait for what brings the index up to the ledger beside others, at most so long."""
+        self._caring.wait(timeout_seconds)
 
     def is_behind(self, lag_rows: int) -> bool:
         """Return whether queries need the index and it is more than `lag_rows` revisions behind."""
@@ -239,14 +248,26 @@ class Nearest:
             self._made = memory
 
     def close(self) -> None:
-        """Let go of the index's files, and end what reads beside queries."""
+        """Let go of the index's files, and end what reads beside queries. A later query begins them again."""
         self._is_closed.set()
-        for thread in (self._reading, self._caring):
-            if thread is not None:
-                thread.join()
+        self._reading.wait()
+        self._caring.wait()
+        self._is_closed.clear()
         if self.index is not None and self.index.is_open:
             with self._lock, self.index.held(to_write=False):
                 self.index.close()
+
+    def before_fork(self) -> None:
+        """Let no thread begin a query until the fork is over, unless one is under way."""
+        self._is_idle = self._lock.acquire(blocking=False)
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Go on. A child does without what a thread of its parent was in the middle of."""
+        if self._is_idle:
+            self._lock.release()
+        elif in_child:
+            self._lock = threading.RLock()
+            self._whole, self._tail, self._made = InMemory(self._model[1]), InMemory(self._model[1]), None
 
     def _position(self) -> Position:
         now = self._ledger.position(self._collection)
@@ -299,24 +320,14 @@ class Nearest:
     def _count_asked(self, now: Position) -> None:
         """Have all vectors read into memory once the index has answered many queries."""
         self._n_asked += 1
-        is_reading = self._reading is not None and self._reading.is_alive()
-        if self._n_asked < MANY_QUERIES or is_reading or self._exceeds(MAX_RESIDENT, now):
-            return
-        self._n_asked = 0
-        self._reading = threading.Thread(target=self._hold_quietly, name="atlas-vectors", daemon=True)
-        self._reading.start()
+        if self._n_asked >= MANY_QUERIES and not self._exceeds(MAX_RESIDENT, now):
+            self._n_asked = 0
+            self._reading.begin()
 
     def _look_after_index(self) -> None:
         """Have an index that failed, or that nobody built, brought up to the ledger beside queries once it answers."""
         if self.index is not None and (self.index.is_due or self._is_forgotten(self.index)):
-            self._begin_to_care(self.index)
-
-    def _begin_to_care(self, index: FollowingIndex) -> None:
-        """Have the index brought up to the ledger beside the caller, unless that is under way."""
-        if self._is_closed.is_set() or (self._caring is not None and self._caring.is_alive()):
-            return
-        self._caring = threading.Thread(target=self._care, args=(index,), name="atlas-index", daemon=True)
-        self._caring.start()
+            self._caring.begin()
 
     def _is_forgotten(self, index: FollowingIndex) -> bool:
         """Return whether the index is too far behind for queries, which is looked at once a minute."""
@@ -325,9 +336,10 @@ class Nearest:
         self._looks_again_at = time.monotonic() + LOOK_SECONDS
         return self.is_behind(self._exact_max_rows)
 
-    def _care(self, index: FollowingIndex) -> None:
+    def _care(self) -> None:
         try:
-            index.count()
+            if self.index is not None:
+                self.index.count()
             self.catch_up(timeout_seconds=0)
         except IndexUnusable as error:
             logger.debug("the index of %s is still out of use: %s", self._collection, error)
@@ -400,7 +412,7 @@ class Nearest:
         """Return the records among hits that the index is to be believed of, a record as often as it was hit."""
         owned = [(owner(key), similarity) for key, similarity in hits]
         believed = [(seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)]
-        if not index.is_checked:
+        if not index.is_remote:
             return believed
         return self._read_and_compare(vector, np.unique(np.array([seq for seq, _ in believed], np.int64))).items()
 

@@ -37,6 +37,12 @@ class Trouble:
     seconds: float = 0.0
     """Time before it is answered."""
 
+    until: threading.Event | None = None
+    """What the request waits for before it is done."""
+
+    reached: threading.Event | None = None
+    """What the request says once it has come."""
+
     n_sent: int | None = None
     """Bytes after which the connection is cut."""
 
@@ -207,6 +213,10 @@ class _Handler(BaseHTTPRequestHandler):
         index = self.server.index
         trouble = index.troubles.pop(0) if index.troubles else Trouble()
         time.sleep(trouble.seconds)
+        if trouble.reached:
+            trouble.reached.set()
+        if trouble.until:
+            trouble.until.wait(60)
         status, headers, answer = self._answer(index, trouble, body)
         self._note(body, status, answer)
         self._send(status, {**headers, **trouble.headers}, trouble, json.dumps(answer).encode())

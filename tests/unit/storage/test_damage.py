@@ -128,7 +128,7 @@ def test_an_opening_with_another_embedder_keeps_no_file_open(open_store):
     assert open_files(path) == []
 
 
-def fail(*_):
+def fail(*_, **__):
     raise StoreUnavailable("the disk is full")
 
 

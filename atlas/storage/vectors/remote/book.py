@@ -23,9 +23,13 @@ from atlas.storage.following_index import IndexUnreachable, Seal
 INDEX, LEASE = "index:", "index-lease:"
 """Beginnings of the names of notes. The collection, a colon and the service's address are the rest."""
 
-LEASE_SECONDS = 300.0
+LEASE_SECONDS = 120.0
 """Time after which a lease that was not renewed may be taken over. Two thirds of it are longer than any one call of the
-service, with all its retries. That of a process of this machine that is gone may be taken over at once."""
+service, with all its retries. That of a process of this machine that is gone may be taken over at once, unless it was
+in the middle of writing: what it sent may still be done, and must not come after what others write."""
+
+WRITING = "writing"
+"""The last word of a lease whose holder has sent something and does not know yet what became of it."""
 
 MOST_WAITING = 16
 """Seals that wait to be seen. The first and the last count, those between only let queries begin sooner."""
@@ -60,13 +64,12 @@ class Noted:
     dropped: tuple[str, ...] = ()
     """Namespaces that hold nothing that is needed, and that the service has still to forget."""
 
-    unsure: tuple[str, ...] = ()
-    """Namespaces that were given up while a write to them was under way, which may make them again. They are dropped
-    once more whenever the index is cleared."""
-
-    left: tuple[str, ...] = ()
+    stay: tuple[str, ...] = ()
     """Namespaces that stay in the service: those of the ledger that this one is a copy of, and those that somebody has
     said not to ask for again."""
+
+    is_finished: bool = True
+    """True where nobody has written since the newest seal, so that the keys can be counted."""
 
     def seen(self, position: int) -> Waiting | None:
         """Return the newest seal over what shows up to a position. None where there is none."""
@@ -79,19 +82,14 @@ class Noted:
         return replace(self, seals=(*kept[: MOST_WAITING - 1], new))
 
     def cleared(self) -> Noted:
-        """Return this after its namespace was given up."""
+        """Return this without a namespace, which is to be dropped. One that was not made yet is kept, to be made."""
         if not self.is_made:
             return self
-        return Noted(dropped=(*self.dropped, *self.unsure, self.namespace), left=self.left)
-
-    def given_up(self) -> Noted:
-        """Return this after a write to its namespace that had no answer, and that may still be done."""
-        return replace(self.cleared(), unsure=(self.namespace,))
+        return Noted(dropped=(*self.dropped, self.namespace), stay=self.stay)
 
     def leaving_all(self) -> Noted:
         """Return this as it is where all that the service has stays there, and nothing of it is this ledger's."""
-        names = (*self.left, *self.dropped, *self.unsure, self.namespace)
-        return Noted(left=tuple(filter(None, names)))
+        return Noted(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
 
 
 class IndexBook:
@@ -109,6 +107,9 @@ class IndexBook:
         self._lease = ""
         self._written = ""
         """The text of the notes as this one left it, while it writes."""
+
+        self._is_unsure = False
+        """Whether something was sent of which nobody knows what became of it."""
 
     @property
     def can_write(self) -> bool:
@@ -129,7 +130,7 @@ class IndexBook:
             self._ledger.notes.write({self._lease_name: lease}, expected={self._lease_name: held or None})
         except (PlanOutdated, StoreError):  # somebody else was quicker, or has locked the ledger: there is no haste
             return False
-        self._lease, self._written = lease, self._text(self._name)
+        self._lease, self._written, self._is_unsure = lease, self._text(self._name), False
         return True
 
     def keep(self) -> None:
@@ -150,12 +151,28 @@ class IndexBook:
         """
         self._write({self._name: self._encoded(noted)})
 
+    def begin_write(self) -> None:
+        """Note that something is about to be sent. Without `end_write`, others wait until the lease runs out.
+
+        Raises:
+            IndexUnreachable: Another process took the lease over.
+        """
+        noted, self._is_unsure = self.read(), True
+        self._write({self._name: self._encoded(replace(noted, is_finished=False))} if noted.is_finished else {})
+
+    def end_write(self) -> None:
+        """Note that the service has said what became of what was sent."""
+        self._is_unsure = False
+
     def give_back(self) -> None:
-        """Let others write."""
-        lease, self._lease, self._written = self._lease, "", ""
+        """Let others write, unless something that was sent may still be done: then the lease runs out by itself."""
+        lease, left = self._lease, self._lease if self._is_unsure else None
+        self._lease, self._written, self._is_unsure = "", "", False
         try:
-            self._ledger.notes.write({self._lease_name: None}, expected={self._lease_name: lease})
-        except (PlanOutdated, StoreError):  # it was taken over, or it runs out
+            self._ledger.notes.write({self._lease_name: left}, expected={self._lease_name: lease})
+        except PlanOutdated:
+            self.distrust()
+        except StoreError:  # it runs out
             return
 
     def distrust(self) -> None:
@@ -166,7 +183,7 @@ class IndexBook:
         """Leave all that the service has to itself, whoever writes there, and return what is noted then."""
         return self._change(Noted.leaving_all)
 
-    def given_up(self, text: str) -> str:
+    def cleared_text(self, text: str) -> str:
         """Return a text of notes for one after which nothing is to be kept in the service."""
         return self._encoded(self._decoded(text).cleared())
 
@@ -192,7 +209,7 @@ class IndexBook:
     def _new_lease(self, holder: str = "") -> str:
         until = self._ledger.clock.now() + timedelta(seconds=LEASE_SECONDS)
         holder = holder or "/".join([_machine(), str(os.getpid()), new_id(), self._ledger.identity()])
-        return f"{holder} {until.isoformat()}"
+        return " ".join([holder, until.isoformat(), *([WRITING] if self._is_unsure else [])])
 
     def _is_over(self, lease: str) -> bool:
         """Return whether a lease has run out, or its holder is gone, or it is that of a ledger that this is a copy of.
@@ -202,7 +219,9 @@ class IndexBook:
         machine, pid, _, identity = lease.partition(" ")[0].split("/")
         if identity != self._ledger.identity() or _ends_at(lease) <= self._ledger.clock.now():
             return True
-        return bool(machine) and machine == _machine() and not Path(f"/proc/{pid}").exists()
+        if lease.endswith(WRITING) or not machine or machine != _machine():
+            return False
+        return not Path(f"/proc/{pid}").exists()
 
     def _text(self, name: str) -> str:
         return self._ledger.notes.read(name).get("", "")
@@ -232,7 +251,7 @@ def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
         notes: Those whose names begin with `INDEX`, as they were before.
     """
     had = {name: IndexBook(ledger, *name.split(":", 1)) for name in notes}
-    ledger.notes.write({INDEX + name: book.given_up(notes[name]) for name, book in had.items()})
+    ledger.notes.write({INDEX + name: book.cleared_text(notes[name]) for name, book in had.items()})
 
 
 def _noted(held: Mapping[str, Any]) -> Noted:
@@ -245,13 +264,13 @@ def _noted(held: Mapping[str, Any]) -> Noted:
         seals=seals,
         shown=int(held["shown"]),
         dropped=tuple(map(str, held["dropped"])),
-        unsure=tuple(map(str, held["unsure"])),
-        left=tuple(map(str, held["left"])),
+        stay=tuple(map(str, held["stay"])),
+        is_finished=bool(held["is_finished"]),
     )
 
 
 def _ends_at(lease: str) -> datetime:
-    return datetime.fromisoformat(lease.partition(" ")[2])
+    return datetime.fromisoformat(lease.split(" ")[1])
 
 
 def _machine() -> str:

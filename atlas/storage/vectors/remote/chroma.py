@@ -15,7 +15,7 @@ from atlas.core.index_address import IndexAddress, Service
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable, IndexUnusable
 from atlas.storage.vectors.remote.connection import Connection
-from atlas.storage.vectors.remote.service import AT_ONCE, Answer
+from atlas.storage.vectors.remote.service import AT_ONCE, SERVER_FAILED, Answer, Unanswered
 from atlas.storage.vectors.remote.wording import said
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class ChromaService:
 
     def _call(self, call: Callable[[Client], T]) -> T:
         """Return what ChromaDB gives, and turn whatever it raises into our errors, which repeat no key."""
-        from chromadb.errors import NotFoundError
+        from chromadb.errors import ChromaError, NotFoundError
 
         client = self._client()
         try:
@@ -162,7 +162,8 @@ class ChromaService:
         except NotFoundError as error:
             raise IndexUnusable(said(error, KEY)) from None
         except Exception as error:  # noqa: BLE001 - its client raises bare ones, and those of httpx and orjson
-            raise IndexUnreachable(said(error, KEY)) from None
+            is_refused = isinstance(error, ChromaError) and error.code() < SERVER_FAILED
+            raise (IndexUnreachable if is_refused else Unanswered)(said(error, KEY)) from None
 
     def _client(self) -> Client:
         try:

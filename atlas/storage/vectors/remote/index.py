@@ -23,12 +23,12 @@ from atlas.core.types import Vector, Vectors, new_id
 from atlas.infra import fork_safety as forking
 from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.vectors.remote.book import IndexBook, Noted, Waiting
-from atlas.storage.vectors.remote.patience import Patience, Unanswered
-from atlas.storage.vectors.remote.service import AT_ONCE, Answer, VectorService
+from atlas.storage.vectors.remote.patience import Patience
+from atlas.storage.vectors.remote.service import AT_ONCE, Answer, Unanswered, VectorService
 
 T = TypeVar("T")
 
-WRITING_SECONDS = 120.0
+WRITING_SECONDS = 30.0
 """Longest wait for one write, with all its retries."""
 
 LOOK_SECONDS = 1.0
@@ -49,7 +49,7 @@ _KEY = re.compile(r"[0-9]{1,18}:[0-9]{1,9}")
 class RemoteIndex:
     """One collection's vectors in a service."""
 
-    is_counted = is_checked = is_resumable = True
+    is_counted = is_remote = is_resumable = True
 
     def __init__(
         self, service: VectorService, patience: Patience, book: IndexBook, name: str, dimension: int, *, seconds: float
@@ -70,8 +70,8 @@ class RemoteIndex:
         self._is_heard = False
         """Whether the service has answered since this one holds the index."""
 
-        self._position = 0
-        """The service's position of the last write of this one."""
+        self._positions: dict[str, int] = {}
+        """By namespace, the service's position of the last write of this one."""
 
         self._shown: dict[str, int] = {}
         """By namespace, the position up to which its last answer showed what was written."""
@@ -161,7 +161,7 @@ class RemoteIndex:
         with self._writing() as noted:
             if self.written() != seal:
                 raise IndexUnusable("another process has written it since its seal was read")
-            if seal.n_keys and noted.namespace not in self._counted:
+            if seal.n_keys and noted.is_finished and noted.namespace not in self._counted:
                 self._check_count(noted, seal.n_keys)
                 self._counted.add(noted.namespace)
 
@@ -184,9 +184,11 @@ class RemoteIndex:
                 ledger_id=ledger_id, revision=revision, n_keys=n_keys or 0, change=change, change_name=change_name
             )
             last = noted.seals[-1].position if noted.seals else 0
-            waiting = noted.with_seal(Waiting(position=max(last, self._position), seal=seal), self._shown_of(noted))
+            position = max(last, self._positions.get(noted.namespace, 0))
+            waiting = noted.with_seal(Waiting(position=position, seal=seal), self._shown_of(noted))
             shown = self._look(waiting, at_once=n_keys is not None)
-            self._book.write(replace(waiting, shown=0 if self._service.sees_at_once else shown))
+            shown = 0 if self._service.sees_at_once else shown
+            self._book.write(replace(waiting, shown=shown, is_finished=n_keys is not None))
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Hold these vectors under these keys, in place of what the keys held."""
@@ -195,7 +197,8 @@ class RemoteIndex:
         with self._writing() as noted:
             for part in _parts(len(keys), self._service.most_written(self._dimension)):
                 write = partial(self._service.upsert, noted.namespace, keys[part], vectors[part])
-                self._position = max(self._position, self._change(noted, write))
+                written = self._change(write)
+                self._positions[noted.namespace] = max(self._positions.get(noted.namespace, 0), written)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget these keys. Unknown ones are ignored.
@@ -206,7 +209,7 @@ class RemoteIndex:
             return
         with self._writing() as noted:
             for part in _parts(len(keys), self._service.most_removed):
-                self._change(noted, partial(self._service.remove, noted.namespace, keys[part]))
+                self._change(partial(self._service.remove, noted.namespace, keys[part]))
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Approximate.
@@ -241,6 +244,9 @@ class RemoteIndex:
 
     def clear(self) -> bool:
         """Forget everything. Return False where the service still has it, or somebody else may be writing it."""
+        noted = self._book.read()
+        if not noted.is_made and not noted.dropped:
+            return True
         with self.held(CLEARING_SECONDS) as is_held:
             if not is_held:
                 return False
@@ -293,14 +299,21 @@ class RemoteIndex:
             self._ask(lambda: self._service.count(NO_NAMESPACE), self._seconds)
             self._is_heard = True
 
-    def _change(self, noted: Noted, write: Callable[[], T]) -> T:
-        """Have the service write. Give the namespace up where a write might land after those that come later."""
-        self._book.keep()
+    def _change(self, write: Callable[[], T]) -> T:
+        """Have the service write. Where there is no answer, nobody writes before what was sent has had time to be done.
+
+        Else an old vector might come after a newer one of the same key, which no count would show.
+        """
+        self._book.begin_write()
         try:
-            return self._ask(write, WRITING_SECONDS)
+            answer = self._ask(write, WRITING_SECONDS)
         except Unanswered:
-            self._book.write(noted.given_up())
             raise
+        except IndexUnusable:
+            self._book.end_write()
+            raise
+        self._book.end_write()
+        return answer
 
     def _check_count(self, noted: Noted, n_keys: int) -> None:
         """Raise `IndexUnusable` where the service has another number of keys, unless it counts late."""
@@ -318,7 +331,6 @@ class RemoteIndex:
         self._ask(lambda: self._service.make(named.namespace, self._dimension), WRITING_SECONDS)
         made = replace(self._book.read(), is_made=True)
         self._book.write(made)
-        self._position = 0
         return made
 
     def _drop(self, noted: Noted) -> bool:

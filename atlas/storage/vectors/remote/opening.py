@@ -14,8 +14,9 @@ from atlas.storage.vectors.remote.patience import Patience
 from atlas.storage.vectors.remote.pinecone import PineconeService
 from atlas.storage.vectors.remote.service import VectorService
 
-LONGEST_PART_SECONDS = 30.0
-"""Longest wait for a part of an answer to a write."""
+LONGEST_PART_SECONDS = 60.0
+"""Longest wait for a part of an answer. It is longer than that for the whole of one, so that no SDK sends a write again
+that had no answer: the first may still be done, after later ones."""
 
 
 class RemoteIndexes:
@@ -52,14 +53,14 @@ class RemoteIndexes:
         self._service.close()
 
 
-def left_there(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
+def staying(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
     """Return the namespaces of collections that stay in services, each as `NAMESPACE at ADDRESS`."""
     books = [
         (place, IndexBook(ledger, collection, place))
         for collection in collections
         for place in places_of(ledger, collection)
     ]
-    return [f"{namespace} at {place}" for place, book in books for namespace in book.read().left]
+    return [f"{namespace} at {place}" for place, book in books for namespace in book.read().stay]
 
 
 def leave(ledger: LedgerEngine, place: str) -> list[str]:
@@ -71,7 +72,7 @@ def leave(ledger: LedgerEngine, place: str) -> list[str]:
     books = [IndexBook(ledger, name, place) for name in ledger.collections() if place in places_of(ledger, name)]
     if not books:
         raise NotFound(f"no index of this store was ever at {place}; atlas doctor names the address that it waits for")
-    return [namespace for book in books for namespace in book.leave().left]
+    return [namespace for book in books for namespace in book.leave().stay]
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:

@@ -10,15 +10,12 @@ from concurrent.futures import TimeoutError as Late
 from typing import TypeVar
 
 from atlas.storage.following_index import IndexUnreachable
+from atlas.storage.vectors.remote.service import Unanswered
 
 T = TypeVar("T")
 
 FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 1.0, 60.0
 """Rests after failures: each is twice the one before, until an answer comes."""
-
-
-class Unanswered(IndexUnreachable):
-    """The service took too long. Nobody knows what becomes of what it was asked, which may still be done later."""
 
 
 class Patience:
@@ -42,7 +39,7 @@ class Patience:
         The time is that of the whole call: a service that sends a byte now and then would be waited for by any other.
 
         Raises:
-            Unanswered: It took longer.
+            Unanswered: It took longer, or gave no answer.
             IndexUnreachable: It failed, or failed a moment ago.
         """
         if self.is_resting():
@@ -52,7 +49,7 @@ class Patience:
         except Late:
             raise Unanswered(self._failed(f"{self._place} did not answer within {seconds:g} s")) from None
         except IndexUnreachable as error:
-            raise IndexUnreachable(self._failed(f"{self._place} cannot be used: {error}")) from error
+            raise type(error)(self._failed(f"{self._place} cannot be used: {error}")) from error
         self.fault, self._rest_seconds, self._rests_until = "", 0.0, 0.0
         return answer
 

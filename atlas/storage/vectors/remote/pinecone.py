@@ -20,7 +20,7 @@ from atlas.core.index_address import IndexAddress
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable
 from atlas.storage.vectors.remote.connection import Connection
-from atlas.storage.vectors.remote.service import NOTHING, Answer
+from atlas.storage.vectors.remote.service import NOTHING, SERVER_FAILED, Answer, Unanswered
 from atlas.storage.vectors.remote.wording import said
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class PineconeService:
     def _call(self, call: Callable[[Index], T]) -> T:
         """Return what the SDK gives, and turn whatever it raises into `IndexUnreachable`, which repeats no key."""
         try:
-            from pinecone import PineconeError
+            from pinecone import ApiError, PineconeError
         except ModuleNotFoundError as error:
             raise IndexUnreachable(
                 f"the SDK of Pinecone ({error.name}) is not installed; install it: pip install 'atlas-memory[pinecone]'"
@@ -138,7 +138,8 @@ class PineconeService:
         try:
             return call(self._connection.get())
         except PineconeError as error:
-            raise IndexUnreachable(said(error, KEY)) from None
+            is_refused = isinstance(error, ApiError) and error.status_code < SERVER_FAILED
+            raise (IndexUnreachable if is_refused else Unanswered)(said(error, KEY)) from None
 
     def _call_of_namespace(self, call: Callable[[Index], T], missing: T) -> T:
         """Return what the SDK gives, or something else where there is no such namespace."""

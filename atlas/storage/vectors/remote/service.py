@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atlas.core.types import Vector, Vectors
+from atlas.storage.following_index import IndexUnreachable
 
 NOTHING = -1
 """The position before the first write."""
 
 AT_ONCE = 2**62
 """The position up to which a service sees that shows every write as soon as it has returned."""
+
+
+SERVER_FAILED = 500
+"""The HTTP status from which on a server does not say whether it did what it was asked."""
+
+
+class Unanswered(IndexUnreachable):
+    """The service gave no answer. Nobody knows what becomes of what it was asked, which may still be done later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +38,8 @@ class Answer:
 class VectorService(Protocol):
     """Vectors by namespace and key. Namespaces are made once, filled, and dropped.
 
-    Every method raises `IndexUnreachable` where the service does not answer, or not as it should, and `IndexUnusable`
-    where it says that a namespace is not there or not as it was made.
+    Every method raises `Unanswered` where the service does not answer, `IndexUnreachable` where it refuses or does not
+    answer as it should, and `IndexUnusable` where it says that a namespace is not there or not as it was made.
     """
 
     @property

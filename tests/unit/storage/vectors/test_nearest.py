@@ -93,9 +93,9 @@ def test_a_process_that_asks_often_holds_the_vectors_and_sees_what_others_write(
     opened.add(*"abcdefghijkl")
     things, nearest = opened.store.collection(THINGS), opened.store.collection(THINGS).parts.nearest
     answers = [opened.nearest("a", 3) for _ in range(MANY_QUERIES - 1)]
-    assert nearest._reading is None
+    assert not nearest._reading.is_under_way
     answers.append(opened.nearest("a", 3))
-    nearest._reading.join()
+    nearest._reading.wait()
     answers.append(opened.nearest("a", 3))
     assert nearest._whole.seen == 12
     assert not nearest.index.is_open
@@ -115,4 +115,4 @@ def test_a_store_that_is_closed_ends_what_reads_beside_queries(open_store):
     for _ in range(MANY_QUERIES):
         opened.nearest("a")
     opened.store.close()
-    assert not nearest._reading.is_alive()
+    assert not nearest._reading.is_under_way

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, StoreUnavailable
@@ -17,10 +19,11 @@ from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.vectors.remote import book
 from atlas.storage.vectors.remote import index as remote_index
 from atlas.storage.vectors.remote.chroma import ChromaService
+from atlas.storage.vectors.remote.opening import LONGEST_PART_SECONDS
 from tests.support.storage.engines import every_engine
 from tests.support.storage.forks import fork, went_through
 from tests.support.storage.indexes import FEW, IDS, await_followed, filled, missed, nearest_of
-from tests.support.storage.ledgers import DIMENSION, THINGS
+from tests.support.storage.ledgers import DIMENSION, THINGS, vector_of
 from tests.support.storage.pinecone_server import Trouble, serving
 
 engine = every_engine
@@ -42,27 +45,69 @@ def test_half_a_write_is_written_again(open_store, pinecone):
     assert nearest_of(opened).index.count() == 70
 
 
-def test_a_write_that_had_no_answer_cannot_spoil_what_is_written_later(open_store, pinecone, monkeypatch):
-    monkeypatch.setattr(remote_index, "WRITING_SECONDS", 0.5)
+def edited_and_not_handed_over(open_store, address):
+    """A store whose index has followed 70 records, of which one was edited since."""
+    opened = filled(open_store, address)
+    opened.edit("r3", "one text")
+    return opened
+
+
+def check_nobody_writes_before_it_is_done(open_store, pinecone, released):
+    """A write has no answer yet. Others wait until it is done, so that it spoils nothing."""
     opened = open_store(index=pinecone.address, **FEW)
-    opened.add(*IDS)
-    late = Trouble(seconds=2.0)
-    pinecone.troubles = [Trouble(), Trouble(), late]
-    assert opened.store.catch_up() == 0
-    assert opened.store.indexes.fault == f"{pinecone.address} did not answer within 0.5 s"
-    assert noted_of(opened).namespace == ""
-    (before,) = noted_of(opened).unsure
     opened.edit("r3", "another text")
-    monkeypatch.setattr(remote_index, "WRITING_SECONDS", 60.0)
-    assert opened.store.catch_up() == 70
-    assert noted_of(opened).namespace != before
-    until = time.monotonic() + 60
-    while before not in pinecone.namespaces and time.monotonic() < until:
-        time.sleep(0.05)
-    assert before in pinecone.namespaces  # the write has come after all
+    assert opened.store.catch_up() == 0
     assert opened.nearest("another text") == ["r3"]
-    assert nearest_of(opened).index.clear()
-    assert pinecone.namespaces == {}
+    assert not nearest_of(opened).index.clear()  # nor does a purge believe that nothing is left
+    n_before = pinecone.positions()
+    released.set()
+    until = time.monotonic() + 60
+    while pinecone.positions() == n_before and time.monotonic() < until:
+        time.sleep(0.02)
+    assert pinecone.positions() != n_before
+    lease = nearest_of(opened).index._book._lease_name
+    opened.store.ledger.notes.write({lease: None})  # as if its time had run out
+    assert opened.store.catch_up() == 1
+    fresh = open_store(index=pinecone.address, **FEW)
+    assert nearest_of(fresh).n_behind() == 0
+    assert fresh.nearest("another text") == ["r3"]
+
+
+def test_a_write_that_had_no_answer_comes_after_no_later_one(open_store, pinecone, monkeypatch):
+    opened = edited_and_not_handed_over(open_store, pinecone.address)
+    released = threading.Event()
+    pinecone.troubles = [Trouble(), Trouble(until=released)]
+    with monkeypatch.context() as impatient:
+        impatient.setattr(remote_index, "WRITING_SECONDS", 0.2)
+        assert opened.store.catch_up() == 0
+    assert opened.store.indexes.fault == f"{pinecone.address} did not answer within 0.2 s"
+    check_nobody_writes_before_it_is_done(open_store, pinecone, released)
+
+
+def test_what_a_killed_writer_sent_comes_after_no_later_write(open_store, pinecone):
+    opened = edited_and_not_handed_over(open_store, pinecone.address)
+    released, reached = threading.Event(), threading.Event()
+    pinecone.troubles = [Trouble(), Trouble(until=released, reached=reached)]
+    writer = fork(opened.store.catch_up)
+    assert reached.wait(60)
+    os.kill(writer, signal.SIGKILL)
+    os.waitpid(writer, 0)
+    check_nobody_writes_before_it_is_done(open_store, pinecone, released)
+
+
+def test_no_sdk_sends_a_write_again_that_had_no_answer():
+    assert LONGEST_PART_SECONDS > remote_index.WRITING_SECONDS
+    assert book.LEASE_SECONDS * 2 / 3 > remote_index.WRITING_SECONDS
+
+
+def test_who_is_stopped_midway_costs_no_new_index(open_store, chroma_server):
+    opened = filled(open_store, chroma_server.address)
+    opened.add("a", "b", "c")
+    nearest_of(opened).index.upsert(["71:0"], np.stack([vector_of("a")]))
+    fresh = open_store(index=chroma_server.address, **FEW)
+    assert fresh.store.catch_up() == 3
+    assert missed(fresh, [*IDS, "a", "b", "c"]) == []
+    assert nearest_of(fresh).index.count() == 73
 
 
 def test_a_service_that_refuses_leaves_no_names_behind(open_store, pinecone):
@@ -78,13 +123,6 @@ def test_a_service_that_refuses_leaves_no_names_behind(open_store, pinecone):
     assert names == {noted_of(opened).namespace} == set(pinecone.namespaces)
 
 
-@pytest.fixture
-def silent_address():
-    """A ChromaDB server that takes connections and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"chroma+http://127.0.0.1:{server.getsockname()[1]}"
-
-
 def is_done_without_waiting(call, seconds=60.0):
     """Whether a call ends, however long that takes a slow machine."""
     thread = threading.Thread(target=call, daemon=True)
@@ -94,27 +132,51 @@ def is_done_without_waiting(call, seconds=60.0):
 
 
 def test_a_service_that_falls_silent_holds_up_neither_closing_nor_purging_nor_opening(open_store, pinecone):
-    options = {**FEW, "index_timeout_seconds": 2.0}
     with serving(DIMENSION) as server:
-        opened = filled(open_store, server.address, **options)
+        assert nearest_of(filled(open_store, server.address)).n_behind() == 0
+    options = {**FEW, "index": server.address, "index_timeout_seconds": 0.5}
     with socket.create_server(("127.0.0.1", int(server.address.rpartition(":")[2]))):
+        opened = open_store(**options)
         opened.add("late")
         assert opened.store.catch_up() == 0
-        assert opened.store.indexes.fault == f"{server.address} did not answer within 2 s"
+        assert opened.store.indexes.fault == f"{server.address} did not answer within 0.5 s"
         plan = plan_purge(opened.store, ["r3"])
         assert is_done_without_waiting(lambda: apply_purge(opened.store, plan))
         assert server.address in opened.store.finish_purges()
         assert is_done_without_waiting(opened.store.close)
-        assert is_done_without_waiting(lambda: open_store(index=server.address, **options))
+        assert is_done_without_waiting(lambda: open_store(**options))
 
 
-def test_who_adds_does_not_wait_for_the_service(open_store, pinecone, silent_address):
-    silent = open_store(index=silent_address, index_timeout_seconds=30.0, exact_max_rows=10, index_lag_rows=10)
-    assert is_done_without_waiting(lambda: silent.add(*IDS), 20)
-    answering = open_store(index=pinecone.address, exact_max_rows=10, index_lag_rows=10)
-    answering.add("late")
-    await_followed(answering)
-    assert missed(answering) == []
+def test_who_adds_does_not_wait_for_the_service(open_store, pinecone):
+    released = threading.Event()
+    pinecone.troubles = [Trouble(until=released)]
+    opened = open_store(index=pinecone.address, index_timeout_seconds=60.0, exact_max_rows=10, index_lag_rows=10)
+    assert is_done_without_waiting(lambda: opened.add(*IDS), 20)
+    assert pinecone.namespaces == {}
+    released.set()
+    await_followed(opened)
+    assert missed(opened) == []
+
+
+def test_a_store_that_is_used_after_it_was_closed_is_followed_too(open_store, pinecone):
+    opened = filled(open_store, pinecone.address, index_lag_rows=10)
+    opened.store.close()
+    opened.add(*(f"later{i}" for i in range(20)))
+    await_followed(opened)
+
+
+def test_a_purge_waits_for_what_its_own_process_is_handing_over(open_store, pinecone):
+    released, reached = threading.Event(), threading.Event()
+    pinecone.troubles = [Trouble(), Trouble(), Trouble(), Trouble(until=released, reached=reached)]
+    opened = open_store(index=pinecone.address, exact_max_rows=10, index_lag_rows=10)
+    opened.add(*IDS)
+    assert reached.wait(60)
+    plan, problems = plan_purge(opened.store, ["r3"]), []
+    purging = threading.Thread(target=lambda: problems.append(apply_purge(opened.store, plan).problem))
+    purging.start()
+    released.set()
+    purging.join()
+    assert problems == [""]
 
 
 def test_a_writer_that_died_on_another_machine_holds_up_neither_closing_nor_searching(
@@ -157,10 +219,14 @@ def test_a_child_writes_once_its_parent_has_finished(open_store, pinecone):
     assert went_through(child)
 
 
-def test_a_service_that_is_gone_for_good_can_be_left(open_store, pinecone):
+def test_a_service_that_is_gone_for_good_can_be_left(open_store, pinecone, monkeypatch):
+    monkeypatch.setattr(remote_index, "CLEARING_SECONDS", 0.0)
     with serving(DIMENSION) as server:
         opened = filled(open_store, server.address)
         (before,) = server.namespaces
+        with monkeypatch.context() as elsewhere:  # whose writer has died on another machine
+            elsewhere.setattr(book, "_machine", lambda: "another")
+            assert nearest_of(opened).index._book.take()
     opened = open_store(index=pinecone.address, **FEW)
     plan = plan_purge(opened.store, ["r3"])
     assert plan.indexes == ()
@@ -193,6 +259,24 @@ def test_a_ledger_that_was_put_back_has_its_index_built_again(open_store, chroma
     assert again.store.catch_up() == 41
     assert missed(again, [*IDS[:40], "new"]) == []
     assert nearest_of(again).index.count() == 41
+
+
+def test_a_child_that_was_forked_during_a_query_can_search(open_store, pinecone):
+    opened = filled(open_store, pinecone.address)
+    asks, may_end = threading.Event(), threading.Event()
+
+    def ask():
+        with nearest_of(opened)._lock:
+            asks.set()
+            may_end.wait()
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    asks.wait()
+    child = fork(lambda: missed(opened, IDS[:3]) == [] or os._exit(1))
+    assert went_through(child)
+    may_end.set()
+    asker.join()
 
 
 def test_a_purge_of_a_copy_names_the_index_that_it_leaves(open_store, pinecone, store_place, tmp_path, engine):
