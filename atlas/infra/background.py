@@ -46,7 +46,8 @@ class Background:
 
     def wait(self, timeout_seconds: float | None = None) -> None:
         """Wait until it is not under way."""
-        thread = self._thread
+        with self._beginning:
+            thread = self._thread
         if thread is not None:
             thread.join(timeout_seconds)
 

@@ -8,6 +8,7 @@ closes the file. So idle connections are closed before each fork, and parent and
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ class ForkAware(Protocol):
 _watched: weakref.WeakSet[ForkAware] = weakref.WeakSet()
 _waiting: list[ForkAware] = []
 _inherited: list[object] = []
+_forking = threading.Lock()
+"""Held while a thread forks, as another one that did so too would let go of what this one holds."""
 
 
 def watch(resource: ForkAware) -> None:
@@ -47,6 +50,7 @@ def abandon(inherited: object) -> None:
 
 
 def _before() -> None:
+    _forking.acquire()
     for resource in list(_watched):
         resource.before_fork()
         _waiting.append(resource)
@@ -55,6 +59,7 @@ def _before() -> None:
 def _after(*, in_child: bool) -> None:
     while _waiting:
         _waiting.pop().after_fork(in_child=in_child)
+    _forking.release()
 
 
 if hasattr(os, "register_at_fork"):

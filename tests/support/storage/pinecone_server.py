@@ -18,7 +18,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
-from pinecone._internal.http_client import get_budget_registry
 
 COMMITTED, INDEXED = "x-pinecone-request-lsn", "x-pinecone-max-indexed-lsn"
 MOST_BYTES, MOST_IDS, MOST_HITS = 2 << 20, 1_000, 10_000
@@ -257,12 +256,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(dimension: int, *, port: int = 0, metric: str = "cosine") -> Iterator[PineconeServer]:
-    """An index that is there as long as the block.
-
-    The SDK tries again less and less the more has failed at a host, whatever its port. What other tests had fail does
-    not count.
-    """
-    get_budget_registry()._reset()
+    """An index that is there as long as the block."""
     server = PineconeServer(dimension, metric)
     with listening(server, port):
         yield server

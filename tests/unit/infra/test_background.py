@@ -31,17 +31,19 @@ def test_work_is_done_once_at_a_time_and_may_be_begun_again():
 
 
 def test_a_forked_child_begins_anew():
-    may_end, n_done = threading.Event(), []
-    background = Background("work", lambda: (may_end.wait(), n_done.append(1)))
+    begun, may_end, n_done = threading.Semaphore(0), threading.Semaphore(0), []
+    background = Background("work", lambda: (begun.release(), may_end.acquire(), n_done.append(1)))
     background.begin()
+    begun.acquire()
 
     def in_child():
-        may_end.set()
+        may_end.release()
         background.begin()
         background.wait()
         assert n_done == [1]
 
     child = fork(in_child)
     assert went_through(child)
-    may_end.set()
+    may_end.release()
     background.wait()
+    assert n_done == [1]

@@ -7,6 +7,7 @@ whoever writes: others wait until it is given back, or has run out because its h
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,6 +21,8 @@ from atlas.core.types import new_id
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import IndexUnreachable, Seal
 
+logger = logging.getLogger(__name__)
+
 INDEX, LEASE = "index:", "index-lease:"
 """Beginnings of the names of notes. The collection, a colon and the service's address are the rest."""
 
@@ -27,6 +30,9 @@ LEASE_SECONDS = 120.0
 """Time after which a lease that was not renewed may be taken over. Two thirds of it are longer than any one call of the
 service, with all its retries. That of a process of this machine that is gone may be taken over at once, unless it was
 in the middle of writing: what it sent may still be done, and must not come after what others write."""
+
+CLOCK_SECONDS = 60.0
+"""Longest difference between the clocks of machines that share a ledger."""
 
 WRITING = "writing"
 """The last word of a lease whose holder has sent something and does not know yet what became of it."""
@@ -158,22 +164,34 @@ class IndexBook:
             IndexUnreachable: Another process took the lease over.
         """
         noted, self._is_unsure = self.read(), True
-        self._write({self._name: self._encoded(replace(noted, is_finished=False))} if noted.is_finished else {})
+        try:
+            self._write({self._name: self._encoded(replace(noted, is_finished=False))} if noted.is_finished else {})
+        except (IndexUnreachable, StoreError):  # nothing will be sent
+            self._is_unsure = False
+            raise
 
     def end_write(self) -> None:
         """Note that the service has said what became of what was sent."""
         self._is_unsure = False
 
-    def give_back(self) -> None:
-        """Let others write, unless something that was sent may still be done: then the lease runs out by itself."""
-        lease, left = self._lease, self._lease if self._is_unsure else None
+    def give_back(self) -> bool:
+        """Let others write, and return whether they may.
+
+        They may not where something that was sent may still be done. Then the lease runs out by itself.
+        """
+        lease, is_unsure = self._lease, self._is_unsure
         self._lease, self._written, self._is_unsure = "", "", False
+        try:
+            self._let_go(lease, lease if is_unsure else None)
+        except StoreError as error:  # it runs out
+            logger.warning("that nobody writes an index any more could not be noted: %s", error)
+        return not is_unsure
+
+    def _let_go(self, lease: str, left: str | None) -> None:
         try:
             self._ledger.notes.write({self._lease_name: left}, expected={self._lease_name: lease})
         except PlanOutdated:
             self.distrust()
-        except StoreError:  # it runs out
-            return
 
     def distrust(self) -> None:
         """Drop every seal, whoever writes: this one may have written after its lease had been taken over."""
@@ -214,10 +232,15 @@ class IndexBook:
     def _is_over(self, lease: str) -> bool:
         """Return whether a lease has run out, or its holder is gone, or it is that of a ledger that this is a copy of.
 
+        One that ends later than any could is that of a clock that was wrong.
+
         A holder is known to be gone only where it was a process of this machine.
         """
         machine, pid, _, identity = lease.partition(" ")[0].split("/")
-        if identity != self._ledger.identity() or _ends_at(lease) <= self._ledger.clock.now():
+        if identity != self._ledger.identity():
+            return True
+        left = _ends_at(lease) - self._ledger.clock.now()
+        if not timedelta() < left < timedelta(seconds=LEASE_SECONDS + CLOCK_SECONDS):
             return True
         if lease.endswith(WRITING) or not machine or machine != _machine():
             return False

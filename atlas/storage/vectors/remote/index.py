@@ -22,6 +22,7 @@ from atlas.core.errors import StoreError
 from atlas.core.types import Vector, Vectors, new_id
 from atlas.infra import fork_safety as forking
 from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
+from atlas.storage.vectors.remote import book
 from atlas.storage.vectors.remote.book import IndexBook, Noted, Waiting
 from atlas.storage.vectors.remote.patience import Patience
 from atlas.storage.vectors.remote.service import AT_ONCE, Answer, Unanswered, VectorService
@@ -52,7 +53,7 @@ class RemoteIndex:
     is_counted = is_remote = is_resumable = True
 
     def __init__(
-        self, service: VectorService, patience: Patience, book: IndexBook, name: str, dimension: int, *, seconds: float
+        self, service: VectorService, patience: Patience, notes: IndexBook, name: str, dimension: int, *, seconds: float
     ) -> None:
         """Use a service for a collection of this name.
 
@@ -61,7 +62,7 @@ class RemoteIndex:
         """
         self._service = service
         self._patience = patience
-        self._book = book
+        self._book = notes
         self._name = name
         self._dimension = dimension
         self._seconds = seconds
@@ -75,6 +76,9 @@ class RemoteIndex:
 
         self._shown: dict[str, int] = {}
         """By namespace, the position up to which its last answer showed what was written."""
+
+        self._resumes_at: float | None = None
+        """When what was sent without an answer cannot be done any more. None where there is none."""
 
         self._looked_at = float("-inf")
         self._distrusted: set[str] = set()
@@ -97,8 +101,9 @@ class RemoteIndex:
 
     @property
     def is_due(self) -> bool:
-        """True where the service failed, and has been left alone for long enough."""
-        return bool(self.fault) and not self._patience.is_resting()
+        """True where the service failed, or gave no answer to a write, and has been left alone for long enough."""
+        is_over = self._resumes_at is not None and time.monotonic() >= self._resumes_at
+        return is_over or (bool(self.fault) and not self._patience.is_resting())
 
     @property
     def is_open(self) -> bool:
@@ -133,8 +138,8 @@ class RemoteIndex:
                 yield True
             finally:
                 self._n_held -= 1
-                if not self._n_held:
-                    self._book.give_back()
+                if not self._n_held and not self._book.give_back():
+                    self._resumes_at = time.monotonic() + book.LEASE_SECONDS
         finally:
             self._threads.release()
 
@@ -270,6 +275,8 @@ class RemoteIndex:
 
     def _take(self, timeout_seconds: float) -> bool:
         """Wait for the lease. What is locked in the ledger counts as held by others: there is no haste."""
+        if self.is_due:
+            self._resumes_at = None
         until = time.monotonic() + timeout_seconds if timeout_seconds >= 0 else float("inf")
         while not self._book.take():
             if time.monotonic() >= until:

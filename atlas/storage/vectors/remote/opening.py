@@ -15,8 +15,7 @@ from atlas.storage.vectors.remote.pinecone import PineconeService
 from atlas.storage.vectors.remote.service import VectorService
 
 LONGEST_PART_SECONDS = 60.0
-"""Longest wait for a part of an answer. It is longer than that for the whole of one, so that no SDK sends a write again
-that had no answer: the first may still be done, after later ones."""
+"""Longest wait for a part of an answer, after which a connection is closed. The whole of one is waited for less."""
 
 
 class RemoteIndexes:

@@ -70,5 +70,8 @@ def _within(seconds: float, call: Callable[[], T]) -> T:
         except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
             answer.set_exception(error)
 
-    threading.Thread(target=run, name="atlas-index", daemon=True).start()
+    try:
+        threading.Thread(target=run, name="atlas-index", daemon=True).start()
+    except RuntimeError as error:  # too many threads, or Python is about to end
+        raise IndexUnreachable(f"no thread could be begun to ask it ({error})") from error
     return answer.result(timeout=seconds)

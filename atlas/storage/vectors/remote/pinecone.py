@@ -3,15 +3,17 @@
 Pinecone shows what was written a while later. A write says at which position of the log it is, and each answer to a
 query says up to which position it sees. What is not seen yet, the ledger's newest records make up for.
 
-The SDK (10.2) repeats what failed with 408, 429 or 5xx, or lost its connection, up to three times, unless much has
-failed in this process of late. All of our calls may be repeated. Its `delete` does not tell a position, and needs none:
-what the ledger no longer has is no hit.
+The SDK (10.2) would send what had no answer again, for minutes, long after nobody waits for it any more. So it is told
+not to, and what failed for a moment is asked again here. Its `delete` does not tell a position, and needs none: what
+the ledger no longer has is no hit.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -31,6 +33,13 @@ T = TypeVar("T")
 KEY = "PINECONE_API_KEY"
 MOST_VECTORS, MOST_BYTES = 1_000, 2_000_000
 """Of one upsert."""
+
+MOMENTARY = (408, 429, 500, 502, 503, 504)
+"""HTTP statuses after which the same may be asked again."""
+
+FIRST_DELAY_SECONDS, AGAIN_SECONDS = 0.25, 10.0
+"""Time before the second attempt, twice as long before each further one, and after which there is no further one. It is
+less than a write is waited for, so that nothing is sent that nobody waits for."""
 
 DIGITS = 7
 """Decimals of a vector's numbers: their error is that of 32 bits, and their text is half as long."""
@@ -120,12 +129,15 @@ class PineconeService:
         self._connection.close()
 
     def _connect(self) -> Index:
-        from pinecone import Pinecone
+        from pinecone import Pinecone, RetryConfig
 
         key = os.environ.get(KEY, "").strip()
         if not key:
             raise IndexUnreachable(f"the key is missing; set {KEY}")
-        return Pinecone(api_key=key, timeout=self._seconds).index(host=self._host)
+        index = Pinecone(api_key=key, timeout=self._seconds).index(host=self._host)
+        # There is no option for it: `retry_config` reaches the control plane alone.
+        index._http._client._transport._config = RetryConfig(max_retries=0)  # type: ignore[attr-defined]
+        return index
 
     def _call(self, call: Callable[[Index], T]) -> T:
         """Return what the SDK gives, and turn whatever it raises into `IndexUnreachable`, which repeats no key."""
@@ -136,7 +148,7 @@ class PineconeService:
                 f"the SDK of Pinecone ({error.name}) is not installed; install it: pip install 'atlas-memory[pinecone]'"
             ) from error
         try:
-            return call(self._connection.get())
+            return _asked_again(partial(call, self._connection.get()))
         except PineconeError as error:
             is_refused = isinstance(error, ApiError) and error.status_code < SERVER_FAILED
             raise (IndexUnreachable if is_refused else Unanswered)(said(error, KEY)) from None
@@ -153,6 +165,22 @@ class PineconeService:
                 return missing
 
         return self._call(asked)
+
+
+def _asked_again(call: Callable[[], T]) -> T:
+    """Return what a call gives. It is made again while it fails as what may do so for a moment only."""
+    from pinecone import ApiError
+
+    until, delay = time.monotonic() + AGAIN_SECONDS, FIRST_DELAY_SECONDS
+    while True:
+        try:
+            return call()
+        except ApiError as error:
+            delay = max(delay, getattr(error, "retry_after", None) or 0.0)
+            if error.status_code not in MOMENTARY or time.monotonic() + delay > until:
+                raise
+        time.sleep(delay)
+        delay *= 2
 
 
 def _numbers(vector: Vector) -> list[float]:

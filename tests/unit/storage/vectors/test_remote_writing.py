@@ -19,7 +19,7 @@ from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.vectors.remote import book
 from atlas.storage.vectors.remote import index as remote_index
 from atlas.storage.vectors.remote.chroma import ChromaService
-from atlas.storage.vectors.remote.opening import LONGEST_PART_SECONDS
+from atlas.storage.vectors.remote.pinecone import AGAIN_SECONDS
 from tests.support.storage.engines import every_engine
 from tests.support.storage.forks import fork, went_through
 from tests.support.storage.indexes import FEW, IDS, await_followed, filled, missed, nearest_of
@@ -52,13 +52,15 @@ def edited_and_not_handed_over(open_store, address):
     return opened
 
 
-def check_nobody_writes_before_it_is_done(open_store, pinecone, released):
+def check_nobody_writes_before_it_is_done(open_store, pinecone, released, monkeypatch):
     """A write has no answer yet. Others wait until it is done, so that it spoils nothing."""
     opened = open_store(index=pinecone.address, **FEW)
     opened.edit("r3", "another text")
     assert opened.store.catch_up() == 0
     assert opened.nearest("another text") == ["r3"]
-    assert not nearest_of(opened).index.clear()  # nor does a purge believe that nothing is left
+    with monkeypatch.context() as hasty:
+        hasty.setattr(remote_index, "CLEARING_SECONDS", 0.0)
+        assert not nearest_of(opened).index.clear()  # nor does a purge believe that nothing is left
     n_before = pinecone.positions()
     released.set()
     until = time.monotonic() + 60
@@ -81,10 +83,10 @@ def test_a_write_that_had_no_answer_comes_after_no_later_one(open_store, pinecon
         impatient.setattr(remote_index, "WRITING_SECONDS", 0.2)
         assert opened.store.catch_up() == 0
     assert opened.store.indexes.fault == f"{pinecone.address} did not answer within 0.2 s"
-    check_nobody_writes_before_it_is_done(open_store, pinecone, released)
+    check_nobody_writes_before_it_is_done(open_store, pinecone, released, monkeypatch)
 
 
-def test_what_a_killed_writer_sent_comes_after_no_later_write(open_store, pinecone):
+def test_what_a_killed_writer_sent_comes_after_no_later_write(open_store, pinecone, monkeypatch):
     opened = edited_and_not_handed_over(open_store, pinecone.address)
     released, reached = threading.Event(), threading.Event()
     pinecone.troubles = [Trouble(), Trouble(until=released, reached=reached)]
@@ -92,12 +94,47 @@ def test_what_a_killed_writer_sent_comes_after_no_later_write(open_store, pineco
     assert reached.wait(60)
     os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)
-    check_nobody_writes_before_it_is_done(open_store, pinecone, released)
+    check_nobody_writes_before_it_is_done(open_store, pinecone, released, monkeypatch)
 
 
-def test_no_sdk_sends_a_write_again_that_had_no_answer():
-    assert LONGEST_PART_SECONDS > remote_index.WRITING_SECONDS
-    assert book.LEASE_SECONDS * 2 / 3 > remote_index.WRITING_SECONDS
+def test_what_had_no_answer_is_not_sent_again(open_store, pinecone, monkeypatch):
+    opened = edited_and_not_handed_over(open_store, pinecone.address)
+    nearest_of(opened).index._service._seconds = 0.3  # after which the SDK closes the connection
+    nearest_of(opened).index._service.close()
+    released = threading.Event()
+    pinecone.exchanges.clear()
+    pinecone.troubles = [Trouble(), *[Trouble(until=released)] * 3]
+    assert opened.store.catch_up() == 0
+    assert "cannot be used: timed out" in opened.store.indexes.fault
+    check_nobody_writes_before_it_is_done(open_store, pinecone, released, monkeypatch)
+    assert len([exchange for exchange in pinecone.exchanges if exchange.path == "/vectors/upsert"]) == 2
+
+
+@pytest.mark.parametrize("most_seconds", [remote_index.WRITING_SECONDS, AGAIN_SECONDS])
+def test_no_call_is_made_after_its_lease_may_have_run_out(most_seconds):
+    assert most_seconds <= remote_index.WRITING_SECONDS < book.LEASE_SECONDS * 2 / 3
+
+
+def test_an_index_is_followed_again_once_what_had_no_answer_cannot_come(open_store, pinecone, monkeypatch):
+    opened = edited_and_not_handed_over(open_store, pinecone.address)
+    pinecone.troubles = [Trouble(), Trouble(n_sent=0)]
+    monkeypatch.setattr(book, "LEASE_SECONDS", 0.5)
+    assert opened.store.catch_up() == 0
+    until = time.monotonic() + 60
+    while nearest_of(opened).n_behind() and time.monotonic() < until:
+        opened.nearest("one text")  # whoever searches has it looked after
+        time.sleep(0.05)
+    assert nearest_of(opened).n_behind() == 0
+
+
+def test_a_lease_of_a_clock_that_was_ahead_is_none(open_store, pinecone, monkeypatch):
+    opened = edited_and_not_handed_over(open_store, pinecone.address)
+    dead = open_store(index=pinecone.address, **FEW)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(book, "_machine", lambda: "another")
+        elsewhere.setattr(book, "LEASE_SECONDS", 10**8)
+        assert nearest_of(dead).index._book.take()
+    assert opened.store.catch_up() == 1
 
 
 def test_who_is_stopped_midway_costs_no_new_index(open_store, chroma_server):
@@ -165,7 +202,8 @@ def test_a_store_that_is_used_after_it_was_closed_is_followed_too(open_store, pi
     await_followed(opened)
 
 
-def test_a_purge_waits_for_what_its_own_process_is_handing_over(open_store, pinecone):
+def test_a_purge_waits_for_what_its_own_process_is_handing_over(open_store, pinecone, monkeypatch):
+    monkeypatch.setattr(remote_index, "CLEARING_SECONDS", 0.0)
     released, reached = threading.Event(), threading.Event()
     pinecone.troubles = [Trouble(), Trouble(), Trouble(), Trouble(until=released, reached=reached)]
     opened = open_store(index=pinecone.address, exact_max_rows=10, index_lag_rows=10)
@@ -174,6 +212,8 @@ def test_a_purge_waits_for_what_its_own_process_is_handing_over(open_store, pine
     plan, problems = plan_purge(opened.store, ["r3"]), []
     purging = threading.Thread(target=lambda: problems.append(apply_purge(opened.store, plan).problem))
     purging.start()
+    purging.join(0.5)
+    assert purging.is_alive()
     released.set()
     purging.join()
     assert problems == [""]
