@@ -64,8 +64,8 @@ non_positive      OF(it) <= 0
 {OF}at_most_{P}       OF(it) <= P
 {OF}at_most           OF(it) <= P
 {OF}between           P <= OF(it) and OF(it) <= Q
-{OF}between           P < OF(it) and OF(it) < Q
-vowel             OF(it) in 'aeiou'
+{OF}strictly_between  P < OF(it) and OF(it) < Q
+lowercase_vowel   OF(it) in 'aeiou'
 vowel             OF(it) in 'aeiouAEIOU'
 {OF}member_of            OF(it) in P
 {OF}not_member_of        OF(it) not in P
@@ -128,7 +128,6 @@ distinct          list(set(OF(it)))
 character_code    ord(OF(it))
 character         chr(OF(it))
 binary_text       bin(OF(it))
-last_digit        OF(it) % 10
 remainder_by_{P}  OF(it) % P
 double            OF(it) * 2
 triple            OF(it) * 3
@@ -201,7 +200,7 @@ def noun(value: ast.expr, subject: str) -> str:
             sides = [_side(side, subject) for side in (left, right)]
             return _short(f"{sides[0]}_{_OPERATORS[type(operator)]}_{sides[1]}") if all(sides) else ""
         case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=given)], keywords=[]) if given == subject:
-            return name if _is_telling(name) else ""
+            return name.strip("_") if _is_telling(name) else ""
     return ""
 
 
@@ -219,7 +218,21 @@ def several(word: str) -> str:
     return f"{word}s" if word in _KINDS else word
 
 
-_KINDS = frozenset({"integer", "float", "number", "text", "list", "tuple", "mapping", "vowel", "palindrome", "divisor"})
+_KINDS = frozenset(
+    {
+        "integer",
+        "float",
+        "number",
+        "text",
+        "list",
+        "tuple",
+        "mapping",
+        "vowel",
+        "lowercase_vowel",
+        "palindrome",
+        "divisor",
+    }
+)
 
 
 def plural(words_of_it: str) -> str:
@@ -278,6 +291,8 @@ def _constant(hole: Hole | None) -> str:
     match hole:
         case Hole(value=ast.Constant(value=int(number))) if type(number) is int and 0 <= number < 10_000:
             return _NUMBERS.get(number, str(number))
+        case Hole(value=ast.Name(id=name)) if len(name) > 1 and name.isupper():  # a constant of the programs
+            return name.lower()
         case Hole(value=ast.Constant(value=str(text))) if re.fullmatch(r"[a-z][a-z0-9]{0,11}", text):
             return text
     return ""

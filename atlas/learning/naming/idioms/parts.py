@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from atlas.learning.naming.idioms.idiom import idiom
 
+_BEST_INDEX = """
+def itself(items):
+    best = 0
+    for i in range(1, len(items)):
+        if items[i] {operator} items[best]:
+            best = i
+    return best
+"""
+
 PARTS = (
     idiom(
         "indices_from",
@@ -14,6 +23,54 @@ PARTS = (
         "every_second_index_from",
         "Returns the range of every second index of {items}, beginning with {start}",
         "lambda items, start: range(start, len(items), 2)",
+    ),
+    idiom(
+        "indices_by_step",
+        "Returns the range of every {step}-th index of {items}, beginning with {start}",
+        "lambda items, start, step: range(start, len(items), step)",
+    ),
+    idiom(
+        "sum_of_slice",
+        "Adds up {numbers} from index {start} up to {stop}, which is left out",
+        "lambda numbers, start, stop: sum(numbers[start:stop])",
+    ),
+    idiom(
+        "map_range",
+        "Calls {function} with each whole number from 0 to below {n}, and lists the results",
+        "lambda n, function: [function(i) for i in range(n)]",
+    ),
+    idiom(
+        "map_pairs",
+        "Calls {function} with each two of {items} and {others} at the same place, and returns the results in order",
+        *(
+            f"lambda items, others, function: {made}"
+            for call in ("function(one, other)", "function(other, one)")
+            for made in (
+                f"[{call} for one, other in zip(items, others)]",
+                f"tuple({call} for one, other in zip(items, others))",
+            )
+        ),
+    ),
+    idiom(
+        "set_items_to_results",
+        "Sets {items} at each of {keys} to what {function} gives for it, in place",
+        "def itself(items, keys, function):\n    for key in keys:\n        items[key] = function(key)",
+    ),
+    idiom(
+        "append_item_at",
+        "Adds the item at {i} of {others} to the end of {items}, in place",
+        "def itself(items, others, i): items.append(others[i])",
+    ),
+    idiom(
+        "sort_in_place_by",
+        "Sorts {items} in place by what {key} gives for each",
+        "def itself(items, key): items.sort(key=key)",
+        "def itself(items, key): items.sort(key=lambda item: key(item))",
+    ),
+    idiom(
+        "even_indices",
+        "Returns the range of the even indices of {items}",
+        "lambda items: range(0, len(items), 2)",
     ),
     idiom(
         "indices_but_last_n",
@@ -60,14 +117,18 @@ PARTS = (
     idiom("without_ends", "Returns {items} without the first and the last one", "lambda items: items[1:-1]"),
     idiom("take_first", "Returns the first {n} of {items}", "lambda items, n: items[:n]"),
     idiom("drop_first", "Returns {items} without the first {n}", "lambda items, n: items[n:]"),
-    idiom("take_last", "Returns the last {n} of {items}", "lambda items, n: items[-n:]"),
+    idiom("take_last", "Returns the last {n} of {items}, or all of them if {n} is 0", "lambda items, n: items[-n:]"),
     idiom("slice_between", "Returns {items} from {start} up to {stop}", "lambda items, start, stop: items[start:stop]"),
     idiom(
         "slice_of_length",
-        "Returns {length} of {items} from {start} on",
+        "Returns {length} of {items} from index {start} on",
         "lambda items, start, length: items[start:start + length]",
     ),
-    idiom("middle_item", "Returns the middle one of {items}", "lambda items: items[len(items) // 2]"),
+    idiom(
+        "middle_item",
+        "Returns the middle one of {items}, the second of the two in the middle if their number is even",
+        "lambda items: items[len(items) // 2]",
+    ),
     idiom(
         "median",
         "Computes the median of {numbers}",
@@ -83,12 +144,12 @@ PARTS = (
     ),
     idiom(
         "second_largest",
-        "Returns the second largest of {items}",
+        "Returns the second largest of the different {items}",
         *(f"lambda items: {value}" for value in ("sorted(set(items))[-2]", "sorted(set(items), reverse=True)[1]")),
     ),
     idiom(
         "second_smallest",
-        "Returns the second smallest of {items}",
+        "Returns the second smallest of the different {items}",
         "lambda items: sorted(set(items))[1]",
     ),
     idiom(
@@ -98,19 +159,21 @@ PARTS = (
     ),
     idiom(
         "index_of_max",
-        "Returns the index of the largest of {items}",
+        "Returns the index of the largest of {items}, the first of several",
         *(
             f"lambda items: {value}"
             for value in ("items.index(max(items))", "max(range(len(items)), key=lambda i: items[i])")
         ),
+        _BEST_INDEX.format(operator=">"),
     ),
     idiom(
         "index_of_min",
-        "Returns the index of the smallest of {items}",
+        "Returns the index of the smallest of {items}, the first of several",
         *(
             f"lambda items: {value}"
             for value in ("items.index(min(items))", "min(range(len(items)), key=lambda i: items[i])")
         ),
+        _BEST_INDEX.format(operator="<"),
     ),
     idiom(
         "dot_product",

@@ -83,13 +83,17 @@ SEARCHING = (
     ),
     idiom(
         "index_of find_index",
-        "Finds the index of the first of {items} that equals {wanted}, -1 if there is none",
+        "Returns the index of the first of {items} that equals {wanted}, or -1 if there is none",
         "lambda items, wanted: next((i for i in range(len(items)) if items[i] == wanted), -1)",
     ),
     idiom(
         "count_occurrences",
         "Counts those of {items} that equal {wanted}",
         "lambda items, wanted: sum(1 for item in items if item == wanted)",
+    ),
+    idiom(
+        "count_occurrences",
+        "Counts how often {wanted} occurs in {items}",
         "lambda items, wanted: items.count(wanted)",
     ),
     idiom(
@@ -155,6 +159,10 @@ SEARCHING = (
         "map_to_{VALUE}",
         "Lists {VALUE} for each of {items}",
         "lambda items, VALUE: [VALUE(item) for item in items]",
+    ),
+    idiom(
+        "map_to_{VALUE}",
+        "Yields {VALUE} for each of {items}, which is computed only when it is asked for",
         "lambda items, VALUE: (VALUE(item) for item in items)",
     ),
     idiom(
@@ -186,12 +194,20 @@ SEARCHING = (
         "first_matching",
         "Returns the first of {items} for which {test} is true",
         "lambda items, test: next(item for item in items if test(item))",
+    ),
+    idiom(
+        "first_matching",
+        "Returns the first of {items} for which {test} is true, or {OTHERWISE} if there is none",
         "lambda items, test, OTHERWISE: next((item for item in items if test(item)), OTHERWISE)",
     ),
     idiom(
         "first_{TEST}",
         "Returns the first of {items} for which {TEST} holds",
         "lambda items, TEST: next(item for item in items if TEST(item))",
+    ),
+    idiom(
+        "first_{TEST}",
+        "Returns the first of {items} for which {TEST} holds, or {OTHERWISE} if there is none",
         "lambda items, TEST, OTHERWISE: next((item for item in items if TEST(item)), OTHERWISE)",
     ),
     idiom(
@@ -251,7 +267,6 @@ SEARCHING = (
         "Returns the one of {items} for which {key} is largest",
         "lambda items, key: max(items, key=key)",
         "lambda items, key: max(items, key=lambda item: key(item))",
-        "lambda items, key: sorted(items, key=key)[-1]",
     ),
     idiom(
         "min_by",
@@ -266,18 +281,22 @@ SEARCHING = (
         "lambda items: max(items, key=len)",
         """
         def itself(items):
-            best = ''
+            best = items[0]
             for item in items:
                 if len(item) > len(best):
                     best = item
             return best
         """,
+    ),
+    idiom(
+        "longest_text",
+        "Returns the longest of {texts}, or an empty text if there are none",
         """
-        def itself(items):
-            best = items[0]
-            for item in items:
-                if len(item) > len(best):
-                    best = item
+        def itself(texts):
+            best = ''
+            for text in texts:
+                if len(text) > len(best):
+                    best = text
             return best
         """,
     ),
@@ -311,38 +330,36 @@ SEARCHING = (
         "Returns the length of the longest of {items}",
         "lambda items: max(len(item) for item in items)",
         "lambda items: len(max(items, key=len))",
-        """
+    ),
+    idiom(
+        "max_length",
+        "Returns the length of the longest of {items}, or 0 if there are none",
+        *(
+            f"""
         def itself(items):
             length = 0
             for item in items:
-                if len(item) > length:
-                    length = len(item)
+                {step}
             return length
-        """,
         """
-        def itself(items):
-            length = 0
-            for item in items:
-                length = max(length, len(item))
-            return length
-        """,
+            for step in (
+                "if len(item) > length:\n                    length = len(item)",
+                "length = max(length, len(item))",
+            )
+        ),
     ),
     idiom(
         "min_length",
         "Returns the length of the shortest of {items}",
         "lambda items: min(len(item) for item in items)",
         "lambda items: len(min(items, key=len))",
-        """
-        def itself(items):
-            length = float('inf')
-            for item in items:
-                if len(item) < length:
-                    length = len(item)
-            return length
-        """,
     ),
-    idiom("sort_by", "Sorts {items} by {key}", "lambda items, key: sorted(items, key=key)"),
-    idiom("sort_by_length", "Sorts {items} by their lengths", "lambda items: sorted(items, key=len)"),
+    idiom(
+        "sort_by",
+        "Lists {items}, sorted by what {key} gives for each",
+        *(f"lambda items, key: sorted(items, key={key})" for key in ("key", "lambda item: key(item)")),
+    ),
+    idiom("sort_by_length", "Lists {items}, sorted by their lengths", "lambda items: sorted(items, key=len)"),
     idiom(
         "sort_by_{VALUE}",
         "Sorts {items} by {VALUE}",

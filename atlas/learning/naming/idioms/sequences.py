@@ -23,6 +23,10 @@ SEQUENCES = (
         "reverse_items",
         "Returns {items} in reverse order",
         "lambda items: items[::-1]",
+    ),
+    idiom(
+        "reverse_items",
+        "Lists {items} in reverse order",
         "lambda items: list(reversed(items))",
         "lambda items: [items[i] for i in range(len(items) - 1, -1, -1)]",
     ),
@@ -49,16 +53,24 @@ SEQUENCES = (
         "Tells whether all of {items} are equal to each other",
         "lambda items: all(item == items[0] for item in items)",
         "lambda items: all(item == items[0] for item in items[1:])",
-        "lambda items: len(set(items)) == 1",
         "lambda items: len(set(items)) <= 1",
         "lambda items: len(set(items)) < 2",
         "lambda items: items.count(items[0]) == len(items)",
         "lambda items: all(items[i] == items[i + 1] for i in range(len(items) - 1))",
     ),
     idiom(
+        "all_equal all_same",
+        "Tells whether {items} consist of one item alone, once or more often",
+        "lambda items: len(set(items)) == 1",
+    ),
+    idiom(
+        "is_sorted",
+        "Tells whether {items}, a list, is in ascending order",
+        "lambda items: items == sorted(items)",
+    ),
+    idiom(
         "is_sorted",
         "Tells whether {items} are in ascending order",
-        "lambda items: items == sorted(items)",
         "lambda items: list(items) == sorted(items)",
         f"lambda items: {_RISING.format('<=')}",
         "lambda items: all(items[i - 1] <= items[i] for i in range(1, len(items)))",
@@ -66,8 +78,12 @@ SEQUENCES = (
     ),
     idiom(
         "is_sorted_descending",
-        "Tells whether {items} are in descending order",
+        "Tells whether {items}, a list, is in descending order",
         "lambda items: items == sorted(items, reverse=True)",
+    ),
+    idiom(
+        "is_sorted_descending",
+        "Tells whether {items} are in descending order",
         f"lambda items: {_RISING.format('>=')}",
         "lambda items: all(items[i - 1] >= items[i] for i in range(1, len(items)))",
     ),
@@ -171,7 +187,7 @@ SEQUENCES = (
     ),
     idiom(
         "chunks",
-        "Cuts {items} into pieces of {size} items",
+        "Cuts {items} into pieces of {size} items, of which the last may be shorter",
         "lambda items, size: [items[i:i + size] for i in range(0, len(items), size)]",
     ),
     idiom(
@@ -215,14 +231,18 @@ SEQUENCES = (
     ),
     idiom(
         "rotate_left",
-        "Moves the first {n} of {items} to the end",
+        "Returns {items} with the first {n} of them moved to the end",
         "lambda items, n: items[n:] + items[:n]",
         "lambda items, n: items[n % len(items):] + items[:n % len(items)]",
     ),
-    idiom("rotate_right", "Moves the last {n} of {items} to the front", "lambda items, n: items[-n:] + items[:-n]"),
+    idiom(
+        "rotate_right",
+        "Returns {items} with the last {n} of them moved to the front",
+        "lambda items, n: items[-n:] + items[:-n]",
+    ),
     idiom(
         "interleave",
-        "Takes items from {items} and {others} in turns",
+        "Lists items of {items} and {others} in turns, as long as both have more",
         "lambda items, others: [item for pair in zip(items, others) for item in pair]",
     ),
     idiom(
@@ -274,9 +294,19 @@ SEQUENCES = (
         "lambda items, others: any(item in others for item in items)",
     ),
     idiom(
+        "have_no_common_item is_disjoint",
+        "Tells whether none of {items} is in {others}",
+        "lambda items, others: all(item not in others for item in items)",
+        "lambda items, others: set(items).isdisjoint(others)",
+    ),
+    idiom(
         "common_items",
-        "Keeps those of {items} that are in {others}",
+        "Lists those of {items} that are in {others}, in their order",
         "lambda items, others: [item for item in items if item in others]",
+    ),
+    idiom(
+        "common_items intersection",
+        "Returns what is both in {items} and in {others}, each item once and in any order",
         "lambda items, others: list(set(items) & set(others))",
         "lambda items, others: set(items) & set(others)",
         "lambda items, others: list(set(items).intersection(others))",
@@ -284,14 +314,18 @@ SEQUENCES = (
     ),
     idiom(
         "items_not_in difference",
-        "Keeps those of {items} that are not in {others}",
+        "Lists those of {items} that are not in {others}, in their order",
         "lambda items, others: [item for item in items if item not in others]",
+    ),
+    idiom(
+        "items_not_in difference",
+        "Returns what is in {items} and not in {others}, each item once and in any order",
         "lambda items, others: list(set(items) - set(others))",
         "lambda items, others: set(items) - set(others)",
     ),
     idiom(
-        "remove_item without_item",
-        "Returns {items} without those that equal {item}",
+        "without_item remove_item",
+        "Lists those of {items} that do not equal {item}",
         "lambda items, item: [one for one in items if one != item]",
     ),
     idiom(

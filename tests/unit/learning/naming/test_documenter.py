@@ -129,7 +129,7 @@ def test_what_it_does_for_nothing_at_all_is_told():
     found = document(concept("def fn_0(x0):\n    if not x0:\n        return True\n    return len(set(x0)) == 1"))
     assert found.name == "all_equal"
     assert found.description.startswith(
-        "Tells whether all of `items` are equal to each other, or returns `True` where `items` is empty."
+        "Tells whether `items` consist of one item alone, once or more often, or returns `True` where `items` is empty."
     )
 
 
