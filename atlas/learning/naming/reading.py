@@ -40,7 +40,9 @@ _WORDS: Mapping[str, Callable[[ast.expr, str], str]] = {
     "VALUES": lambda value, subject: plural(noun(value, subject)),
 }
 _SLOT = re.compile(r"\{(\w+)\}")
-_TWOFOLD = re.compile(r"minus_.*minus_|_and_.*_or_|_or_.*_and_|(^|_)not_.*_(and|or)_|_of_(lower|upper)case$")
+_TWOFOLD = re.compile(
+    r"minus_.*minus_|_of_.*_(plus|minus|times|over)_|_and_.*_or_|_or_.*_and_|(^|_)not_.*_(and|or)_|_of_(lower|upper)case$"
+)
 """Names that can be read in two ways: nothing in a name says where brackets stand, or that a text was changed first."""
 
 _VERBS = {

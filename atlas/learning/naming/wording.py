@@ -36,6 +36,7 @@ empty             OF(it) == []
 nonempty          len(OF(it)) > 0
 nonempty          len(OF(it)) != 0
 nonempty          len(OF(it)) >= 1
+uniform               len(set(OF(it))) == 1
 {OF}of_length_{P}     len(OF(it)) == P
 of_length         len(OF(it)) == P
 {OF}longer_than_{P}   len(OF(it)) > P

@@ -41,6 +41,11 @@ ARITHMETIC = (
         "Computes the middle of {low} and {high}, rounded down",
         *(f"lambda low, high: {value}" for value in ("(low + high) // 2", "low + (high - low) // 2")),
     ),
+    idiom(
+        "character_code_difference",
+        "Computes by how much the code of the character {one} is more than that of {other}",
+        "lambda one, other: ord(one) - ord(other)",
+    ),
     idiom("mean_of_two", "Computes the mean of {one} and {other}", "lambda one, other: (one + other) / 2"),
     idiom(
         "larger_of",

@@ -211,7 +211,6 @@ GRIDS = (
             )
         ),
     ),
-    idiom("column_of", "Returns the column {i} of {grid}", "lambda grid, i: [row[i] for row in grid]"),
     idiom(
         "main_diagonal",
         "Returns the diagonal of {grid} from its upper left",

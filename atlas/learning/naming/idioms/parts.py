@@ -52,6 +52,29 @@ PARTS = (
         ),
     ),
     idiom(
+        "map_with_index",
+        "Calls {function} with each of {items} and its index, and lists the results",
+        *(
+            f"lambda items, function: [function({given}) for i, item in enumerate(items)]"
+            for given in ("item, i", "i, item")
+        ),
+    ),
+    idiom(
+        "append_results",
+        "Calls {function} with each of {others}, and adds the results to the end of {items}, in place",
+        "def itself(items, others, function):\n    for item in others:\n        items.append(function(item))",
+    ),
+    idiom(
+        "absolute_difference_at",
+        "Computes the difference of what {items} has at {i} and at {j}, without its sign",
+        "lambda items, i, j: abs(items[i] - items[j])",
+    ),
+    idiom(
+        "range_after",
+        "Returns the range of whole numbers above {start} and below {stop}",
+        "lambda start, stop: range(start + 1, stop)",
+    ),
+    idiom(
         "set_items_to_results",
         "Sets {items} at each of {keys} to what {function} gives for it, in place",
         "def itself(items, keys, function):\n    for key in keys:\n        items[key] = function(key)",

@@ -233,6 +233,10 @@ SEQUENCES = (
         "rotate_left",
         "Returns {items} with the first {n} of them moved to the end",
         "lambda items, n: items[n:] + items[:n]",
+    ),
+    idiom(
+        "rotate_left",
+        "Returns {items} moved by {n} places to the left, those at the front going to the end",
         "lambda items, n: items[n % len(items):] + items[:n % len(items)]",
     ),
     idiom(

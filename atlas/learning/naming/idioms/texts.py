@@ -255,7 +255,7 @@ TEXTS = (
     ),
     idiom(
         "snake_to_camel",
-        "Joins the parts of {text} between its underscores, each but the first with a capital at the start of its words",
+        "Joins the parts of {text} between underscores, each but the first with capitals at the start of its words",
         """
         def itself(text):
             parts = text.split('_')

@@ -91,10 +91,50 @@ def test_the_code_does_the_same_under_its_new_names():
         ("def fn_0(x0, x1): return x0[x1] + x1", "concept_1"),
         ("def fn_0(x0): return np.copy(x0)", "copy_array"),
         ("def fn_0(x0, x1): return x1(x0, 3) == x0", "concept_1"),
+        ("def fn_0(x0): return len(str(x0))", "length_of_text"),
+        ("def fn_0(x0, x1): return x0 | x1", "concept_1"),
+        ("def fn_0(x0, x1): return x0 * x1 // 2", "floor_half_of_product"),
+        ("def fn_0(x0): return (len(x0[0]), len(x0))", "width_and_height"),
+        ("def fn_0(x0): return x0[:, ::-1]", "flip_horizontally"),
+        ("def fn_0(x0): return x0 % 10", "remainder_by_ten"),
+        ("def fn_0(x0, x1): return x0.replace(x1, '')", "remove_from_text"),
+        ("def fn_0(x0, x1): return all(one not in x1 for one in x0)", "have_no_common_item"),
     ],
 )
 def test_the_code_alone_names_it(code, name):
     assert document(concept(code)).name == name
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("def fn_0(x0): return x0 > LIMIT", "is_above_limit"),
+        ("def fn_0(x0): return [one for one in x0 if one != WALL]", "select_different_from_wall"),
+        ("def fn_0(x0): return x0 not in known", "concept_1"),
+        ("def fn_0(x0): return [one for one in x0 if one in KNOWN]", "concept_1"),
+        ("def fn_0(x0): return len(x0) + offset", "concept_1"),
+        ("def fn_0(x0): return max(len(one) for one in x0 if one > limit)", "concept_1"),
+    ],
+)
+def test_a_name_tells_what_else_is_read_or_is_not_given(code, name):
+    assert document(concept(code)).name == name
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("x0[:-x1]", "Returns `items` without the last `n`, or none of them if `n` is 0."),
+        ("x0[-x1:]", "Returns the last `n` of `items`, or all of them if `n` is 0."),
+        ("sorted(x0)[-x1:]", "Returns the `n` largest of `items`, the smallest of these first, or all of `items`"),
+        ("next((one for one in x0 if x1(one)), None)", "Returns the first of `items` for which `test` is true, or `N"),
+        ("x0 == sorted(x0)", "Tells whether `items`, a list, is in ascending order."),
+        ("[one for pair in zip(x0, x1) for one in pair]", "Lists items of `items` and `others` in turns, as long as "),
+        ("sum(int(d) for d in str(x0 ** x1))", "Computes digit sum of power of `number`: `sum((int(item) for item in "),
+        ("x0 % 2 == 0 and x0 >= 8", "Tells whether `number % 2 == 0 and number >= 8` is true."),
+    ],
+)
+def test_a_sentence_tells_what_the_code_does_at_its_edges(value, said):
+    assert document(concept(f"def fn_0(x0, x1): return {value}")).description.startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +179,8 @@ def test_what_it_does_for_nothing_at_all_is_told():
         "sum(x0) - len(x0) - 1",
         "[one for one in x0 if (one > 0 or one % 2 == 0) and one < 9]",
         "[one for one in x0 if not one.isdigit() and one.isalpha()]",
+        "chr(ord(x0) + 2)",
+        "int(x0 ** 0.5) + 1",
     ],
 )
 def test_a_name_that_can_be_read_in_two_ways_is_not_given(value):
