@@ -171,11 +171,13 @@ GRIDS = (
     ),
     idiom(
         "cell_positions_where positions_where",
-        "Lists those rows and columns below {height} and {width} for which {test} is true, row by row",
-        *(
-            f"lambda height, width, test: [(i, j) for i in range(height) for j in range(width) if test({given})]"
-            for given in ("i, j", "j, i")
-        ),
+        "Lists the rows and columns, below {height} and {width}, for which {test}, called with both, is true",
+        "lambda height, width, test: [(i, j) for i in range(height) for j in range(width) if test(i, j)]",
+    ),
+    idiom(
+        "cell_positions_where positions_where",
+        "Lists the rows and columns, below {height} and {width}, for which {test}, called with column and row, is true",
+        "lambda height, width, test: [(i, j) for i in range(height) for j in range(width) if test(j, i)]",
     ),
     idiom(
         "positions_of_value positions_of_cell",

@@ -41,23 +41,21 @@ PARTS = (
     ),
     idiom(
         "map_pairs",
-        "Calls {function} with each two of {items} and {others} at the same place, and returns the results in order",
-        *(
-            f"lambda items, others, function: {made}"
-            for call in ("function(one, other)", "function(other, one)")
-            for made in (
-                f"[{call} for one, other in zip(items, others)]",
-                f"tuple({call} for one, other in zip(items, others))",
-            )
-        ),
+        "Calls {function} with each of {items} and that of {others} at its place, and returns the results in order",
+        "lambda items, others, function: [function(one, other) for one, other in zip(items, others)]",
+        "lambda items, others, function: tuple(function(one, other) for one, other in zip(items, others))",
+        "lambda items, others, function: [function(one, other) for other, one in zip(others, items)]",
+        "lambda items, others, function: tuple(function(one, other) for other, one in zip(others, items))",
     ),
     idiom(
         "map_with_index",
         "Calls {function} with each of {items} and its index, and lists the results",
-        *(
-            f"lambda items, function: [function({given}) for i, item in enumerate(items)]"
-            for given in ("item, i", "i, item")
-        ),
+        "lambda items, function: [function(item, i) for i, item in enumerate(items)]",
+    ),
+    idiom(
+        "map_index_and_item",
+        "Calls {function} with each index of {items} and the item there, and lists the results",
+        "lambda items, function: [function(i, item) for i, item in enumerate(items)]",
     ),
     idiom(
         "append_results",
@@ -132,6 +130,17 @@ PARTS = (
         "index_pairs",
         "Lists the pairs of indices under {n}, the smaller first",
         *(f"lambda n: [(i, j) for i in range({to}) for j in range(i + 1, n)]" for to in ("n", "n - 1")),
+    ),
+    *(
+        idiom(
+            "count_index_pairs_if",
+            f"Counts the pairs of indices under {{n}} for which {{test}}, called with the {first} first, is true",
+            *(
+                f"lambda n, test: sum(1 for i in range({to}) for j in range(i + 1, n) if test({pair}))"
+                for to in ("n", "n - 1")
+            ),
+        )
+        for first, pair in (("smaller", "i, j"), ("larger", "j, i"))
     ),
     idiom("first_item", "Returns the first of {items}", "lambda items: items[0]"),
     idiom("last_item", "Returns the last of {items}", "lambda items: items[-1]"),

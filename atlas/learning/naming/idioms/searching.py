@@ -119,15 +119,6 @@ SEARCHING = (
         """,
     ),
     idiom(
-        "count_index_pairs_if",
-        "Counts the pairs of different indices under {n}, each taken once, for which {test} is true",
-        *(
-            f"lambda n, test: sum(1 for i in range({to}) for j in range(i + 1, n) if test({pair}))"
-            for to in ("n", "n - 1")
-            for pair in ("i, j", "j, i")
-        ),
-    ),
-    idiom(
         "count_inversions",
         "Counts the pairs of {items} of which the first is larger",
         "lambda items: sum(1 for i in range(len(items)) for j in range(i + 1, len(items)) if items[i] > items[j])",
