@@ -259,7 +259,9 @@ def _side(value: ast.expr, subject: str) -> str:
 
 
 def _is_telling(name: str) -> bool:
-    return bool(words(name)) and not _UNNAMED.match(name) and name not in RESERVED
+    """Return whether the name of a function that is called is a word for what it returns."""
+    is_noun = name.islower() and not re.match(r"_*(is|has|are|to|get|make)_", name)
+    return is_noun and bool(words(name)) and not _UNNAMED.match(name) and name not in RESERVED
 
 
 def _from_rows(table: str, value: ast.expr, subject: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import OTHERWISE, Compression, compress
 from atlas.learning.examples import ran
 from atlas.learning.reuse import reuse
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
@@ -72,6 +72,31 @@ def test_a_library_is_found_again_in_programs_with_the_same_star_import(corpus):
     assert found.used
     assert found.n_refused == 0
     assert found.tokens_after < found.tokens_before
+
+
+SLUG = "'-'.join(word.strip().lower() for word in text.replace('_', ' ').split() if word.isalnum())"
+
+
+def test_a_program_that_does_something_else_without_its_star_import_keeps_it(tmp_path):
+    grid_programs(tmp_path)
+    programs = [
+        Program(
+            id=str(n),
+            task_id=str(n),
+            description="",
+            source=f"from common import *\ndef red():\n    return RED + {n}\ndef slug(text):\n    return [{n}, {SLUG}]",
+            tests=f"assert slug('Big_Red dog') == [{n}, 'big-red-dog']" + "\nassert eval('BLUE') == 1" * (n < 3),
+        )
+        for n in range(6)
+    ]
+    with Sandbox(path=[tmp_path]) as sandbox:
+        found = compress(programs, sandbox=sandbox)
+    assert (found.n_programs, found.refused.get(f"program: {OTHERWISE}")) == (6, None)
+    (function,) = found.abstractions
+    assert function.proofs == function.uses == tuple("012345")
+    heads = [found.rewritten[one.id].after.partition("\n")[0] for one in programs]
+    assert heads == ["from common import *"] * 3 + ["from common import RED"] * 3
+    assert [found.rewritten[one.id].before.partition("\n")[0] for one in programs] == heads
 
 
 TOO_LARGE = Limits(max_heads=4_000)
