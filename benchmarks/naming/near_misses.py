@@ -138,7 +138,9 @@ NEAR_MISSES = (
     _miss("is_palindrome", "value, x: value == x[::-1]"),
     _miss("is_palindrome", "value: value == value[:-1]"),
     _miss("is_sorted", "value: all(value[i] <= value[0] for i in range(len(value)))"),
-    _miss("is_sorted", "value: all(value[i] != value[i + 1] for i in range(len(value) - 1))", "all_adjacent_different"),
+    _miss(
+        "is_sorted", "value: all(value[i] != value[i + 1] for i in range(len(value) - 1))", "are_neighbours_different"
+    ),
     _miss("is_sorted", "value: any(value[i] <= value[i + 1] for i in range(len(value) - 1))"),
     _miss("max_by", "value, function: max(value, key=lambda x: -function(x))"),
     _miss("max_by", "value, function: max(function(x) for x in value)"),

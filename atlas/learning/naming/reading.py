@@ -181,17 +181,29 @@ def _of_words(aside: Aside) -> Iterator[Reading]:
 
 def _telling(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
     turned = _Turning({own}).visit(copy.deepcopy(value))
-    name = _VERBS.get(said) or (f"has_{said.removeprefix('of_')}" if has_noun(said) else f"is_{said}")
+    name = _verb(said) if any(word in said for word in _VERBS) else _state(said)
     return Reading(
-        names=(name,),
+        names=(name,) if name else (),
         say=lambda named: f"Tells whether `{shown(turned, named)}` is true{aside.say(named)}",
     )
+
+
+def _verb(said: str) -> str:
+    """Return for example `contains_a` for `containing_a`, empty where other words are around it."""
+    if re.search(r"(^|_)(and|or)_|^not_(?!containing)", said):
+        return ""
+    return next((said.replace(word, verb, 1) for word, verb in _VERBS.items() if said.startswith(word)), "")
+
+
+def _state(said: str) -> str:
+    return f"has_{said.removeprefix('of_')}" if has_noun(said) else f"is_{said}"
 
 
 def _making(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
     return Reading(
         names=(_RESULTS.get(said, said),),
         say=lambda named: (
-            f"Computes {said.replace('_', ' ')} of `{named(own)}`: `{shown(value, named)}`{aside.say(named)}"
+            f"Returns the {said.replace('_of_', '_of_the_').replace('_', ' ')} of `{named(own)}`: "
+            f"`{shown(value, named)}`{aside.say(named)}"
         ),
     )

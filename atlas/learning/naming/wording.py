@@ -68,8 +68,6 @@ non_positive      OF(it) <= 0
 {OF}strictly_between  P < OF(it) and OF(it) < Q
 lowercase_vowel   OF(it) in 'aeiou'
 vowel             OF(it) in 'aeiouAEIOU'
-{OF}member_of            OF(it) in P
-{OF}not_member_of        OF(it) not in P
 {OF}containing_{P}    P in OF(it)
 {OF}containing        P in OF(it)
 {OF}not_containing    P not in OF(it)
@@ -150,6 +148,11 @@ values            list(OF(it).values())
 factorial         math.factorial(OF(it))
 """
 
+_LIKE_ADJECTIVES = frozenset(
+    "capitalized distinct lowercase reversed rounded sorted stripped uppercase".split()  # noqa: SIM905
+)
+"""Nouns that stand before another one without `of`: `reversed_text`."""
+
 _OPERATORS: dict[type[ast.operator], str] = {
     **{ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "over", ast.FloorDiv: "floor_over"},
 }
@@ -180,7 +183,7 @@ def adjective(test: ast.expr, subject: str) -> str:
             first, second = adjective(one, subject), adjective(other, subject)
             joined = f"{first}_{'and' if isinstance(test.op, ast.And) else 'or'}_{second}"
             whole = _from_rows(_ADJECTIVES, test, subject)
-            return whole or (_short(joined) if first and second else "")
+            return whole or (_short(joined) if first and second and first != second else "")
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             whole = _from_rows(_ADJECTIVES, test, subject)
             word = adjective(inner, subject)
@@ -286,6 +289,7 @@ def _said(template: str, match: Match, subject: str, joint: str) -> str:
     is_unclear = "{OF}" in template and not has_number and len(match.holes) > 1
     if is_unclear or template.removeprefix("{OF}") in ("none", "not_none"):
         return ""
+    joint = "_" if template in _LIKE_ADJECTIVES else joint
     whole = template if "{OF}" in template else f"{template}{joint}{{OF}}"
     return _short(whole.replace("{OF}", f"{what}_" if "{OF}" in template else what)) if what else ""
 

@@ -21,7 +21,7 @@ ELEMENTS = (
     ),
     idiom(
         "difference_from_previous",
-        "Computes by how much {items} is more at {i} than at {i} - 1",
+        "Subtracts the item of {items} at {i} - 1 from the one at {i}",
         "lambda items, i: items[i] - items[i - 1]",
     ),
     idiom(
@@ -53,7 +53,7 @@ ELEMENTS = (
     ),
     idiom(
         "sorted_common_items",
-        "Sorts the items that are both in {items} and in {others}, each once",
+        "Lists the items that are both in {items} and in {others}, each once, sorted",
         "lambda items, others: sorted(set(items) & set(others))",
     ),
     idiom(
@@ -69,7 +69,7 @@ ELEMENTS = (
     *(
         idiom(
             name,
-            f"Returns the {word} of {{numbers}} and {{others}}, place by place",
+            f"Returns the {word} of {{numbers}} and {{others}}, place by place, as far as both go",
             f"lambda numbers, others: [one {operator} other for one, other in zip(numbers, others)]",
             f"lambda numbers, others: [numbers[i] {operator} others[i] for i in range(len(numbers))]",
             f"lambda numbers, others: tuple(one {operator} other for one, other in zip(numbers, others))",
@@ -78,12 +78,12 @@ ELEMENTS = (
     ),
     idiom(
         "max_elementwise",
-        "Lists the larger of each two of {numbers} and {others}",
+        "Lists the larger of each two of {numbers} and {others} at the same place, as far as both go",
         "lambda numbers, others: [max(one, other) for one, other in zip(numbers, others)]",
     ),
     idiom(
         "min_elementwise",
-        "Lists the smaller of each two of {numbers} and {others}",
+        "Lists the smaller of each two of {numbers} and {others} at the same place, as far as both go",
         "lambda numbers, others: [min(one, other) for one, other in zip(numbers, others)]",
     ),
     idiom(
@@ -98,7 +98,7 @@ ELEMENTS = (
     ),
     idiom(
         "pair_up",
-        "Pairs {items} and {others}, place by place",
+        "Pairs {items} and {others}, place by place, as far as both go",
         "lambda items, others: list(zip(items, others))",
         "lambda items, others: [(one, other) for one, other in zip(items, others)]",
     ),
@@ -132,7 +132,7 @@ ELEMENTS = (
     ),
     idiom(
         "difference_at",
-        "Computes by how much {items} is more at {i} than at {j}",
+        "Subtracts the item of {items} at {j} from the one at {i}",
         "lambda items, i, j: items[i] - items[j]",
     ),
     idiom("sum_at", "Adds what {items} has at {i} and at {j}", "lambda items, i, j: items[i] + items[j]"),
@@ -144,7 +144,7 @@ ELEMENTS = (
     ),
     idiom(
         "append_if",
-        "Adds {item} to {items} if {test} is true",
+        "Adds {item} to the end of {items}, in place, if {test} counts as true",
         "def itself(items, item, test):\n    if test:\n        items.append(item)",
     ),
     idiom(
@@ -192,10 +192,10 @@ ELEMENTS = (
         "Computes half the number of {items}, rounded down, which is the index in their middle",
         "lambda items: len(items) // 2",
     ),
-    idiom("split_at", "Parts {items} before the one at {i}", "lambda items, i: (items[:i], items[i:])"),
+    idiom("split_at", "Splits {items} before the one at {i}", "lambda items, i: (items[:i], items[i:])"),
     idiom(
         "split_in_half",
-        "Parts {items} in the middle, the second part being longer if their number is odd",
+        "Splits {items} in the middle, the second part being longer if their number is odd",
         "lambda items: (items[:len(items) // 2], items[len(items) // 2:])",
     ),
     idiom("reverse_prefix", "Reverses the first {n} of {items}", "lambda items, n: items[:n][::-1] + items[n:]"),

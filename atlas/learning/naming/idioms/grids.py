@@ -171,12 +171,12 @@ GRIDS = (
     ),
     idiom(
         "cell_positions_where positions_where",
-        "Lists the rows and columns, below {height} and {width}, for which {test}, called with both, is true",
+        "Lists each pair of a row below {height} and a column below {width} for which {test} is true",
         "lambda height, width, test: [(i, j) for i in range(height) for j in range(width) if test(i, j)]",
     ),
     idiom(
         "cell_positions_where positions_where",
-        "Lists the rows and columns, below {height} and {width}, for which {test}, called with column and row, is true",
+        "Lists each row below {height} and column below {width} for which {test}, called with column and row, is true",
         "lambda height, width, test: [(i, j) for i in range(height) for j in range(width) if test(j, i)]",
     ),
     idiom(
@@ -215,7 +215,7 @@ GRIDS = (
     ),
     idiom(
         "main_diagonal",
-        "Returns the diagonal of {grid} from its upper left",
+        "Lists the diagonal of the square {grid} from its upper left",
         "lambda grid: [grid[i][i] for i in range(len(grid))]",
     ),
     idiom(
@@ -293,7 +293,7 @@ GRIDS = (
     ),
     idiom(
         "distinct_cells",
-        "Returns the different cells of {grid} as a set",
+        "Returns the distinct cells of {grid} as a set",
         "lambda grid: {cell for row in grid for cell in row}",
         "lambda grid: set(cell for row in grid for cell in row)",
     ),

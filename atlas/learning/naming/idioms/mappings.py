@@ -167,7 +167,7 @@ MAPPINGS = (
     ),
     idiom(
         "key_of_max_value",
-        "Returns the key of {mapping} with the largest value, the first of several",
+        "Returns the key of {mapping} with the largest value, the first one on ties",
         *(
             f"lambda mapping: {value}"
             for value in ("max(mapping, key=mapping.get)", "max(mapping, key=lambda key: mapping[key])")
@@ -175,16 +175,16 @@ MAPPINGS = (
     ),
     idiom(
         "key_of_min_value",
-        "Returns the key of {mapping} with the smallest value, the first of several",
+        "Returns the key of {mapping} with the smallest value, the first one on ties",
         "lambda mapping: min(mapping, key=mapping.get)",
     ),
     idiom(
-        "sort_by_value",
+        "pairs_sorted_by_value",
         "Lists the pairs of keys and values of {mapping}, sorted by their values",
         "lambda mapping: sorted(mapping.items(), key=lambda pair: pair[1])",
     ),
     idiom(
-        "sort_by_value_descending",
+        "pairs_sorted_by_value_descending",
         "Lists the pairs of keys and values of {mapping}, those with the largest values first",
         *(
             f"lambda mapping: sorted(mapping.items(), key=lambda pair: {rest})"

@@ -64,7 +64,7 @@ MATRICES = (
     ),
     idiom(
         "sorted_distinct_cells",
-        "Sorts the different cells of {grid}",
+        "Lists the distinct cells of {grid}, sorted",
         "lambda grid: sorted({cell for row in grid for cell in row})",
         "lambda grid: sorted(set(cell for row in grid for cell in row))",
     ),
@@ -76,12 +76,12 @@ MATRICES = (
     ),
     idiom(
         "sum_of_diagonal trace",
-        "Adds up the diagonal of {matrix} from its upper left",
+        "Adds up the diagonal of the square {matrix} from its upper left",
         "lambda matrix: sum(matrix[i][i] for i in range(len(matrix)))",
     ),
     idiom(
         "anti_diagonal",
-        "Lists the diagonal of {matrix} from its upper right",
+        "Lists the diagonal of the square {matrix} from its upper right",
         "lambda matrix: [matrix[i][len(matrix) - 1 - i] for i in range(len(matrix))]",
         "lambda matrix: [matrix[i][len(matrix) - i - 1] for i in range(len(matrix))]",
     ),
@@ -99,7 +99,7 @@ MATRICES = (
     ),
     idiom(
         "add_matrices",
-        "Adds {matrix} and {other}, cell by cell",
+        "Adds {matrix} and {other}, cell by cell, as far as both go",
         "lambda matrix, other: [[a + b for a, b in zip(row, beside)] for row, beside in zip(matrix, other)]",
     ),
     idiom(
@@ -108,8 +108,8 @@ MATRICES = (
         "lambda matrix, other: [[sum(a * b for a, b in zip(row, column)) for column in zip(*other)] for row in matrix]",
     ),
     idiom(
-        "count_different_cells",
-        "Counts the places at which {grid} and {other} have different cells",
+        "count_unequal_cells",
+        "Counts the places at which {grid} and {other} have unequal cells, as far as both go",
         "lambda grid, other: sum(1 for row, beside in zip(grid, other) for a, b in zip(row, beside) if a != b)",
     ),
     idiom(

@@ -291,7 +291,7 @@ NUMBERS = (
     idiom("count_set_bits count_ones", "Counts the bits of {n} that are set", "lambda n: bin(n).count('1')"),
     idiom(
         "to_binary",
-        "Writes {n}, which is not negative, in binary digits",
+        "Returns the binary digits of {n}, which is not negative, as a text",
         "lambda n: bin(n)[2:]",
         "lambda n: format(n, 'b')",
     ),

@@ -41,11 +41,13 @@ PARTS = (
     ),
     idiom(
         "map_pairs",
-        "Calls {function} with each of {items} and that of {others} at its place, and returns the results in order",
+        "Lists what {function} gives for each of {items} and the one of {others} at its place, as far as both go",
         "lambda items, others, function: [function(one, other) for one, other in zip(items, others)]",
+    ),
+    idiom(
+        "map_pairs",
+        "Returns a tuple of what {function} gives for each of {items} and the one of {others} at its place",
         "lambda items, others, function: tuple(function(one, other) for one, other in zip(items, others))",
-        "lambda items, others, function: [function(one, other) for other, one in zip(others, items)]",
-        "lambda items, others, function: tuple(function(one, other) for other, one in zip(others, items))",
     ),
     idiom(
         "map_with_index",
@@ -78,7 +80,7 @@ PARTS = (
         "def itself(items, keys, function):\n    for key in keys:\n        items[key] = function(key)",
     ),
     idiom(
-        "append_item_at",
+        "append_item_from",
         "Adds the item at {i} of {others} to the end of {items}, in place",
         "def itself(items, others, i): items.append(others[i])",
     ),
@@ -176,22 +178,22 @@ PARTS = (
     ),
     idiom(
         "second_largest",
-        "Returns the second largest of the different {items}",
+        "Returns the second largest of the distinct {items}",
         *(f"lambda items: {value}" for value in ("sorted(set(items))[-2]", "sorted(set(items), reverse=True)[1]")),
     ),
     idiom(
         "second_smallest",
-        "Returns the second smallest of the different {items}",
+        "Returns the second smallest of the distinct {items}",
         "lambda items: sorted(set(items))[1]",
     ),
     idiom(
-        "value_range max_minus_min",
+        "max_minus_min value_range",
         "Computes by how much the largest of {numbers} exceeds the smallest",
         "lambda numbers: max(numbers) - min(numbers)",
     ),
     idiom(
         "index_of_max",
-        "Returns the index of the largest of {items}, the first of several",
+        "Returns the index of the largest of {items}, the first one on ties",
         *(
             f"lambda items: {value}"
             for value in ("items.index(max(items))", "max(range(len(items)), key=lambda i: items[i])")
@@ -200,7 +202,7 @@ PARTS = (
     ),
     idiom(
         "index_of_min",
-        "Returns the index of the smallest of {items}, the first of several",
+        "Returns the index of the smallest of {items}, the first one on ties",
         *(
             f"lambda items: {value}"
             for value in ("items.index(min(items))", "min(range(len(items)), key=lambda i: items[i])")

@@ -32,6 +32,11 @@ RECORDS = (
         """,
     ),
     idiom(
+        "contains_both",
+        "Tells whether both {item} and {other} are in {items}",
+        "lambda items, item, other: item in items and other in items",
+    ),
+    idiom(
         "without_none_values",
         "Returns a mapping of those pairs of {mapping} whose value is not None",
         "lambda mapping: {key: value for key, value in mapping.items() if value is not None}",
@@ -95,7 +100,7 @@ RECORDS = (
     ),
     idiom(
         "longest_word",
-        "Returns the longest word of {text}, the first of several",
+        "Returns the longest word of {text}, the first one on ties",
         "lambda text: max(text.split(), key=len)",
     ),
     idiom(
@@ -123,7 +128,7 @@ RECORDS = (
     ),
     idiom(
         "all_suffixes",
-        "Lists the ends of {text}, longest first",
+        "Lists the ends of {text} that are not empty, longest first",
         "lambda text: [text[i:] for i in range(len(text))]",
     ),
     idiom(
@@ -138,12 +143,12 @@ RECORDS = (
     ),
     idiom(
         "partition_by",
-        "Parts {items} into a list of those for which {test} is true and a list of the others",
+        "Splits {items} into a list of those for which {test} is true and a list of the others",
         "lambda items, test: ([item for item in items if test(item)], [item for item in items if not test(item)])",
     ),
     idiom(
         "split_by_parity",
-        "Parts {numbers} into a list of the even and a list of the odd ones",
+        "Splits {numbers} into a list of the even and a list of the odd ones",
         *(
             f"lambda numbers: ([n for n in numbers if n % 2 == 0], [n for n in numbers if {odd}])"
             for odd in ("n % 2 == 1", "n % 2 != 0")
@@ -155,12 +160,12 @@ RECORDS = (
         "lambda items, indices: [items[i] for i in indices]",
     ),
     idiom(
-        "sorted_indices",
-        "Lists the indices of {items} in the order in which they are when sorted",
+        "indices_in_sorted_order",
+        "Lists the indices of {items} in the order that would sort {items}",
         "lambda items: sorted(range(len(items)), key=lambda i: items[i])",
     ),
     idiom(
-        "all_adjacent_different",
+        "are_neighbours_different",
         "Tells whether each of {items} is different from the one before it",
         "lambda items: all(one != other for one, other in zip(items, items[1:]))",
         "lambda items: all(items[i] != items[i + 1] for i in range(len(items) - 1))",

@@ -97,6 +97,16 @@ SEARCHING = (
         "lambda items, wanted: items.count(wanted)",
     ),
     idiom(
+        "count_items_in",
+        "Counts those of {items} that are in {others}",
+        "lambda items, others: sum(1 for item in items if item in others)",
+    ),
+    idiom(
+        "count_items_not_in",
+        "Counts those of {items} that are not in {others}",
+        "lambda items, others: sum(1 for item in items if item not in others)",
+    ),
+    idiom(
         "count_if",
         "Counts those of {items} for which {test} is true",
         "lambda items, test: sum(1 for item in items if test(item))",
@@ -167,7 +177,7 @@ SEARCHING = (
         "lambda items, test: all(test(item) for item in items)",
     ),
     idiom(
-        "all_{TESTS}",
+        "are_all_{TESTS}",
         "Tells whether {TEST} holds for all of {items}",
         "lambda items, TEST: all(TEST(item) for item in items)",
     ),
@@ -177,7 +187,7 @@ SEARCHING = (
         "lambda items, test: any(test(item) for item in items)",
     ),
     idiom(
-        "any_{TEST}",
+        "is_any_{TEST}",
         "Tells whether {TEST} holds for any of {items}",
         "lambda items, TEST: any(TEST(item) for item in items)",
     ),
@@ -346,19 +356,19 @@ SEARCHING = (
         "lambda items: len(min(items, key=len))",
     ),
     idiom(
-        "sort_by",
+        "sorted_by",
         "Lists {items}, sorted by what {key} gives for each",
         *(f"lambda items, key: sorted(items, key={key})" for key in ("key", "lambda item: key(item)")),
     ),
-    idiom("sort_by_length", "Lists {items}, sorted by their lengths", "lambda items: sorted(items, key=len)"),
+    idiom("sorted_by_length", "Lists {items}, sorted by their lengths", "lambda items: sorted(items, key=len)"),
     idiom(
-        "sort_by_{VALUE}",
-        "Sorts {items} by {VALUE}",
+        "sorted_by_{VALUE}",
+        "Lists {items}, sorted by {VALUE}",
         "lambda items, VALUE: sorted(items, key=lambda item: VALUE(item))",
     ),
     idiom(
-        "sort_by_{VALUE}_descending",
-        "Sorts {items} by {VALUE}, largest first",
+        "sorted_by_{VALUE}_descending",
+        "Lists {items}, sorted by {VALUE}, largest first",
         "lambda items, VALUE: sorted(items, key=lambda item: VALUE(item), reverse=True)",
         "lambda items, VALUE: sorted(items, key=lambda item: -VALUE(item))",
     ),

@@ -7,6 +7,11 @@ from atlas.learning.naming.idioms.idiom import idiom
 _ALL_ITEMS = ("set(items)", "{item for item in items}")
 _RISING = "all(items[i] {} items[i + 1] for i in range(len(items) - 1))"
 
+_HOLDS_RUN = (
+    "any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
+    "not run or any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
+)
+
 _COLLECTIONS = (("set()", "add"), ("[]", "append"))
 _SEEN = """
 def itself(items):
@@ -31,7 +36,7 @@ SEQUENCES = (
         "lambda items: [items[i] for i in range(len(items) - 1, -1, -1)]",
     ),
     idiom(
-        "all_distinct all_different has_no_duplicates",
+        "are_all_distinct has_no_duplicates all_distinct",
         "Tells whether no item occurs more than once in {items}",
         *(f"lambda items: len(items) == len({distinct})" for distinct in _ALL_ITEMS),
         *(_SEEN.format(empty=empty, add=add, early=False, late=True) for empty, add in _COLLECTIONS),
@@ -45,11 +50,11 @@ SEQUENCES = (
     ),
     idiom(
         "count_distinct",
-        "Counts the different items of {items}",
+        "Counts the distinct items of {items}",
         *(f"lambda items: len({distinct})" for distinct in _ALL_ITEMS),
     ),
     idiom(
-        "all_equal all_same",
+        "are_all_equal all_equal",
         "Tells whether all of {items} are equal to each other",
         "lambda items: all(item == items[0] for item in items)",
         "lambda items: all(item == items[0] for item in items[1:])",
@@ -59,7 +64,7 @@ SEQUENCES = (
         "lambda items: all(items[i] == items[i + 1] for i in range(len(items) - 1))",
     ),
     idiom(
-        "all_equal all_same",
+        "are_all_equal all_equal",
         "Tells whether {items} consist of one item alone, once or more often",
         "lambda items: len(set(items)) == 1",
     ),
@@ -152,7 +157,7 @@ SEQUENCES = (
         "Keeps one of the equal ones of {items}, in any order",
         "lambda items: list(set(items))",
     ),
-    idiom("sorted_distinct sort_distinct", "Sorts the different ones of {items}", "lambda items: sorted(set(items))"),
+    idiom("sorted_distinct", "Lists the distinct items of {items}, sorted", "lambda items: sorted(set(items))"),
     idiom(
         "flatten",
         "Joins the items of each of {lists} into one list",
@@ -230,7 +235,7 @@ SEQUENCES = (
         "lambda numbers: list(itertools.accumulate(numbers, max))",
     ),
     idiom(
-        "rotate_left",
+        "move_first_to_end",
         "Returns {items} with the first {n} of them moved to the end",
         "lambda items, n: items[n:] + items[:n]",
     ),
@@ -240,7 +245,7 @@ SEQUENCES = (
         "lambda items, n: items[n % len(items):] + items[:n % len(items)]",
     ),
     idiom(
-        "rotate_right",
+        "move_last_to_front",
         "Returns {items} with the last {n} of them moved to the front",
         "lambda items, n: items[-n:] + items[:-n]",
     ),
@@ -253,6 +258,7 @@ SEQUENCES = (
         "swap_items",
         "Swaps the items at indices {i} and {j} of {items}, in place",
         "def itself(items, i, j): items[i], items[j] = items[j], items[i]",
+        "def itself(items, i, j): items[j], items[i] = items[i], items[j]",
         """
         def itself(items, i, j):
             held = items[i]
@@ -279,10 +285,14 @@ SEQUENCES = (
         "lambda items: [items[-1]] + items[1:-1] + [items[0]]",
     ),
     idiom(
-        "contains_sublist is_sublist",
+        "contains_sublist contains_run",
+        "Tells whether {items} holds the items of {run} next to each other and in the same order",
+        *(f"lambda items, run: {test}" for test in _HOLDS_RUN),
+    ),
+    idiom(
+        "is_sublist",
         "Tells whether the items of {run} occur in {items} next to each other and in the same order",
-        "lambda run, items: any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
-        "lambda run, items: not run or any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
+        *(f"lambda run, items: {test}" for test in _HOLDS_RUN),
     ),
     idiom(
         "is_subset all_contained",
@@ -362,7 +372,7 @@ SEQUENCES = (
     idiom("sort_ascending", "Sorts {items} in place", "def itself(items): items.sort()"),
     idiom(
         "sorted_descending",
-        "Sorts {items}, largest first",
+        "Lists {items}, sorted, largest first",
         *(f"lambda items: {value}" for value in ("sorted(items, reverse=True)", "sorted(items)[::-1]")),
     ),
 )

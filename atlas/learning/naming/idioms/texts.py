@@ -77,7 +77,7 @@ TEXTS = (
     ),
     idiom(
         "is_palindromic_number",
-        "Tells whether the digits of {n} read the same backwards",
+        "Tells whether {n} reads the same backwards when it is written down",
         "lambda n: str(n) == str(n)[::-1]",
     ),
     idiom(
@@ -212,7 +212,7 @@ TEXTS = (
     ),
     idiom(
         "hamming_distance",
-        "Counts the places at which {text} and {other} have different items",
+        "Counts the places at which {text} and {other} differ, as far as both go",
         "lambda text, other: sum(1 for a, b in zip(text, other) if a != b)",
         "lambda text, other: sum(1 for i in range(len(text)) if text[i] != other[i])",
     ),
@@ -282,7 +282,7 @@ TEXTS = (
     ),
     idiom(
         "prefixes all_prefixes",
-        "Lists the beginnings of {text}, shortest first",
+        "Lists the beginnings of {text} that are not empty, shortest first",
         *(
             f"lambda text: {value}"
             for value in ("[text[:i] for i in range(1, len(text) + 1)]", "[text[:i + 1] for i in range(len(text))]")

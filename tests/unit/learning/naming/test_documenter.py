@@ -83,7 +83,7 @@ def test_the_code_does_the_same_under_its_new_names():
         ("def fn_0(x0): return len(x0) % 2 == 0", "has_even_length"),
         ("def fn_0(x0, x1): return len(x0) == x1", "has_length"),
         ("def fn_0(x0, x1): return sorted(x0) == x1", "concept_1"),
-        ("def fn_0(x0, x1): return all(one == x1 for one in x0)", "all_equal_to"),
+        ("def fn_0(x0, x1): return all(one == x1 for one in x0)", "are_all_equal_to"),
         ("def fn_0(x0): return [one for one in x0 if isinstance(one, int)]", "select_integers"),
         ("def fn_0(x0): return x0.sort()", "sort_ascending"),
         ("def fn_0(x0): x0.sort()", "sort_ascending"),
@@ -99,6 +99,20 @@ def test_the_code_does_the_same_under_its_new_names():
         ("def fn_0(x0): return x0 % 10", "remainder_by_ten"),
         ("def fn_0(x0, x1): return x0.replace(x1, '')", "remove_from_text"),
         ("def fn_0(x0, x1): return all(one not in x1 for one in x0)", "have_no_common_item"),
+        ("def fn_0(x0, x1): return all(one in x1 for one in x0)", "is_subset"),
+        ("def fn_0(x0, x1): return all(one in x0 for one in x1)", "concept_1"),
+        ("def fn_0(x0, x1): return x0[:-x1]", "drop_last"),
+        ("def fn_0(x0, x1): return x1[:-x0]", "drop_last"),
+        ("def fn_0(x0, x1): return x0 - x1", "concept_1"),
+        ("def fn_0(x0, x1): return [x1(one, two) for one, two in zip(x0, x2)]", "concept_1"),
+        ("def fn_0(x0, x1): x0.append(x1)", "append_item"),
+        ("def fn_0(x0, x1, x2): x0.append(x1[x2])", "append_item_from"),
+        ("def fn_0(x0, x1, x2): x1.append(x0[x2])", "concept_1"),
+        ("def fn_0(x0, x1): return x0[x1:] + x0[:x1]", "move_first_to_end"),
+        ("def fn_0(x0): return all(one == one[::-1] for one in x0)", "are_all_palindromes"),
+        ("def fn_0(x0): return str(x0)[::-1]", "reversed_text"),
+        ("def fn_0(x0, x1): return sum(1 for one in x0 if one in x1)", "count_items_in"),
+        ("def fn_0(x0, x1, x2): return x1 in x0 and x2 in x0", "contains_both"),
     ],
 )
 def test_the_code_alone_names_it(code, name):
@@ -110,6 +124,7 @@ def test_the_code_alone_names_it(code, name):
     [
         ("def fn_0(x0): return x0 > LIMIT", "is_above_limit"),
         ("def fn_0(x0): return [one for one in x0 if one != WALL]", "select_different_from_wall"),
+        ("def fn_0(x0, x1): return x0 in x1 and x0 in x1", "concept_1"),
         ("def fn_0(x0): return x0 not in known", "concept_1"),
         ("def fn_0(x0): return [one for one in x0 if one in KNOWN]", "concept_1"),
         ("def fn_0(x0): return len(x0) + offset", "concept_1"),
@@ -129,7 +144,7 @@ def test_a_name_tells_what_else_is_read_or_is_not_given(code, name):
         ("next((one for one in x0 if x1(one)), None)", "Returns the first of `items` for which `test` is true, or `N"),
         ("x0 == sorted(x0)", "Tells whether `items`, a list, is in ascending order."),
         ("[one for pair in zip(x0, x1) for one in pair]", "Lists items of `items` and `others` in turns, as long as "),
-        ("sum(int(d) for d in str(x0 ** x1))", "Computes digit sum of power of `number`: `sum((int(item) for item in "),
+        ("sum(int(d) for d in str(x0 ** x1))", "Returns the digit sum of the power of `number`: `sum((int(item) for "),
         ("x0 % 2 == 0 and x0 >= 8", "Tells whether `number % 2 == 0 and number >= 8` is true."),
     ],
 )
@@ -167,7 +182,7 @@ def test_what_has_no_name_is_told_step_by_step(code, said):
 
 def test_what_it_does_for_nothing_at_all_is_told():
     found = document(concept("def fn_0(x0):\n    if not x0:\n        return True\n    return len(set(x0)) == 1"))
-    assert found.name == "all_equal"
+    assert found.name == "are_all_equal"
     assert found.description.startswith(
         "Tells whether `items` consist of one item alone, once or more often, or returns `True` where `items` is empty."
     )
@@ -197,7 +212,7 @@ def test_a_division_that_rounds_down_is_told_from_one_that_does_not(value, name)
 
 def test_an_answer_for_nothing_that_the_caller_gives_is_in_the_name():
     found = document(concept("def fn_0(x0, x1):\n    if not x0:\n        return x1\n    return len(set(x0)) == 1"))
-    assert found.name == "all_equal_with_default"
+    assert found.name == "are_all_equal_with_default"
 
 
 def test_what_is_handed_back_in_any_case_is_told_once():
