@@ -111,6 +111,8 @@ def _filled(name: str, match: Match, parameters: Sequence[str]) -> str:
         said = "" if _calls(hole.value, parameters) else _WORDS[slot](hole.value, next(iter(hole.subjects), ""))
         if not said or _hides(hole.value, said, {*parameters, *hole.subjects}):
             return ""
+        if _is_before(count_names([hole.value]), match.names.values(), parameters):
+            return ""
         name = name.replace(f"{{{slot}}}", said)
     return name
 
@@ -133,6 +135,12 @@ def _hides(value: ast.expr, said: str, known: Collection[str]) -> bool:
     }
     read = {node.id for node in nodes if isinstance(node, ast.Name)} - called - set(known) - bound_in([value])
     return any(name.lower().strip("_") not in said for name in read - set(dir(builtins)))
+
+
+def _is_before(read: Collection[str], subjects: Collection[str], parameters: Sequence[str]) -> bool:
+    """Return whether something is compared with comes as an argument before what is: `is_below(limit, number)`."""
+    of = [parameters.index(own) for own in subjects if own in parameters]
+    return any(parameters.index(own) < min(of) for own in set(read) - set(subjects) if of and own in parameters)
 
 
 def _told(slot: str, match: Match, names: Names) -> str:
@@ -170,11 +178,11 @@ def _of_words(aside: Aside) -> Iterator[Reading]:
         return
     for own in aside.form.parameters:
         if is_boolean(value):
-            said = adjective(value, own)
+            said = adjective(value, own) if not _is_before(count_names([value]), [own], aside.form.parameters) else ""
             if said and not _hides(value, said, aside.form.parameters):
                 yield _telling(said, own, value, aside)
         else:
-            said = noun(value, own)
+            said = noun(value, own) if not _is_before(count_names([value]), [own], aside.form.parameters) else ""
             if said and not _hides(value, said, aside.form.parameters):
                 yield _making(said, own, value, aside)
 

@@ -289,6 +289,8 @@ def _said(template: str, match: Match, subject: str, joint: str) -> str:
     is_unclear = "{OF}" in template and not has_number and len(match.holes) > 1
     if is_unclear or template.removeprefix("{OF}") in ("none", "not_none"):
         return ""
+    if joint == "_" and (template in _KINDS or what.partition("_")[0] in _LIKE_ADJECTIVES):
+        return ""  # `even_length` is clear, and `vowel_lowercase_first_item` is not
     joint = "_" if template in _LIKE_ADJECTIVES else joint
     whole = template if "{OF}" in template else f"{template}{joint}{{OF}}"
     return _short(whole.replace("{OF}", f"{what}_" if "{OF}" in template else what)) if what else ""

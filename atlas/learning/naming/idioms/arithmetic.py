@@ -72,7 +72,7 @@ ARITHMETIC = (
     ),
     idiom(
         "hypotenuse",
-        "Computes the long side of a right triangle with sides of {a} and {b}",
+        "Computes the long side of a right triangle with short sides of {a} and {b}",
         "lambda a, b: (a ** 2 + b ** 2) ** 0.5",
         "lambda a, b: math.hypot(a, b)",
     ),
@@ -167,22 +167,22 @@ ARITHMETIC = (
     ),
     idiom(
         "raise_{ERROR}_if",
-        "Raises an error if {test} is true",
+        "Raises {ERROR} if {test} counts as true",
         "def itself(test, ERROR):\n    if test:\n        raise ERROR",
     ),
     idiom(
         "raise_{ERROR}_unless",
-        "Raises an error unless {test} is true",
+        "Raises {ERROR} unless {test} counts as true",
         "def itself(test, ERROR):\n    if not test:\n        raise ERROR",
     ),
     idiom(
         "raise_{ERROR}_if_none",
-        "Raises an error if {value} is None",
+        "Raises {ERROR} if {value} is None",
         "def itself(value, ERROR):\n    if value is None:\n        raise ERROR",
     ),
     idiom(
         "raise_{ERROR}_if_{TEST}",
-        "Raises an error if {TEST} holds for {value}",
+        "Raises {ERROR} if {TEST} holds for {value}",
         "def itself(value, TEST, ERROR):\n    if TEST(value):\n        raise ERROR",
     ),
     idiom(

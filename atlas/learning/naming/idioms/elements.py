@@ -116,10 +116,12 @@ ELEMENTS = (
     ),
     idiom(
         "set_cell",
-        "Sets the cell of {grid} at {row} and {column} to {cell}",
+        "Sets the cell of {grid} at {row} and {column} to {cell}, in place",
         "def itself(grid, row, column, cell): grid[row][column] = cell",
     ),
-    idiom("set_item", "Sets {items} at {key} to {value}", "def itself(items, key, value): items[key] = value"),
+    idiom(
+        "set_item", "Sets {items} at {key} to {value}, in place", "def itself(items, key, value): items[key] = value"
+    ),
     idiom(
         "are_equal_at",
         "Tells whether {items} has the same at {i} and at {j}",
@@ -217,7 +219,7 @@ ELEMENTS = (
         "lambda items, n: sorted(items)[-n:]",
     ),
     idiom("zeros", "Makes a list of {n} zeros", "lambda n: [0] * n"),
-    idiom("repeated", "Makes a list of {n} times {ITEM}", "lambda n, ITEM: [ITEM] * n"),
+    idiom("repeat_item", "Makes a list of {n} times {item}", "lambda item, n: [item] * n"),
     idiom(
         "lookup_or_default",
         "Returns the value of {key} in {mapping}, or {default}",

@@ -181,12 +181,12 @@ GRIDS = (
     ),
     idiom(
         "positions_of_value positions_of_cell",
-        "Lists the rows and columns, below {height} and {width}, of the cells of {grid} that equal {cell}",
+        "Lists the row and the column, below {height} and {width}, of each cell of {grid} that equals {cell}",
         "lambda grid, height, width, cell: [(i, j) for i in range(height) for j in range(width) if grid[i][j] == cell]",
     ),
     idiom(
         "positions_of_nonzero",
-        "Lists the rows and columns, below {height} and {width}, of the cells of {grid} that are not 0",
+        "Lists the row and the column, below {height} and {width}, of each cell of {grid} that is not 0",
         "lambda grid, height, width: [(i, j) for i in range(height) for j in range(width) if grid[i][j] != 0]",
     ),
     idiom("shape_of", "Returns the shape of {array}", "lambda array: array.shape"),
@@ -204,12 +204,12 @@ GRIDS = (
     idiom("copy_deeply", "Returns a copy of {value} and of all in it", "lambda value: copy.deepcopy(value)"),
     idiom(
         "filled_grid",
-        "Makes a grid of {height} rows and {width} columns, each cell of which is {CELL}",
+        "Makes a grid of {height} rows and {width} columns, each cell of which is {cell}",
         *(
-            f"lambda height, width, CELL: {value}"
+            f"lambda height, width, cell: {value}"
             for value in (
-                "[[CELL] * width for i in range(height)]",
-                "[[CELL for j in range(width)] for i in range(height)]",
+                "[[cell] * width for i in range(height)]",
+                "[[cell for j in range(width)] for i in range(height)]",
             )
         ),
     ),
@@ -228,7 +228,7 @@ GRIDS = (
     ),
     idiom(
         "positions_of_value positions_of_cell",
-        "Lists the rows and columns of the cells of {grid} that equal {cell}",
+        "Lists the row and the column of each cell of {grid} that equals {cell}",
         "lambda grid, cell: numpy.argwhere(grid == cell)",
         *(
             f"lambda grid, cell: [(i, j) for i in range({height}) for j in range({width}) if {value} == cell]"

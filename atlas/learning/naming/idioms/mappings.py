@@ -139,7 +139,7 @@ MAPPINGS = (
     ),
     idiom(
         "group_pairs",
-        "Groups the second parts of {pairs} by the first ones",
+        "Returns a mapping from each first part of {pairs} to the list of its second parts",
         *_grouped("pairs", "first, second in pairs", "first", "second"),
     ),
     idiom(

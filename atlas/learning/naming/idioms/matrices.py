@@ -85,7 +85,7 @@ MATRICES = (
         "lambda matrix: [matrix[i][len(matrix) - 1 - i] for i in range(len(matrix))]",
         "lambda matrix: [matrix[i][len(matrix) - i - 1] for i in range(len(matrix))]",
     ),
-    idiom("row_sums", "Lists the sums of each of {rows}", "lambda rows: [sum(row) for row in rows]"),
+    idiom("row_sums", "Lists the sum of each of {rows}", "lambda rows: [sum(row) for row in rows]"),
     idiom(
         "column_sums",
         "Lists the sums of the columns of {rows}",
@@ -96,6 +96,12 @@ MATRICES = (
         "Makes a matrix of {n} rows and columns with 1 on its diagonal and 0 elsewhere",
         "lambda n: [[1 if i == j else 0 for j in range(n)] for i in range(n)]",
         "lambda n: [[int(i == j) for j in range(n)] for i in range(n)]",
+    ),
+    idiom(
+        "zero_grid",
+        "Makes a grid of {height} rows and {width} columns of zeros",
+        "lambda height, width: [[0] * width for i in range(height)]",
+        "lambda height, width: [[0 for j in range(width)] for i in range(height)]",
     ),
     idiom(
         "add_matrices",
@@ -114,7 +120,7 @@ MATRICES = (
     ),
     idiom(
         "rows_with_content select_nonzero_rows",
-        "Lists those rows of {grid} in which something counts as true, such as a cell that is not 0",
+        "Lists those rows of {grid} that hold something which counts as true",
         "lambda grid: [row for row in grid if any(row)]",
     ),
     idiom(

@@ -40,12 +40,12 @@ PARTS = (
         "lambda n, function: [function(i) for i in range(n)]",
     ),
     idiom(
-        "map_pairs",
+        "zip_with",
         "Lists what {function} gives for each of {items} and the one of {others} at its place, as far as both go",
         "lambda items, others, function: [function(one, other) for one, other in zip(items, others)]",
     ),
     idiom(
-        "map_pairs",
+        "zip_with",
         "Returns a tuple of what {function} gives for each of {items} and the one of {others} at its place",
         "lambda items, others, function: tuple(function(one, other) for one, other in zip(items, others))",
     ),

@@ -95,7 +95,7 @@ RECORDS = (
     ),
     idiom(
         "lines_with_content",
-        "Lists those lines of {text} that hold more than space",
+        "Lists those lines of {text} that hold more than white space",
         "lambda text: [line for line in text.splitlines() if line.strip()]",
     ),
     idiom(
@@ -113,6 +113,12 @@ RECORDS = (
         "Tells whether each of the letters a to z occurs in {text}, as a small letter or a capital",
         "lambda text: set('abcdefghijklmnopqrstuvwxyz') <= set(text.lower())",
         "lambda text: set(string.ascii_lowercase) <= set(text.lower())",
+    ),
+    idiom(
+        "starts_with_vowel",
+        "Tells whether the first character of {text} is a vowel",
+        *(f"lambda text: text[0].lower() in {vowels}" for vowels in ("'aeiou'", "['a', 'e', 'i', 'o', 'u']")),
+        "lambda text: text[0] in 'aeiouAEIOU'",
     ),
     idiom(
         "collapse_runs",
@@ -236,7 +242,7 @@ RECORDS = (
     ),
     idiom(
         "are_coprime",
-        "Tells whether the greatest common divisor of {a} and {b} is 1",
+        "Tells whether the greatest common divisor of {a} and {b}, which are not negative, is 1",
         "lambda a, b: math.gcd(a, b) == 1",
         """
         def itself(a, b):

@@ -202,9 +202,13 @@ SEQUENCES = (
     ),
     idiom(
         "adjacent_pairs",
+        "Yields each of {items} but the last together with the next one",
+        "lambda items: zip(items, items[1:])",
+    ),
+    idiom(
+        "adjacent_pairs",
         "Pairs each of {items} but the last with the next one",
         "lambda items: list(zip(items, items[1:]))",
-        "lambda items: zip(items, items[1:])",
         "lambda items: [(items[i], items[i + 1]) for i in range(len(items) - 1)]",
     ),
     idiom(

@@ -113,6 +113,14 @@ def test_the_code_does_the_same_under_its_new_names():
         ("def fn_0(x0): return str(x0)[::-1]", "reversed_text"),
         ("def fn_0(x0, x1): return sum(1 for one in x0 if one in x1)", "count_items_in"),
         ("def fn_0(x0, x1, x2): return x1 in x0 and x2 in x0", "contains_both"),
+        ("def fn_0(x0, x1): return len(x0) > x1", "is_longer_than"),
+        ("def fn_0(x0, x1): return x0 < len(x1)", "concept_1"),
+        ("def fn_0(x0, x1): return [one for one in x1 if one < x0]", "concept_1"),
+        ("def fn_0(x0): return x0[0].lower() in 'aeiou'", "starts_with_vowel"),
+        ("def fn_0(x0): return x0[-1].lower() in 'aeiou'", "concept_1"),
+        ("def fn_0(x0, x1): return [[0] * x1 for _ in range(x0)]", "zero_grid"),
+        ("def fn_0(x0, x1): return [[float('inf')] * x1 for _ in range(x0)]", "concept_1"),
+        ("def fn_0(x0, x1, x2): return [[x2] * x1 for _ in range(x0)]", "filled_grid"),
     ],
 )
 def test_the_code_alone_names_it(code, name):
