@@ -225,7 +225,7 @@ def _name(function: Function, names: Sequence[str], taken: set[str]) -> str:
     fitting = _fitting(names)
     free = [name for name in fitting if name not in taken]
     if free or fitting:
-        return free[0] if free else unused(fitting[0], taken)
+        return free[0] if free else unused(f"{fitting[0]}_variant", taken)  # `zero_to_2` would promise another range
     return own if _COUNTED.fullmatch(own) and own not in taken else _counted(taken)
 
 

@@ -42,7 +42,7 @@ ELEMENTS = (
     idiom("increment_each", "Lists {numbers}, each with 1 added", "lambda numbers: [number + 1 for number in numbers]"),
     idiom(
         "count_matching_positions count_equal_places",
-        "Counts the places at which {items} and {others} are equal",
+        "Counts the places at which {items} and {others} are equal, as far as both go",
         "lambda items, others: sum(1 for i in range(len(items)) if items[i] == others[i])",
         "lambda items, others: sum(1 for one, other in zip(items, others) if one == other)",
     ),

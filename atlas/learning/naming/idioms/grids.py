@@ -49,7 +49,7 @@ GRIDS = (
     idiom("is_in_range", "Tells whether {n} is from 0 to below {size}", "lambda n, size: 0 <= n and n < size"),
     idiom(
         "is_between",
-        "Tells whether {number} is from {low} to {high}",
+        "Tells whether {number} is from {low} to {high}, both included",
         "lambda number, low, high: low <= number and number <= high",
     ),
     idiom(
@@ -150,7 +150,7 @@ GRIDS = (
     ),
     idiom(
         "reverse_each mirror_rows",
-        "Lists each of {grid} reversed, such as the rows of a grid",
+        "Lists each of {grid}, such as a row, reversed",
         "lambda grid: [row[::-1] for row in grid]",
     ),
     idiom(
@@ -299,12 +299,12 @@ GRIDS = (
     ),
     idiom(
         "replace_cells",
-        "Returns {grid} as lists of rows, with {new} in place of each cell that equals {old}",
+        "Copies {grid} into lists of cells, with {new} in place of each cell that equals {old}",
         "lambda grid, old, new: [[new if cell == old else cell for cell in row] for row in grid]",
     ),
     idiom(
         "translate_cells",
-        "Returns {grid} as lists of rows, with what {mapping} has for a cell in place of it, if it has something",
+        "Copies {grid} into lists of cells, with the value that {mapping} has for a cell, if any, in place of it",
         "lambda grid, mapping: [[mapping.get(cell, cell) for cell in row] for row in grid]",
     ),
     idiom(

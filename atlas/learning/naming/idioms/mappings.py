@@ -193,12 +193,12 @@ MAPPINGS = (
     ),
     idiom(
         "items_occurring_once",
-        "Keeps those of {items} that stand in it once",
+        "Lists those of {items} that occur there exactly once",
         "lambda items: [item for item in items if items.count(item) == 1]",
     ),
     idiom(
         "items_occurring_repeatedly",
-        "Keeps those of {items} that stand in it more than once",
+        "Lists those of {items} that occur there more than once",
         "lambda items: [item for item in items if items.count(item) > 1]",
     ),
 )

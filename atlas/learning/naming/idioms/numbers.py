@@ -71,7 +71,7 @@ NUMBERS = (
     ),
     idiom(
         "greatest_common_divisor gcd",
-        "Computes the greatest common divisor of {a} and {b}",
+        "Computes the greatest common divisor of {a} and {b}, which are not negative",
         "lambda a, b: math.gcd(a, b)",
         "def itself(a, b): return a if b == 0 else itself(b, a % b)",
         "def itself(a, b): return itself(b, a % b) if b else a",
@@ -282,7 +282,7 @@ NUMBERS = (
     ),
     idiom(
         "is_perfect_square",
-        "Tells whether {n} is the square of a whole number",
+        "Tells whether {n}, which is not negative, is the square of a whole number",
         "lambda n: int(n ** 0.5) ** 2 == n",
         "lambda n: int(n ** 0.5) * int(n ** 0.5) == n",
         "lambda n: 0 <= n and int(n ** 0.5) ** 2 == n",

@@ -121,8 +121,8 @@ PARTS = (
         "Returns the range of the indices of {items}, the last one first",
         "lambda items: range(len(items) - 1, -1, -1)",
     ),
-    idiom("zero_to", "Returns the range of whole numbers from 0 to {n}, {n} included", "lambda n: range(n + 1)"),
-    idiom("one_to", "Returns the range of whole numbers from 1 to {n}, {n} included", "lambda n: range(1, n + 1)"),
+    idiom("zero_to_n", "Returns the range of whole numbers from 0 to {n}, {n} included", "lambda n: range(n + 1)"),
+    idiom("one_to_n", "Returns the range of whole numbers from 1 to {n}, {n} included", "lambda n: range(1, n + 1)"),
     idiom(
         "inclusive_range",
         "Returns the range of whole numbers from {start} to {stop}, {stop} included",

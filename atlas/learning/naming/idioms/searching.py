@@ -250,7 +250,7 @@ SEARCHING = (
     idiom("total", "Adds up {numbers}", "lambda numbers: sum(numbers)"),
     idiom(
         "product_of",
-        "Multiplies {numbers} with each other",
+        "Returns the product of {numbers}",
         *(
             f"lambda numbers: {value}"
             for value in (
@@ -394,7 +394,7 @@ SEARCHING = (
     ),
     idiom(
         "indices_of_item positions_of",
-        "Lists the indices at which {items} equal {wanted}",
+        "Lists the indices at which {items} hold {wanted}",
         "lambda items, wanted: [i for i in range(len(items)) if items[i] == wanted]",
     ),
 )

@@ -125,7 +125,7 @@ SEQUENCES = (
     ),
     idiom(
         "unique_in_order remove_duplicates",
-        "Keeps the first of the equal ones of {items}, in their order",
+        "Lists {items} in their order without those that are equal to one before",
         "lambda items: list(dict.fromkeys(items))",
         """
         def itself(items):

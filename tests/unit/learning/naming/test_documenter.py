@@ -235,7 +235,7 @@ def test_a_function_that_calls_another_is_named_after_what_both_do():
     documenter = HeuristicDocumenter()
     first = asyncio.run(documenter.document(concept("def fn_0(x0, x1): return range(x0, x1 + 1)"), []))
     second = asyncio.run(documenter.document(concept(f"def fn_1(x0): return {first.name}(1, x0)"), []))
-    assert (first.name, second.name) == ("inclusive_range", "one_to")
+    assert (first.name, second.name) == ("inclusive_range", "one_to_n")
 
 
 def test_parameters_are_named_after_their_roles():
