@@ -138,7 +138,7 @@ def _hides(value: ast.expr, said: str, known: Collection[str]) -> bool:
 
 
 def _is_before(read: Collection[str], subjects: Collection[str], parameters: Sequence[str]) -> bool:
-    """Return whether something is compared with comes as an argument before what is: `is_below(limit, number)`."""
+    """Return whether an argument that others are compared with stands before them: `is_below(limit, number)`."""
     of = [parameters.index(own) for own in subjects if own in parameters]
     return any(parameters.index(own) < min(of) for own in set(read) - set(subjects) if of and own in parameters)
 
