@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import Cancelled
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import StarNames, as_programs, free_prefix, read_programs
+from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, read_programs
 from atlas.learning.rewrite.applying import applied
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
@@ -30,7 +30,6 @@ Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
 """Function that runs programs as they are and as rewritten sources.
 
 Its result is by id: True if both do the same, None where nobody can tell."""
-
 
 OTHERWISE = "does something else in the form that is searched, without comments and annotations"
 WITH_FUNCTIONS = "does something else with what was found in others"
@@ -187,7 +186,7 @@ def compress(
     read = read_programs(held, run.limits, run.refused, star_names)
     run.notes += read.notes
     chosen = _sampled(read.terms, run)
-    originals = _as_before(chosen, read.plain, run)
+    originals = _as_before(chosen, read, run)
     found = _found(originals, run, cancelled)
     shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare, read.plain)
     functions = _functions(shelf, free_prefix(held), run)
@@ -255,13 +254,16 @@ def _sampled(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
     return {name: terms[name] for name in chosen}
 
 
-def _as_before(terms: dict[str, Term], plain: Mapping[str, Term], run: _Run) -> dict[str, Term]:
+def _as_before(terms: dict[str, Term], read: Originals, run: _Run) -> dict[str, Term]:
     """Return the programs in a form in which they do the same. No function is to blame for those that do in none."""
-    changed = _changed(terms, run)
-    again = {name: plain[name] for name in changed & plain.keys()}
-    lost = (changed - again.keys()) | _changed(again, run)
-    run.refused[f"program: {OTHERWISE}"] += len(lost)
-    return {name: again.get(name, term) for name, term in terms.items() if name not in lost}
+    found, changed = dict(terms), _changed(terms, run)
+    for forms in (read.plain, read.starred):
+        again = {name: forms[name] for name in changed & forms.keys()}
+        changed = (changed - again.keys()) | _changed(again, run)
+        found |= again
+    read.keep_stars(found)
+    run.refused[f"program: {OTHERWISE}"] += len(changed)
+    return {name: term for name, term in found.items() if name not in changed}
 
 
 def _changed(terms: Mapping[str, Term], run: _Run) -> set[str]:

@@ -39,11 +39,20 @@ class Originals:
     plain: dict[str, Term] = field(default_factory=dict)
     """The programs that are searched in another form, as they were written."""
 
+    starred: dict[str, Term] = field(default_factory=dict)
+    """The programs whose star imports were made explicit, with these as they were written."""
+
     spare: dict[str, frozenset[str]] = field(default_factory=dict)
     """Names whose imports leave a program once it reads them no more."""
 
     notes: tuple[str, ...] = ()
     """Lines on star imports that had to stay."""
+
+    def keep_stars(self, chosen: Mapping[str, Term]) -> None:
+        """Take programs as they were written that are chosen so: of a star import nobody knows what may go."""
+        for name in [name for name, term in chosen.items() if term is self.starred.get(name)]:
+            self.plain.pop(name, None)
+            self.spare[name] = frozenset()
 
 
 def as_programs(programs: Iterable[Program | str]) -> list[Program]:
@@ -81,6 +90,8 @@ def read_programs(
             found.terms[program.id], found.spare[program.id] = read.term, read.spare
             if read.term is not read.plain:
                 found.plain[program.id] = read.plain
+            if read.starred is not None:
+                found.starred[program.id] = read.starred
     return found
 
 
@@ -104,6 +115,7 @@ class _Read:
 
     term: Term
     plain: Term
+    starred: Term | None
     spare: frozenset[str]
 
 
@@ -115,18 +127,20 @@ def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]
             return "looks names up as texts"
         tests = parsed(program.tests)
         tested = read_names(tests) if tests is not None else frozenset()
+        as_written = module
         if public:
             module = explicit(module, public, tested)
         if _shadows(module):
             return "gives a name of Python's own another meaning"
         term = encode(module, own_checks(module))
+        starred = encode(as_written, own_checks(as_written)) if public else None
     except NotPython:
         return "not Python that can be worked with"
     except RecursionError:
         return TOO_DEEP
     if term.depth > limits.max_depth:
         return TOO_DEEP
-    return _Read(term=_short_form(module, limits) or term, plain=term, spare=spare(module, tested))
+    return _Read(term=_short_form(module, limits) or term, plain=term, starred=starred, spare=spare(module, tested))
 
 
 def _short_form(module: ast.Module, limits: Limits) -> Term | None:

@@ -6,6 +6,12 @@ from collections.abc import Mapping
 
 from atlas.learning.rewrite.gates import FUNCTION
 
+PROGRAM = "program: "
+"""Beginning of the reasons that a program is left out for."""
+
+LINE = "line: "
+"""Beginning of the reasons that lines of programs are not searched for."""
+
 MOST = 3
 """Reasons that a sentence names, the most frequent ones."""
 
@@ -20,14 +26,18 @@ def why_nothing(n_attempts: int, n_programs: int, dropped: Mapping[str, int], re
     """
     if not n_programs:
         attempts = "1 attempt" if n_attempts == 1 else f"{n_attempts:,} attempts"
-        programs = {
-            reason.removeprefix("program: "): n for reason, n in refused.items() if reason.startswith("program: ")
-        }
+        programs = {reason.removeprefix(PROGRAM): n for reason, n in refused.items() if reason.startswith(PROGRAM)}
         why = _listed({**dropped, **programs})
         return f"no Python program to compress in {attempts}{': ' if why else ''}{why}"
     if n_programs == 1:
         return "only one program, and a function has to be in programs of at least two tasks"
-    proposed = {reason: n for reason, n in refused.items() if not reason.startswith(("program: ", "line: "))}
+    return _why_none(n_programs, refused) + _set_apart(
+        sum(n for reason, n in refused.items() if reason.startswith(LINE))
+    )
+
+
+def _why_none(n_programs: int, refused: Mapping[str, int]) -> str:
+    proposed = {reason: n for reason, n in refused.items() if not reason.startswith((PROGRAM, LINE))}
     if not proposed:
         return f"nothing that two tasks share in {n_programs:,} programs"
     n_proposed = sum(proposed.values())
@@ -36,6 +46,18 @@ def why_nothing(n_attempts: int, n_programs: int, dropped: Mapping[str, int], re
         f"nothing worth keeping in {n_programs:,} programs: {found} refused, "
         f"{_listed({reason.removeprefix(FUNCTION): n for reason, n in proposed.items()})}"
     )
+
+
+def _set_apart(n_lines: int) -> str:
+    """Return the end of a sentence that names the lines which were not searched, empty where there are none."""
+    if not n_lines:
+        return ""
+    lines = (
+        "1 line at the top of a program, an assertion or a print, was"
+        if n_lines == 1
+        else (f"{n_lines:,} lines at the top of programs, assertions and prints, were")
+    )
+    return f"; {lines} not searched, as the agent's own checks"
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -15,7 +15,7 @@ from benchmarks.naming.table import TABLE
 FITTING, SAYING_NOTHING, WRONG = "fitting", "saying nothing", "wrong"
 
 _COUNTED = re.compile(r"concept_\d+")
-_NUMBER = re.compile(r"_\d+$")
+_NUMBER = re.compile(r"(_variant)?(_\d+)?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from atlas.learning.analysis.closures import is_used_up
 from atlas.learning.analysis.occurrences import Located, Occurrence, Region, Site
-from atlas.learning.analysis.positions import Position, may_come_before, positions
+from atlas.learning.analysis.positions import Position, may_come_before, positions, reading_order
 from atlas.learning.analysis.surroundings import assigned_before, captured, is_guarded, live_after
 from atlas.learning.analysis.variables import Flow, Flows, Names
 from atlas.learning.terms.heads import APART, EXPRESSION, REST, read_head
@@ -254,22 +254,35 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
     if any(use.flow.ends for use in uses):
         outputs, inputs = set(), inputs - unsure
     _refuse_unassigned(uses, inputs, refused)
-    parameters: list[Parameter] = [Parameter(hole=index) for index in sorted(inputs)]
+    met = reading_order(first.region.statements or (first.region.node,), first.holes, first.numbers)
+    order = [*met, *(inputs - set(met))]
+    parameters = [Parameter(hole=index) for index in sorted(inputs, key=order.index)]
     for hole in first.positions:
         fitting = [use for use in uses if use.occurrence.site not in refused]
-        parameter = _parameter(hole, fitting, inputs, refused)
+        parameter = _parameter(hole, fitting, inputs, refused, order)
         parameters.append(parameter)
         uses = uses if parameter.takes is None else [use.calling(hole) for use in uses]
     _refuse_moved(uses, refused)
     if all(use.occurrence.site in refused for use in uses):
         return None
     return Interface(
-        parameters=tuple(parameters),
+        parameters=_as_read(parameters, inputs, order),
         outputs=tuple(sorted(outputs)),
         is_expression=pattern.sort == EXPRESSION,
         returns=any(isinstance(node, ast.Return) for part in first.region.statements for node in ast.walk(part)),
         rest=next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None),
     )
+
+
+def _as_read(parameters: Sequence[Parameter], inputs: set[int], order: Sequence[int]) -> tuple[Parameter, ...]:
+    """Return parameters in the order in which code names them, as far as arguments are still evaluated in theirs."""
+    left = [each for each in parameters if each.hole in inputs]
+    found: list[Parameter] = []
+    for each in parameters[len(left) :]:
+        while left and order.index(left[0].hole) < order.index(each.hole):
+            found.append(left.pop(0))
+        found.append(each)
+    return (*found, *left)
 
 
 def fits(interface: Interface, occurrence: Occurrence, program: Located) -> bool:
@@ -322,7 +335,9 @@ def _refuse_moved(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
             refused.setdefault(use.occurrence.site, "would be evaluated at another time")
 
 
-def _parameter(hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str]) -> Parameter:
+def _parameter(
+    hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str], order: Sequence[int]
+) -> Parameter:
     """Return the parameter: a value where that fits at least half of the uses, a function where it does not."""
     by_value = [use for use in uses if _is_value(hole, use)]
     if 2 * len(by_value) >= len(uses):
@@ -337,7 +352,7 @@ def _parameter(hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[
             takes |= {use.numbers[name] for name in names}
         else:  # a function without arguments, only there to be evaluated later, is worse to read than what it saves
             refused[use.occurrence.site] = "would be evaluated before its variables have a value"
-    return Parameter(hole=hole, takes=tuple(sorted(takes)))
+    return Parameter(hole=hole, takes=tuple(sorted(takes, key=order.index)))
 
 
 def _conflicts(hole: int, use: _Use) -> Names:

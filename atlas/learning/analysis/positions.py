@@ -47,6 +47,30 @@ def positions(
     return walk.found
 
 
+def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables: Mapping[str, int]) -> list[int]:
+    """Return holes and variables in the order in which a reader of the code meets them, each once.
+
+    Of a comprehension, what it goes over comes before what it makes.
+
+    Args:
+        holes: The number of each hole, by the `id` of its node.
+        variables: The number of each variable.
+    """
+    found: dict[int, None] = {}
+    waiting = list(nodes)[::-1]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in holes:
+            found[holes[id(node)]] = None
+        elif isinstance(node, ast.Name | ast.arg):
+            number = variables.get(node.id if isinstance(node, ast.Name) else node.arg)
+            found |= {} if number is None else {number: None}
+        else:
+            children = sorted(ast.iter_child_nodes(node), key=lambda child: not isinstance(child, ast.comprehension))
+            waiting += children[::-1]
+    return list(found)
+
+
 def may_come_before(argument: ast.AST, position: Position, purity: Purity) -> bool:
     """Return whether the code before a position does the same after an argument, because it has changed nothing."""
     if position.may_raise and purity.tells_exceptions_apart:

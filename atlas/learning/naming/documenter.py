@@ -225,7 +225,7 @@ def _name(function: Function, names: Sequence[str], taken: set[str]) -> str:
     fitting = _fitting(names)
     free = [name for name in fitting if name not in taken]
     if free or fitting:
-        return free[0] if free else unused(fitting[0], taken)
+        return free[0] if free else unused(f"{fitting[0]}_variant", taken)  # `zero_to_2` would promise another range
     return own if _COUNTED.fullmatch(own) and own not in taken else _counted(taken)
 
 
@@ -241,7 +241,8 @@ def _parameters(function: Function, uses: Uses, roles: Mapping[str, str]) -> tup
     for position, own in enumerate(parameters_of(function)):
         wanted = list(_wanted(own, position, uses, roles.get(own) or role_of(function, own)))
         taken = (held - {own}) | set(names)
-        free = (name for name in [*wanted, f"other_{wanted[0]}"] if name not in taken and is_free(name))
+        more = "another" if wanted[0] == "other" else f"other_{wanted[0]}"
+        free = (name for name in [*wanted, more] if name not in taken and is_free(name))
         names.append(next(free, unused(wanted[0], taken)))
     return tuple(names)
 
@@ -258,7 +259,7 @@ def _wanted(own: str, position: int, uses: Uses, role: str) -> Iterator[str]:
             yield _IN_PLACE_OF.get(name.lower(), name.strip("_"))
     if role != "value":
         yield role
-        yield f"other_{role}"
+        yield "another" if role == "other" else f"other_{role}"
     if is_own:
         yield own
     yield "value"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import copy
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.learning.naming.asides import Aside, asides_of
 from atlas.learning.naming.forms.canonical import Form
-from atlas.learning.naming.forms.nodes import count_names, is_boolean, load, substituted
+from atlas.learning.naming.forms.nodes import bound_in, count_names, is_boolean, load, substituted
 from atlas.learning.naming.idioms import IDIOMS
 from atlas.learning.naming.idioms.idiom import Idiom
 from atlas.learning.naming.matching import Hole, Match
@@ -38,7 +40,9 @@ _WORDS: Mapping[str, Callable[[ast.expr, str], str]] = {
     "VALUES": lambda value, subject: plural(noun(value, subject)),
 }
 _SLOT = re.compile(r"\{(\w+)\}")
-_TWOFOLD = re.compile(r"minus_.*minus_|_and_.*_or_|_or_.*_and_|(^|_)not_.*_(and|or)_|_of_(lower|upper)case$")
+_TWOFOLD = re.compile(
+    r"minus_.*minus_|_of_.*_(plus|minus|times|over)_|_and_.*_or_|_or_.*_and_|(^|_)not_.*_(and|or)_|_of_(lower|upper)case$"
+)
 """Names that can be read in two ways: nothing in a name says where brackets stand, or that a text was changed first."""
 
 _VERBS = {
@@ -105,7 +109,9 @@ def _filled(name: str, match: Match, parameters: Sequence[str]) -> str:
     for slot in _SLOT.findall(name):
         hole = match.holes.get(slot) or match.holes[slot.removesuffix("S")]
         said = "" if _calls(hole.value, parameters) else _WORDS[slot](hole.value, next(iter(hole.subjects), ""))
-        if not said:
+        if not said or _hides(hole.value, said, {*parameters, *hole.subjects}):
+            return ""
+        if _is_before(count_names([hole.value]), match.names.values(), parameters):
             return ""
         name = name.replace(f"{{{slot}}}", said)
     return name
@@ -115,6 +121,26 @@ def _calls(value: ast.expr, parameters: Sequence[str]) -> bool:
     """Return whether a value calls one of the parameters, of which nobody knows what it does."""
     called = (node.func for node in ast.walk(value) if isinstance(node, ast.Call))
     return any(isinstance(function, ast.Name) and function.id in parameters for function in called)
+
+
+def _hides(value: ast.expr, said: str, known: Collection[str]) -> bool:
+    """Return whether the words for a value keep silent about a name of the programs that it reads: `below` a limit."""
+    nodes = list(ast.walk(value))
+    called = {
+        name.id
+        for node in nodes
+        if isinstance(node, ast.Call)
+        for name in ast.walk(node.func)
+        if isinstance(name, ast.Name)
+    }
+    read = {node.id for node in nodes if isinstance(node, ast.Name)} - called - set(known) - bound_in([value])
+    return any(name.lower().strip("_") not in said for name in read - set(dir(builtins)))
+
+
+def _is_before(read: Collection[str], subjects: Collection[str], parameters: Sequence[str]) -> bool:
+    """Return whether an argument that others are compared with stands before them: `is_below(limit, number)`."""
+    of = [parameters.index(own) for own in subjects if own in parameters]
+    return any(parameters.index(own) < min(of) for own in set(read) - set(subjects) if of and own in parameters)
 
 
 def _told(slot: str, match: Match, names: Names) -> str:
@@ -128,16 +154,19 @@ def _told(slot: str, match: Match, names: Names) -> str:
 def _about_items(hole: Hole) -> ast.expr:
     """Return the code of a hole as it is shown."""
     words = {own: load(word) for own, word in zip(hole.subjects, _SUBJECTS, strict=False)}
-    turned: ast.expr = _Turning().visit(substituted(hole.value, words))
+    turned: ast.expr = _Turning(_SUBJECTS).visit(substituted(hole.value, words))
     return turned
 
 
 class _Turning(ast.NodeTransformer):
     """Comparisons that begin with what they are about: `item > 3` for `3 < item`."""
 
+    def __init__(self, subjects: Collection[str]) -> None:
+        self._subjects = set(subjects)
+
     def visit_Compare(self, node: ast.Compare) -> ast.Compare:
         operator = {ast.Lt: ast.Gt, ast.LtE: ast.GtE}.get(type(node.ops[0]))
-        if operator is None or count_names([node.left]).keys() & set(_SUBJECTS):
+        if operator is None or count_names([node.left]).keys() & self._subjects:
             return node
         return ast.Compare(node.comparators[0], [operator()], [node.left])
 
@@ -149,27 +178,40 @@ def _of_words(aside: Aside) -> Iterator[Reading]:
         return
     for own in aside.form.parameters:
         if is_boolean(value):
-            said = adjective(value, own)
-            if said:
-                yield _telling(said, value, aside)
+            said = adjective(value, own) if not _is_before(count_names([value]), [own], aside.form.parameters) else ""
+            if said and not _hides(value, said, aside.form.parameters):
+                yield _telling(said, own, value, aside)
         else:
-            said = noun(value, own)
-            if said:
+            said = noun(value, own) if not _is_before(count_names([value]), [own], aside.form.parameters) else ""
+            if said and not _hides(value, said, aside.form.parameters):
                 yield _making(said, own, value, aside)
 
 
-def _telling(said: str, value: ast.expr, aside: Aside) -> Reading:
-    name = _VERBS.get(said) or (f"has_{said.removeprefix('of_')}" if has_noun(said) else f"is_{said}")
+def _telling(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
+    turned = _Turning({own}).visit(copy.deepcopy(value))
+    name = _verb(said) if any(word in said for word in _VERBS) else _state(said)
     return Reading(
-        names=(name,),
-        say=lambda named: f"Tells whether `{shown(value, named)}` is true{aside.say(named)}",
+        names=(name,) if name else (),
+        say=lambda named: f"Tells whether `{shown(turned, named)}` is true{aside.say(named)}",
     )
+
+
+def _verb(said: str) -> str:
+    """Return for example `contains_a` for `containing_a`, empty where other words are around it."""
+    if re.search(r"(^|_)(and|or)_|^not_(?!containing)", said):
+        return ""
+    return next((said.replace(word, verb, 1) for word, verb in _VERBS.items() if said.startswith(word)), "")
+
+
+def _state(said: str) -> str:
+    return f"has_{said.removeprefix('of_')}" if has_noun(said) else f"is_{said}"
 
 
 def _making(said: str, own: str, value: ast.expr, aside: Aside) -> Reading:
     return Reading(
         names=(_RESULTS.get(said, said),),
         say=lambda named: (
-            f"Computes {said.replace('_', ' ')} of `{named(own)}`: `{shown(value, named)}`{aside.say(named)}"
+            f"Returns the {said.replace('_of_', '_of_the_').replace('_', ' ')} of `{named(own)}`: "
+            f"`{shown(value, named)}`{aside.say(named)}"
         ),
     )

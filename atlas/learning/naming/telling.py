@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Sequence
 
 from atlas.learning.naming.forms.nodes import count_names, is_nested_deeply
@@ -20,6 +21,10 @@ MAX_SENTENCE_CHARACTERS = 400
 Names = Callable[[str], str]
 """Function that gives the name under which a parameter is shown."""
 
+_MADE_UP = re.compile(r"each_\d+")
+_EACH = ("item", "other_item")
+"""Names under which variables are shown that only the form of the code has."""
+
 Show = Callable[[ast.AST], str]
 
 _ADDING = {
@@ -32,8 +37,10 @@ _ADDING = {
 
 def shown(node: ast.AST, names: Names) -> str:
     """Return code as text, with the names under which parameters are shown."""
-    own = count_names([node])
-    named = Renaming({name: names(name) for name in own}).visit(copy.deepcopy(node))
+    own = {name: names(name) for name in count_names([node])}
+    made_up = [name for name in own if _MADE_UP.fullmatch(name)]
+    own |= {name: word for name, word in zip(made_up, _EACH, strict=False) if word not in own.values()}
+    named = Renaming(own).visit(copy.deepcopy(node))
     return ast.unparse(ast.fix_missing_locations(named)).replace("\n", " ")
 
 

@@ -36,6 +36,7 @@ empty             OF(it) == []
 nonempty          len(OF(it)) > 0
 nonempty          len(OF(it)) != 0
 nonempty          len(OF(it)) >= 1
+uniform               len(set(OF(it))) == 1
 {OF}of_length_{P}     len(OF(it)) == P
 of_length         len(OF(it)) == P
 {OF}longer_than_{P}   len(OF(it)) > P
@@ -64,11 +65,9 @@ non_positive      OF(it) <= 0
 {OF}at_most_{P}       OF(it) <= P
 {OF}at_most           OF(it) <= P
 {OF}between           P <= OF(it) and OF(it) <= Q
-{OF}between           P < OF(it) and OF(it) < Q
-vowel             OF(it) in 'aeiou'
+{OF}strictly_between  P < OF(it) and OF(it) < Q
+lowercase_vowel   OF(it) in 'aeiou'
 vowel             OF(it) in 'aeiouAEIOU'
-{OF}member_of            OF(it) in P
-{OF}not_member_of        OF(it) not in P
 {OF}containing_{P}    P in OF(it)
 {OF}containing        P in OF(it)
 {OF}not_containing    P not in OF(it)
@@ -128,7 +127,6 @@ distinct          list(set(OF(it)))
 character_code    ord(OF(it))
 character         chr(OF(it))
 binary_text       bin(OF(it))
-last_digit        OF(it) % 10
 remainder_by_{P}  OF(it) % P
 double            OF(it) * 2
 triple            OF(it) * 3
@@ -149,6 +147,11 @@ values            list(OF(it).values())
 {OF}minus_one     OF(it) - 1
 factorial         math.factorial(OF(it))
 """
+
+_LIKE_ADJECTIVES = frozenset(
+    "capitalized distinct lowercase reversed rounded sorted stripped uppercase".split()  # noqa: SIM905
+)
+"""Nouns that stand before another one without `of`: `reversed_text`."""
 
 _OPERATORS: dict[type[ast.operator], str] = {
     **{ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "over", ast.FloorDiv: "floor_over"},
@@ -180,7 +183,7 @@ def adjective(test: ast.expr, subject: str) -> str:
             first, second = adjective(one, subject), adjective(other, subject)
             joined = f"{first}_{'and' if isinstance(test.op, ast.And) else 'or'}_{second}"
             whole = _from_rows(_ADJECTIVES, test, subject)
-            return whole or (_short(joined) if first and second else "")
+            return whole or (_short(joined) if first and second and first != second else "")
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             whole = _from_rows(_ADJECTIVES, test, subject)
             word = adjective(inner, subject)
@@ -201,7 +204,7 @@ def noun(value: ast.expr, subject: str) -> str:
             sides = [_side(side, subject) for side in (left, right)]
             return _short(f"{sides[0]}_{_OPERATORS[type(operator)]}_{sides[1]}") if all(sides) else ""
         case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=given)], keywords=[]) if given == subject:
-            return name if _is_telling(name) else ""
+            return name.strip("_") if _is_telling(name) else ""
     return ""
 
 
@@ -219,7 +222,21 @@ def several(word: str) -> str:
     return f"{word}s" if word in _KINDS else word
 
 
-_KINDS = frozenset({"integer", "float", "number", "text", "list", "tuple", "mapping", "vowel", "palindrome", "divisor"})
+_KINDS = frozenset(
+    {
+        "integer",
+        "float",
+        "number",
+        "text",
+        "list",
+        "tuple",
+        "mapping",
+        "vowel",
+        "lowercase_vowel",
+        "palindrome",
+        "divisor",
+    }
+)
 
 
 def plural(words_of_it: str) -> str:
@@ -245,7 +262,9 @@ def _side(value: ast.expr, subject: str) -> str:
 
 
 def _is_telling(name: str) -> bool:
-    return bool(words(name)) and not _UNNAMED.match(name) and name not in RESERVED
+    """Return whether the name of a function that is called is a word for what it returns."""
+    is_noun = name.islower() and not re.match(r"_*(is|has|are|to|get|make)_", name)
+    return is_noun and bool(words(name)) and not _UNNAMED.match(name) and name not in RESERVED
 
 
 def _from_rows(table: str, value: ast.expr, subject: str) -> str:
@@ -270,6 +289,9 @@ def _said(template: str, match: Match, subject: str, joint: str) -> str:
     is_unclear = "{OF}" in template and not has_number and len(match.holes) > 1
     if is_unclear or template.removeprefix("{OF}") in ("none", "not_none"):
         return ""
+    if joint == "_" and (template in _KINDS or what.partition("_")[0] in _LIKE_ADJECTIVES):
+        return ""  # `even_length` is clear, and `vowel_lowercase_first_item` is not
+    joint = "_" if template in _LIKE_ADJECTIVES else joint
     whole = template if "{OF}" in template else f"{template}{joint}{{OF}}"
     return _short(whole.replace("{OF}", f"{what}_" if "{OF}" in template else what)) if what else ""
 
@@ -278,6 +300,8 @@ def _constant(hole: Hole | None) -> str:
     match hole:
         case Hole(value=ast.Constant(value=int(number))) if type(number) is int and 0 <= number < 10_000:
             return _NUMBERS.get(number, str(number))
+        case Hole(value=ast.Name(id=name)) if len(name) > 1 and name.isupper():  # a constant of the programs
+            return name.lower()
         case Hole(value=ast.Constant(value=str(text))) if re.fullmatch(r"[a-z][a-z0-9]{0,11}", text):
             return text
     return ""

@@ -229,6 +229,20 @@ def _settle(request: Answer, results: int, printed: int, directory: str) -> None
     if PROCESSES not in request["kept"]:
         guard()
     sys.path[:0] = request["path"]  # only now: what lies there may be anything
+    _forget_others(request["path"])
+
+
+def _forget_others(path: list[str]) -> None:
+    """Forget modules from elsewhere that have the name of one in these directories, so that an import finds that.
+
+    Those that Python holds from its start stay, as they do where a program is run by itself.
+    """
+    files = [file for directory in map(Path, path) if directory.is_dir() for file in directory.iterdir()]
+    beside = {file.stem for file in files if file.suffix == ".py" or (file / "__init__.py").is_file()}
+    for name in [name for name in sys.modules if name.partition(".")[0] in beside]:
+        spec = sys.modules[name].__spec__
+        if spec is not None and spec.origin not in ("built-in", "frozen"):
+            del sys.modules[name]
 
 
 def _run(source: str, tests: str) -> Answer:

@@ -50,9 +50,20 @@ def stripped(source: str) -> ast.Module:
 def own_checks(module: ast.Module) -> list[ast.stmt]:
     """Return the assertions and prints at the top level of a program, outside of its functions and classes.
 
-    With them an agent tries its program out. They say nothing of how the task is solved.
+    With them an agent tries those out. They say nothing of how the task is solved. A program without a function or
+    class of its own is a script, and what it prints is its result.
     """
-    return [statement for statement in _at_top(module.body) if _is_check(statement)]
+    statements = list(_at_top(module.body))
+    if not any(map(_defines, statements)):
+        return []
+    return [statement for statement in statements if _is_check(statement)]
+
+
+def _defines(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Assign(value=ast.Lambda()):
+            return True
+    return False
 
 
 def _at_top(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
+from pathlib import Path
 
+import benchmarks
 from atlas.learning.search.limits import Limits
-from benchmarks.learning.memory import watched
 from benchmarks.learning.scaling import compressed
 from tests.support.learning.builders import program
 
@@ -31,19 +31,29 @@ def test_the_tests_that_programs_are_run_with_count():
     assert made.seconds > 5 * 2 * 0.3
 
 
+WATCHING = f"""
+import subprocess, sys, time
+from benchmarks.learning.memory import watched
+
+with watched() as peak:
+    started = [
+        subprocess.Popen([sys.executable, "-c", each], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for each in {[HOLDING.format(size=120_000_000), STARTING]}
+    ]
+    end = time.monotonic() + {PATIENCE}
+    while peak.together < 200 and time.monotonic() < end:
+        time.sleep(0.1)
+    for process in started:
+        process.communicate(b"\\n")
+print(peak.largest, peak.together)
+"""
+"""Program that watches what it starts, by itself: the process of the tests has more below it."""
+
+
 def test_memory_is_watched_of_what_is_started_and_of_what_that_starts():
-    with watched() as peak:
-        commands = [HOLDING.format(size=120_000_000), STARTING]
-        started = [
-            subprocess.Popen([sys.executable, "-c", each], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            for each in commands
-        ]
-        try:
-            end = time.monotonic() + PATIENCE
-            while peak.together < 200 and time.monotonic() < end:
-                time.sleep(0.1)
-        finally:
-            for process in started:
-                process.communicate(b"\n")
-    assert 120 < peak.largest < 200
-    assert 200 < peak.together < 3 * peak.largest
+    root = Path(benchmarks.__file__).parents[1]
+    told = subprocess.run([sys.executable, "-c", WATCHING], cwd=root, capture_output=True, text=True, check=True)
+    largest, together = map(float, told.stdout.split())
+    python = largest - 120
+    assert 0 < python < 40
+    assert 200 < together < 200 + 3 * python + 5

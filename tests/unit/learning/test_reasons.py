@@ -21,7 +21,23 @@ from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
             "there is no solution in it (11), looks names up as texts (1)",
         ),
         (1, 1, {}, {}, "only one program, and a function has to be in programs of at least two tasks"),
-        (4, 4, {}, {"line: an assertion": 3}, "nothing that two tasks share in 4 programs"),
+        (4, 4, {}, {}, "nothing that two tasks share in 4 programs"),
+        (
+            4,
+            4,
+            {},
+            {"line: an assertion": 3, "line: a print": 1},
+            "nothing that two tasks share in 4 programs; 4 lines at the top of programs, assertions and prints, were "
+            "not searched, as the agent's own checks",
+        ),
+        (
+            2,
+            2,
+            {},
+            {"line: an assertion": 1, SAVES_NOTHING: 1},
+            "nothing worth keeping in 2 programs: 1 function refused, makes programs and library no shorter (1); 1 "
+            "line at the top of a program, an assertion or a print, was not searched, as the agent's own checks",
+        ),
         (
             1_200,
             1_000,

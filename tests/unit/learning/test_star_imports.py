@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import OTHERWISE, Compression, compress
 from atlas.learning.examples import ran
 from atlas.learning.reuse import reuse
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
 from atlas.learning.strategies import StitchCompressionStrategy
+from atlas.learning.terms.imports import starred
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import IMPORTS, imported
 from tests.support.learning.builders import attempt, task
@@ -46,8 +47,11 @@ def unread(source: str) -> set[str]:
 
 def test_functions_are_found_that_need_the_module(corpus, compressed):
     programs, _ = corpus
-    assert len(compressed.abstractions) >= 2
-    assert any(" import " in one.source for one in compressed.abstractions)
+    (module,) = {f"from {name} import " for one in programs for name in starred(ast.parse(one.source))}
+    importing = [one for one in compressed.abstractions if module in one.source]
+    assert len(importing) >= 2
+    assert all(one.n_tasks >= 4 for one in importing[:2])
+    assert [one for one in compressed.abstractions if " import " in one.source] == importing
     assert all(one.proofs == one.uses for one in compressed.abstractions)
     assert compressed.ratio > 1.3
     assert compress(programs).abstractions == ()  # where nothing is asked for the names
@@ -69,9 +73,35 @@ def test_a_library_is_found_again_in_programs_with_the_same_star_import(corpus):
     unseen = programs[::4]
     learned = compress([one for one in programs if one not in unseen], sandbox=sandbox)
     found = reuse(learned.library, unseen, sandbox=sandbox)
-    assert found.used
+    assert len(found.used) >= 2
+    assert found.rewritten.keys() == {one.id for one in unseen}
     assert found.n_refused == 0
-    assert found.tokens_after < found.tokens_before
+    assert found.ratio > 1.8
+
+
+SLUG = "'-'.join(word.strip().lower() for word in text.replace('_', ' ').split() if word.isalnum())"
+
+
+def test_a_program_that_does_something_else_without_its_star_import_keeps_it(tmp_path):
+    grid_programs(tmp_path)
+    programs = [
+        Program(
+            id=str(n),
+            task_id=str(n),
+            description="",
+            source=f"from common import *\ndef red():\n    return RED + {n}\ndef slug(text):\n    return [{n}, {SLUG}]",
+            tests=f"assert slug('Big_Red dog') == [{n}, 'big-red-dog']" + "\nassert eval('BLUE') == 1" * (n < 3),
+        )
+        for n in range(6)
+    ]
+    with Sandbox(path=[tmp_path]) as sandbox:
+        found = compress(programs, sandbox=sandbox)
+    assert (found.n_programs, found.refused.get(f"program: {OTHERWISE}")) == (6, None)
+    (function,) = found.abstractions
+    assert function.proofs == function.uses == tuple("012345")
+    heads = [found.rewritten[one.id].after.partition("\n")[0] for one in programs]
+    assert heads == ["from common import *"] * 3 + ["from common import RED"] * 3
+    assert [found.rewritten[one.id].before.partition("\n")[0] for one in programs] == heads
 
 
 TOO_LARGE = Limits(max_heads=4_000)

@@ -9,7 +9,6 @@ ARITHMETIC = (
         "fractional_part",
         "Returns what of {number} is behind its decimal point",
         "lambda number: number - int(number)",
-        "lambda number: number % 1",
     ),
     idiom(
         "degrees_to_radians",
@@ -19,7 +18,7 @@ ARITHMETIC = (
     ),
     idiom(
         "first_digit",
-        "Returns the first decimal digit of {n}",
+        "Returns the first decimal digit of {n}, which is not negative",
         "def itself(n):\n    while n >= 10:\n        n //= 10\n    return n",
         "lambda n: int(str(n)[0])",
     ),
@@ -39,8 +38,13 @@ ARITHMETIC = (
     ),
     idiom(
         "midpoint",
-        "Computes the whole number in the middle of {low} and {high}",
+        "Computes the middle of {low} and {high}, rounded down",
         *(f"lambda low, high: {value}" for value in ("(low + high) // 2", "low + (high - low) // 2")),
+    ),
+    idiom(
+        "character_code_difference",
+        "Computes by how much the code of the character {one} is more than that of {other}",
+        "lambda one, other: ord(one) - ord(other)",
     ),
     idiom("mean_of_two", "Computes the mean of {one} and {other}", "lambda one, other: (one + other) / 2"),
     idiom(
@@ -68,7 +72,7 @@ ARITHMETIC = (
     ),
     idiom(
         "hypotenuse",
-        "Computes the long side of a right triangle with sides of {a} and {b}",
+        "Computes the long side of a right triangle with short sides of {a} and {b}",
         "lambda a, b: (a ** 2 + b ** 2) ** 0.5",
         "lambda a, b: math.hypot(a, b)",
     ),
@@ -78,6 +82,10 @@ ARITHMETIC = (
         "circle_area",
         "Computes the area of a circle of radius {radius}",
         "lambda radius: math.pi * radius ** 2",
+    ),
+    idiom(
+        "circle_area",
+        "Computes the area of a circle of radius {radius}, with two or four decimals of pi",
         "lambda radius: 3.14 * radius ** 2",
         "lambda radius: 3.1415 * radius ** 2",
     ),
@@ -89,8 +97,9 @@ ARITHMETIC = (
     idiom(
         "half_of_product",
         "Halves the product of {a} and {b}",
-        *(f"lambda a, b: {value}" for value in ("a * b / 2", "a * b // 2", "0.5 * a * b", "1 / 2 * a * b")),
+        *(f"lambda a, b: {value}" for value in ("a * b / 2", "0.5 * a * b", "1 / 2 * a * b")),
     ),
+    idiom("floor_half_of_product", "Halves the product of {a} and {b}, and rounds down", "lambda a, b: a * b // 2"),
     idiom("twice_the_sum", "Doubles the sum of {a} and {b}", "lambda a, b: 2 * (a + b)"),
     idiom(
         "fahrenheit_to_celsius",
@@ -99,10 +108,10 @@ ARITHMETIC = (
         "lambda degrees: (degrees - 32) * (5 / 9)",
     ),
     idiom("celsius_to_fahrenheit", "Turns {degrees} Celsius into Fahrenheit", "lambda degrees: degrees * 9 / 5 + 32"),
-    idiom("remove_last_digit", "Drops the last decimal digit of {n}", "lambda n: n // 10"),
+    idiom("floor_tenth", "Divides {n} by 10, and rounds down", "lambda n: n // 10"),
     idiom(
-        "split_last_digit",
-        "Parts {n} into what comes before its last decimal digit, and that digit",
+        "quotient_and_remainder_by_ten",
+        "Returns {n} divided by 10 and rounded down, and the remainder",
         "lambda n: (n // 10, n % 10)",
         "lambda n: divmod(n, 10)",
     ),
@@ -153,27 +162,27 @@ ARITHMETIC = (
     ),
     idiom(
         "has_divisor",
-        "Tells whether a number from 2 to the square root of {n} divides it",
+        "Tells whether a number from 2 to below {n} divides it",
         *(f"lambda n: any(n % d == 0 for d in range(2, {to}))" for to in ("n", "int(n ** 0.5) + 1")),
     ),
     idiom(
         "raise_{ERROR}_if",
-        "Raises an error if {test} is true",
+        "Raises {ERROR} if {test} counts as true",
         "def itself(test, ERROR):\n    if test:\n        raise ERROR",
     ),
     idiom(
         "raise_{ERROR}_unless",
-        "Raises an error unless {test} is true",
+        "Raises {ERROR} unless {test} counts as true",
         "def itself(test, ERROR):\n    if not test:\n        raise ERROR",
     ),
     idiom(
         "raise_{ERROR}_if_none",
-        "Raises an error if {value} is None",
+        "Raises {ERROR} if {value} is None",
         "def itself(value, ERROR):\n    if value is None:\n        raise ERROR",
     ),
     idiom(
         "raise_{ERROR}_if_{TEST}",
-        "Raises an error if {TEST} holds for {value}",
+        "Raises {ERROR} if {TEST} holds for {value}",
         "def itself(value, TEST, ERROR):\n    if TEST(value):\n        raise ERROR",
     ),
     idiom(

@@ -21,7 +21,7 @@ ELEMENTS = (
     ),
     idiom(
         "difference_from_previous",
-        "Computes by how much {items} is more at {i} than at the place before it",
+        "Subtracts the item of {items} at {i} - 1 from the one at {i}",
         "lambda items, i: items[i] - items[i - 1]",
     ),
     idiom(
@@ -39,21 +39,21 @@ ELEMENTS = (
         "Tells whether {value} is of type {kind} or {other}",
         "lambda value, kind, other: isinstance(value, (kind, other))",
     ),
-    idiom("increment_each", "Adds 1 to each of {numbers}", "lambda numbers: [number + 1 for number in numbers]"),
+    idiom("increment_each", "Lists {numbers}, each with 1 added", "lambda numbers: [number + 1 for number in numbers]"),
     idiom(
         "count_matching_positions count_equal_places",
-        "Counts the places at which {items} and {others} are equal",
+        "Counts the places at which {items} and {others} are equal, as far as both go",
         "lambda items, others: sum(1 for i in range(len(items)) if items[i] == others[i])",
         "lambda items, others: sum(1 for one, other in zip(items, others) if one == other)",
     ),
     idiom(
-        "select_by_value",
-        "Keeps the pairs of {mapping} whose values are at least {least}",
+        "select_values_at_least",
+        "Returns a mapping of those pairs of {mapping} whose values are at least {least}",
         "lambda mapping, least: {key: value for key, value in mapping.items() if value >= least}",
     ),
     idiom(
         "sorted_common_items",
-        "Sorts the items that are both in {items} and in {others}, each once",
+        "Lists the items that are both in {items} and in {others}, each once, sorted",
         "lambda items, others: sorted(set(items) & set(others))",
     ),
     idiom(
@@ -69,7 +69,7 @@ ELEMENTS = (
     *(
         idiom(
             name,
-            f"Lists the {word} of {{numbers}} and {{others}}, pair by pair",
+            f"Returns the {word} of {{numbers}} and {{others}}, place by place, as far as both go",
             f"lambda numbers, others: [one {operator} other for one, other in zip(numbers, others)]",
             f"lambda numbers, others: [numbers[i] {operator} others[i] for i in range(len(numbers))]",
             f"lambda numbers, others: tuple(one {operator} other for one, other in zip(numbers, others))",
@@ -78,27 +78,27 @@ ELEMENTS = (
     ),
     idiom(
         "max_elementwise",
-        "Lists the larger of each two of {numbers} and {others}",
+        "Lists the larger of each two of {numbers} and {others} at the same place, as far as both go",
         "lambda numbers, others: [max(one, other) for one, other in zip(numbers, others)]",
     ),
     idiom(
         "min_elementwise",
-        "Lists the smaller of each two of {numbers} and {others}",
+        "Lists the smaller of each two of {numbers} and {others} at the same place, as far as both go",
         "lambda numbers, others: [min(one, other) for one, other in zip(numbers, others)]",
     ),
     idiom(
         "add_to_each",
-        "Adds {amount} to each of {numbers}",
+        "Lists {numbers}, each with {amount} added",
         "lambda numbers, amount: [number + amount for number in numbers]",
     ),
     idiom(
         "multiply_each scale",
-        "Multiplies each of {numbers} by {factor}",
+        "Lists {numbers}, each times {factor}",
         "lambda numbers, factor: [number * factor for number in numbers]",
     ),
     idiom(
         "pair_up",
-        "Pairs {items} and {others}, place by place",
+        "Pairs {items} and {others}, place by place, as far as both go",
         "lambda items, others: list(zip(items, others))",
         "lambda items, others: [(one, other) for one, other in zip(items, others)]",
     ),
@@ -116,10 +116,12 @@ ELEMENTS = (
     ),
     idiom(
         "set_cell",
-        "Sets the cell of {grid} at {row} and {column} to {cell}",
+        "Sets the cell of {grid} at {row} and {column} to {cell}, in place",
         "def itself(grid, row, column, cell): grid[row][column] = cell",
     ),
-    idiom("set_item", "Sets {items} at {key} to {value}", "def itself(items, key, value): items[key] = value"),
+    idiom(
+        "set_item", "Sets {items} at {key} to {value}, in place", "def itself(items, key, value): items[key] = value"
+    ),
     idiom(
         "are_equal_at",
         "Tells whether {items} has the same at {i} and at {j}",
@@ -132,7 +134,7 @@ ELEMENTS = (
     ),
     idiom(
         "difference_at",
-        "Computes by how much {items} is more at {i} than at {j}",
+        "Subtracts the item of {items} at {j} from the one at {i}",
         "lambda items, i, j: items[i] - items[j]",
     ),
     idiom("sum_at", "Adds what {items} has at {i} and at {j}", "lambda items, i, j: items[i] + items[j]"),
@@ -144,7 +146,7 @@ ELEMENTS = (
     ),
     idiom(
         "append_if",
-        "Adds {item} to {items} if {test} is true",
+        "Adds {item} to the end of {items}, in place, if {test} counts as true",
         "def itself(items, item, test):\n    if test:\n        items.append(item)",
     ),
     idiom(
@@ -157,10 +159,15 @@ ELEMENTS = (
         "Adds each of {others} to the end of {items}, in place",
         "def itself(items, others):\n    for item in others:\n        items.append(item)",
     ),
+    idiom(
+        "with_mirror_image",
+        "Returns {items} followed by themselves in reverse order",
+        "lambda items: items + items[::-1]",
+    ),
     idiom("prepend", "Returns {items} with {item} before them", "lambda item, items: [item] + items"),
     idiom(
         "without_index remove_at",
-        "Returns {items} without the one at {i}",
+        "Returns {items} without the one at {i}, counted from 0 on",
         "lambda items, i: items[:i] + items[i + 1:]",
     ),
     idiom(
@@ -170,50 +177,58 @@ ELEMENTS = (
     ),
     idiom(
         "with_replaced",
-        "Returns {items} with {item} in place of the one at {i}",
+        "Returns {items} with {item} in place of the one at {i}, counted from 0 on",
         "lambda items, i, item: items[:i] + [item] + items[i + 1:]",
     ),
-    idiom("drop_last", "Returns {items} without the last {n}", "lambda items, n: items[:-n]"),
+    idiom(
+        "drop_last", "Returns {items} without the last {n}, or none of them if {n} is 0", "lambda items, n: items[:-n]"
+    ),
     idiom("every_second_item", "Takes every second one of {items}, from the first on", "lambda items: items[::2]"),
     idiom(
         "every_other_from_second", "Takes every second one of {items}, from the second on", "lambda items: items[1::2]"
     ),
     idiom("every_nth_item", "Takes every {n}-th of {items}, from the first on", "lambda items, n: items[::n]"),
-    idiom("nth_from_end", "Returns the {n}-th of {items}, counted from their end", "lambda items, n: items[-n]"),
-    idiom("middle_index", "Computes the index in the middle of {items}", "lambda items: len(items) // 2"),
-    idiom("split_at", "Parts {items} before the one at {i}", "lambda items, i: (items[:i], items[i:])"),
+    idiom("nth_from_end", "Returns the {n}-th of {items}, counted from 1 at their end", "lambda items, n: items[-n]"),
+    idiom(
+        "middle_index",
+        "Computes half the number of {items}, rounded down, which is the index in their middle",
+        "lambda items: len(items) // 2",
+    ),
+    idiom("split_at", "Splits {items} before the one at {i}", "lambda items, i: (items[:i], items[i:])"),
     idiom(
         "split_in_half",
-        "Parts {items} in the middle",
+        "Splits {items} in the middle, the second part being longer if their number is odd",
         "lambda items: (items[:len(items) // 2], items[len(items) // 2:])",
     ),
     idiom("reverse_prefix", "Reverses the first {n} of {items}", "lambda items, n: items[:n][::-1] + items[n:]"),
     idiom("sorted_item_at", "Returns the item at index {i} of {items} sorted", "lambda items, i: sorted(items)[i]"),
     idiom(
         "smallest_n",
-        "Returns the {n} smallest of {items}",
+        "Returns the {n} smallest of {items}, smallest first",
         "lambda items, n: sorted(items)[:n]",
         "lambda items, n: heapq.nsmallest(n, items)",
     ),
     idiom(
         "largest_n",
-        "Returns the {n} largest of {items}",
-        *(
-            f"lambda items, n: {value}"
-            for value in ("sorted(items, reverse=True)[:n]", "sorted(items)[-n:]", "heapq.nlargest(n, items)")
-        ),
+        "Returns the {n} largest of {items}, largest first",
+        *(f"lambda items, n: {value}" for value in ("sorted(items, reverse=True)[:n]", "heapq.nlargest(n, items)")),
+    ),
+    idiom(
+        "largest_n_ascending",
+        "Returns the {n} largest of {items}, the smallest of these first, or all of {items} if {n} is 0",
+        "lambda items, n: sorted(items)[-n:]",
     ),
     idiom("zeros", "Makes a list of {n} zeros", "lambda n: [0] * n"),
-    idiom("repeated", "Makes a list of {n} times the same", "lambda n, ITEM: [ITEM] * n"),
+    idiom("repeat_item", "Makes a list of {n} times {item}", "lambda item, n: [item] * n"),
     idiom(
         "lookup_or_default",
         "Returns the value of {key} in {mapping}, or {default}",
         "lambda mapping, key, default: mapping.get(key, default)",
     ),
     idiom(
-        "count_of",
-        "Returns the count of {key} in {counts}, 0 if there is none",
-        "lambda counts, key: counts.get(key, 0)",
+        "value_or_zero",
+        "Returns the value of {key} in {mapping}, or 0 if it is not there",
+        "lambda mapping, key: mapping.get(key, 0)",
     ),
     idiom(
         "n_most_common",
@@ -222,8 +237,8 @@ ELEMENTS = (
     ),
     idiom("largest_value", "Returns the largest value of {mapping}", "lambda mapping: max(mapping.values())"),
     idiom(
-        "integers_in",
-        "Reads the whole numbers in {text} between spaces",
+        "parse_integers",
+        "Turns the parts of {text} between spaces into whole numbers",
         "lambda text: [int(part) for part in text.split()]",
     ),
     idiom(
@@ -250,7 +265,11 @@ ELEMENTS = (
         "Puts {replacement} in place of what fits {pattern} in {text}",
         "lambda pattern, replacement, text: re.sub(pattern, replacement, text)",
     ),
-    idiom("sorted_letters", "Sorts the characters of {text}", "lambda text: ''.join(sorted(text))"),
+    idiom(
+        "sort_characters",
+        "Returns the characters of {text} in ascending order, as one text",
+        "lambda text: ''.join(sorted(text))",
+    ),
     idiom("reverse_text", "Returns {text} backwards", "lambda text: ''.join(reversed(text))"),
     idiom(
         "is_repeated_item",
@@ -271,8 +290,20 @@ ELEMENTS = (
                     best = item
             return best
         """
-            for start, rest in (("items[0]", ""), ("items[0]", "[1:]"), ("float('-inf')", ""))
+            for start, rest in (("items[0]", ""), ("items[0]", "[1:]"))
         ),
+    ),
+    idiom(
+        "largest_or_minus_infinity",
+        "Returns the largest of {items}, or minus infinity if there are none",
+        """
+        def itself(items):
+            best = float('-inf')
+            for item in items:
+                if item > best:
+                    best = item
+            return best
+        """,
     ),
     idiom(
         "smallest",
@@ -287,19 +318,30 @@ ELEMENTS = (
                     best = item
             return best
         """
-            for start, rest in (("items[0]", ""), ("items[0]", "[1:]"), ("float('inf')", ""))
+            for start, rest in (("items[0]", ""), ("items[0]", "[1:]"))
         ),
     ),
     idiom(
+        "smallest_or_infinity",
+        "Returns the smallest of {items}, or infinity if there are none",
+        """
+        def itself(items):
+            best = float('inf')
+            for item in items:
+                if item < best:
+                    best = item
+            return best
+        """,
+    ),
+    idiom(
         "as_list",
-        "Returns {value} as a list, in a list of its own if it is none",
-        *(
-            f"lambda value: {chosen}"
-            for chosen in (
-                "value if isinstance(value, list) else [value]",
-                "list(value) if isinstance(value, (list, tuple)) else [value]",
-            )
-        ),
+        "Returns {value} if it is a list, else a list that holds {value} alone",
+        "lambda value: value if isinstance(value, list) else [value]",
+    ),
+    idiom(
+        "as_list",
+        "Returns the items of {value} as a list if it is a list or a tuple, else a list that holds {value} alone",
+        "lambda value: list(value) if isinstance(value, (list, tuple)) else [value]",
     ),
     idiom(
         "apply_along_last_axis",

@@ -49,7 +49,7 @@ GRIDS = (
     idiom("is_in_range", "Tells whether {n} is from 0 to below {size}", "lambda n, size: 0 <= n and n < size"),
     idiom(
         "is_between",
-        "Tells whether {number} is from {low} to {high}",
+        "Tells whether {number} is from {low} to {high}, both included",
         "lambda number, low, high: low <= number and number <= high",
     ),
     idiom(
@@ -150,40 +150,72 @@ GRIDS = (
     ),
     idiom(
         "reverse_each mirror_rows",
-        "Lists each of {grid} reversed, such as the rows of a grid",
-        *(f"lambda grid: {value}" for value in ("[row[::-1] for row in grid]", "numpy.fliplr(grid)", "grid[:, ::-1]")),
+        "Lists each of {grid}, such as a row, reversed",
+        "lambda grid: [row[::-1] for row in grid]",
     ),
-    idiom("flip_vertically", "Reverses the order of the rows of {grid}", "lambda grid: numpy.flipud(grid)"),
     idiom(
-        "dimensions shape_of",
-        "Returns the number of rows and of columns of {grid}",
-        *(f"lambda grid: {value}" for value in ("(len(grid), len(grid[0]))", "grid.shape")),
+        "flip_horizontally",
+        "Reverses the order of the columns of {array}",
+        *(f"lambda array: {value}" for value in ("numpy.fliplr(array)", "array[:, ::-1]")),
+    ),
+    idiom("flip_vertically", "Reverses the order of the rows of {array}", "lambda array: numpy.flipud(array)"),
+    idiom(
+        "height_and_width dimensions",
+        "Returns the number of rows of {grid}, and the number of cells in its first row",
+        "lambda grid: (len(grid), len(grid[0]))",
+    ),
+    idiom(
+        "width_and_height",
+        "Returns the number of cells in the first row of {grid}, and the number of its rows",
+        "lambda grid: (len(grid[0]), len(grid))",
+    ),
+    idiom(
+        "cell_positions_where positions_where",
+        "Lists each pair of a row below {height} and a column below {width} for which {test} is true",
+        "lambda height, width, test: [(i, j) for i in range(height) for j in range(width) if test(i, j)]",
+    ),
+    idiom(
+        "cell_positions_where positions_where",
+        "Lists each row below {height} and column below {width} for which {test}, called with column and row, is true",
+        "lambda height, width, test: [(i, j) for i in range(height) for j in range(width) if test(j, i)]",
+    ),
+    idiom(
+        "positions_of_value positions_of_cell",
+        "Lists the row and the column, below {height} and {width}, of each cell of {grid} that equals {cell}",
+        "lambda grid, height, width, cell: [(i, j) for i in range(height) for j in range(width) if grid[i][j] == cell]",
+    ),
+    idiom(
+        "positions_of_nonzero",
+        "Lists the row and the column, below {height} and {width}, of each cell of {grid} that is not 0",
+        "lambda grid, height, width: [(i, j) for i in range(height) for j in range(width) if grid[i][j] != 0]",
+    ),
+    idiom("shape_of", "Returns the shape of {array}", "lambda array: array.shape"),
+    idiom(
+        "copy_rows copy_grid",
+        "Lists copies of the rows of {grid}",
+        *(f"lambda grid: {value}" for value in ("[row[:] for row in grid]", "[row.copy() for row in grid]")),
     ),
     idiom(
         "copy_rows copy_grid",
-        "Returns a copy of {grid} with copies of its rows",
-        *(
-            f"lambda grid: {value}"
-            for value in ("[row[:] for row in grid]", "[list(row) for row in grid]", "[row.copy() for row in grid]")
-        ),
+        "Lists the rows of {grid}, each copied into a list",
+        "lambda grid: [list(row) for row in grid]",
     ),
     idiom("copy_array", "Returns a copy of {array}", "lambda array: numpy.copy(array)"),
     idiom("copy_deeply", "Returns a copy of {value} and of all in it", "lambda value: copy.deepcopy(value)"),
     idiom(
         "filled_grid",
-        "Makes a grid of {height} rows and {width} columns of the same cell",
+        "Makes a grid of {height} rows and {width} columns, each cell of which is {cell}",
         *(
-            f"lambda height, width, CELL: {value}"
+            f"lambda height, width, cell: {value}"
             for value in (
-                "[[CELL] * width for i in range(height)]",
-                "[[CELL for j in range(width)] for i in range(height)]",
+                "[[cell] * width for i in range(height)]",
+                "[[cell for j in range(width)] for i in range(height)]",
             )
         ),
     ),
-    idiom("column_of", "Returns the column {i} of {grid}", "lambda grid, i: [row[i] for row in grid]"),
     idiom(
         "main_diagonal",
-        "Returns the diagonal of {grid} from its upper left",
+        "Lists the diagonal of the square {grid} from its upper left",
         "lambda grid: [grid[i][i] for i in range(len(grid))]",
     ),
     idiom(
@@ -195,8 +227,8 @@ GRIDS = (
         "lambda grid, cell: numpy.sum(grid == cell)",
     ),
     idiom(
-        "cells_equal_to positions_of_cell",
-        "Lists the rows and columns of the cells of {grid} that equal {cell}",
+        "positions_of_value positions_of_cell",
+        "Lists the row and the column of each cell of {grid} that equals {cell}",
         "lambda grid, cell: numpy.argwhere(grid == cell)",
         *(
             f"lambda grid, cell: [(i, j) for i in range({height}) for j in range({width}) if {value} == cell]"
@@ -230,8 +262,60 @@ GRIDS = (
     ),
     idiom(
         "arrays_equal",
-        "Tells whether {array} and {other} are the same array",
+        "Tells whether {array} and {other} have the same shape and the same items",
         "lambda array, other: numpy.array_equal(array, other)",
+    ),
+    idiom(
+        "count_nonzero_cells",
+        "Counts the cells of {grid} that are not 0",
+        *(
+            f"lambda grid: {value}"
+            for value in ("sum(1 for row in grid for cell in row if cell != 0)", "numpy.count_nonzero(grid)")
+        ),
+    ),
+    idiom(
+        "count_nonzero_by_value",
+        "Returns a mapping from each cell of {grid} that is not 0 to how often it occurs",
+        """
+        def itself(grid):
+            counts = {}
+            for row in grid:
+                for cell in row:
+                    if cell != 0:
+                        counts[cell] = counts.get(cell, 0) + 1
+            return counts
+        """,
+    ),
+    idiom(
+        "map_columns",
+        "Calls {function} with each column of {grid}, and lists the results",
+        "lambda grid, function: [function(column) for column in zip(*grid)]",
+    ),
+    idiom(
+        "distinct_cells",
+        "Returns the distinct cells of {grid} as a set",
+        "lambda grid: {cell for row in grid for cell in row}",
+        "lambda grid: set(cell for row in grid for cell in row)",
+    ),
+    idiom(
+        "replace_cells",
+        "Copies {grid} into lists of cells, with {new} in place of each cell that equals {old}",
+        "lambda grid, old, new: [[new if cell == old else cell for cell in row] for row in grid]",
+    ),
+    idiom(
+        "translate_cells",
+        "Copies {grid} into lists of cells, with the value that {mapping} has for a cell, if any, in place of it",
+        "lambda grid, mapping: [[mapping.get(cell, cell) for cell in row] for row in grid]",
+    ),
+    idiom(
+        "rows_left_of",
+        "Lists the rows of {grid}, each up to column {i}",
+        "lambda grid, i: [row[:i] for row in grid]",
+    ),
+    idiom(
+        "rows_right_of",
+        "Lists the rows of {grid}, each from column {i} on",
+        "lambda grid, i: [row[i:] for row in grid]",
     ),
     idiom(
         "bell_triangle",

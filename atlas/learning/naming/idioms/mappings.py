@@ -117,14 +117,14 @@ MAPPINGS = (
     ),
     idiom(
         "most_common most_frequent",
-        "Returns the most frequent of {items}",
+        "Returns an item of {items} that no other one occurs more often than",
         "lambda items: max(set(items), key=items.count)",
         "lambda items: max(items, key=items.count)",
         "lambda items: collections.Counter(items).most_common(1)[0][0]",
     ),
     idiom(
         "invert_mapping invert_dict",
-        "Swaps the keys and the values of {mapping}",
+        "Returns a mapping from the values of {mapping} to their keys, the last key where several have one value",
         "lambda mapping: {value: key for key, value in mapping.items()}",
     ),
     idiom(
@@ -139,19 +139,26 @@ MAPPINGS = (
     ),
     idiom(
         "group_pairs",
-        "Groups the second parts of {pairs} by the first ones",
+        "Returns a mapping from each first part of {pairs} to the list of its second parts",
         *_grouped("pairs", "first, second in pairs", "first", "second"),
+    ),
+    idiom(
+        "add_edges_both_ways",
+        "Adds to {neighbours}, for each pair of {edges}, each of the two to what the other one has there, in place",
+        """
+        def itself(neighbours, edges):
+            for one, other in edges:
+                neighbours[one].append(other)
+                neighbours[other].append(one)
+        """,
     ),
     idiom(
         "merge_mappings merge_dicts",
         "Joins {mapping} and {other}; where both have a key, the second one's value counts",
-        *(
-            f"lambda mapping, other: {value}"
-            for value in ("{**mapping, **other}", "mapping | other", "dict(mapping, **other)")
-        ),
+        *(f"lambda mapping, other: {value}" for value in ("{**mapping, **other}", "dict(mapping, **other)")),
     ),
     idiom(
-        "pairs_to_mapping zip_to_mapping",
+        "zip_to_mapping map_keys_to_values",
         "Maps each of {keys} to the value at its place in {values}",
         *(
             f"lambda keys, values: {value}"
@@ -160,7 +167,7 @@ MAPPINGS = (
     ),
     idiom(
         "key_of_max_value",
-        "Returns the key of {mapping} with the largest value",
+        "Returns the key of {mapping} with the largest value, the first one on ties",
         *(
             f"lambda mapping: {value}"
             for value in ("max(mapping, key=mapping.get)", "max(mapping, key=lambda key: mapping[key])")
@@ -168,17 +175,17 @@ MAPPINGS = (
     ),
     idiom(
         "key_of_min_value",
-        "Returns the key of {mapping} with the smallest value",
+        "Returns the key of {mapping} with the smallest value, the first one on ties",
         "lambda mapping: min(mapping, key=mapping.get)",
     ),
     idiom(
-        "sort_by_value",
-        "Sorts the pairs of {mapping} by their values",
+        "pairs_sorted_by_value",
+        "Lists the pairs of keys and values of {mapping}, sorted by their values",
         "lambda mapping: sorted(mapping.items(), key=lambda pair: pair[1])",
     ),
     idiom(
-        "sort_by_value_descending",
-        "Sorts the pairs of {mapping} by their values, largest first",
+        "pairs_sorted_by_value_descending",
+        "Lists the pairs of keys and values of {mapping}, those with the largest values first",
         *(
             f"lambda mapping: sorted(mapping.items(), key=lambda pair: {rest})"
             for rest in ("pair[1], reverse=True", "-pair[1]")
@@ -186,12 +193,12 @@ MAPPINGS = (
     ),
     idiom(
         "items_occurring_once",
-        "Keeps those of {items} that stand in it once",
+        "Lists those of {items} that occur there exactly once",
         "lambda items: [item for item in items if items.count(item) == 1]",
     ),
     idiom(
         "items_occurring_repeatedly",
-        "Keeps those of {items} that stand in it more than once",
+        "Lists those of {items} that occur there more than once",
         "lambda items: [item for item in items if items.count(item) > 1]",
     ),
 )

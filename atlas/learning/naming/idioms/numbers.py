@@ -61,12 +61,17 @@ NUMBERS = (
     ),
     idiom(
         "has_no_divisor",
-        "Tells whether nothing from 2 on divides {n}",
+        "Tells whether no number from 2 to below {n} divides it",
         *(f"lambda n: {_NO_DIVISOR.format(to)}" for to in _UP_TO),
     ),
     idiom(
+        "has_no_divisor_below",
+        "Tells whether no number from 2 to below {limit} divides {n}",
+        f"lambda n, limit: {_NO_DIVISOR.format('limit')}",
+    ),
+    idiom(
         "greatest_common_divisor gcd",
-        "Computes the greatest common divisor of {a} and {b}",
+        "Computes the greatest common divisor of {a} and {b}, which are not negative",
         "lambda a, b: math.gcd(a, b)",
         "def itself(a, b): return a if b == 0 else itself(b, a % b)",
         "def itself(a, b): return itself(b, a % b) if b else a",
@@ -110,7 +115,7 @@ NUMBERS = (
                     a, b = b, a + b
                 return {result}
             """
-            for to, result in (("n", "a"), ("n - 1", "b"), ("2, n + 1", "b"), ("1, n", "b"))
+            for to, result in (("n", "a"),)
         ),
         *(
             f"""
@@ -131,6 +136,20 @@ NUMBERS = (
         """,
     ),
     idiom(
+        "fibonacci",
+        "Computes the {n}-th Fibonacci number for {n} of 1 or more, where the first two are 1",
+        *(
+            f"""
+            def itself(n):
+                a, b = 0, 1
+                for i in range({to}):
+                    a, b = b, a + b
+                return b
+            """
+            for to in ("n - 1", "2, n + 1", "1, n")
+        ),
+    ),
+    idiom(
         "digit_sum sum_of_digits",
         "Adds up the decimal digits of {n}",
         "lambda n: sum(int(digit) for digit in str(n))",
@@ -148,7 +167,7 @@ NUMBERS = (
         ),
     ),
     idiom("digits_of", "Lists the decimal digits of {n}", "lambda n: [int(digit) for digit in str(n)]"),
-    idiom("count_digits", "Counts the decimal digits of {n}", "lambda n: len(str(n))", "lambda n: len(str(abs(n)))"),
+    idiom("count_digits", "Counts the decimal digits of {n}, a whole number", "lambda n: len(str(abs(n)))"),
     idiom("reverse_digits", "Reverses the decimal digits of {n}", "lambda n: int(str(n)[::-1])"),
     idiom(
         "is_power_of_two",
@@ -263,14 +282,19 @@ NUMBERS = (
     ),
     idiom(
         "is_perfect_square",
-        "Tells whether {n} is the square of a whole number",
+        "Tells whether {n}, which is not negative, is the square of a whole number",
         "lambda n: int(n ** 0.5) ** 2 == n",
         "lambda n: int(n ** 0.5) * int(n ** 0.5) == n",
         "lambda n: 0 <= n and int(n ** 0.5) ** 2 == n",
     ),
     idiom("average mean", "Computes the average of {numbers}", "lambda numbers: sum(numbers) / len(numbers)"),
     idiom("count_set_bits count_ones", "Counts the bits of {n} that are set", "lambda n: bin(n).count('1')"),
-    idiom("to_binary", "Writes {n} in binary digits", "lambda n: bin(n)[2:]", "lambda n: format(n, 'b')"),
+    idiom(
+        "to_binary",
+        "Returns the binary digits of {n}, which is not negative, as a text",
+        "lambda n: bin(n)[2:]",
+        "lambda n: format(n, 'b')",
+    ),
     idiom("from_binary", "Reads a number that {digits} writes in binary", "lambda digits: int(digits, 2)"),
     idiom(
         "collatz_step",

@@ -83,14 +83,28 @@ SEARCHING = (
     ),
     idiom(
         "index_of find_index",
-        "Finds the index of the first of {items} that equals {wanted}, -1 if there is none",
+        "Returns the index of the first of {items} that equals {wanted}, or -1 if there is none",
         "lambda items, wanted: next((i for i in range(len(items)) if items[i] == wanted), -1)",
     ),
     idiom(
         "count_occurrences",
         "Counts those of {items} that equal {wanted}",
         "lambda items, wanted: sum(1 for item in items if item == wanted)",
+    ),
+    idiom(
+        "count_occurrences",
+        "Counts how often {wanted} occurs in {items}",
         "lambda items, wanted: items.count(wanted)",
+    ),
+    idiom(
+        "count_items_in",
+        "Counts those of {items} that are in {others}",
+        "lambda items, others: sum(1 for item in items if item in others)",
+    ),
+    idiom(
+        "count_items_not_in",
+        "Counts those of {items} that are not in {others}",
+        "lambda items, others: sum(1 for item in items if item not in others)",
     ),
     idiom(
         "count_if",
@@ -113,15 +127,6 @@ SEARCHING = (
                         count += 1
             return count
         """,
-    ),
-    idiom(
-        "count_index_pairs_if",
-        "Counts the pairs of different indices under {n}, each taken once, for which {test} is true",
-        *(
-            f"lambda n, test: sum(1 for i in range({to}) for j in range(i + 1, n) if test({pair}))"
-            for to in ("n", "n - 1")
-            for pair in ("i, j", "j, i")
-        ),
     ),
     idiom(
         "count_inversions",
@@ -155,6 +160,10 @@ SEARCHING = (
         "map_to_{VALUE}",
         "Lists {VALUE} for each of {items}",
         "lambda items, VALUE: [VALUE(item) for item in items]",
+    ),
+    idiom(
+        "map_to_{VALUE}",
+        "Yields {VALUE} for each of {items}, which is computed only when it is asked for",
         "lambda items, VALUE: (VALUE(item) for item in items)",
     ),
     idiom(
@@ -168,7 +177,7 @@ SEARCHING = (
         "lambda items, test: all(test(item) for item in items)",
     ),
     idiom(
-        "all_{TESTS}",
+        "are_all_{TESTS}",
         "Tells whether {TEST} holds for all of {items}",
         "lambda items, TEST: all(TEST(item) for item in items)",
     ),
@@ -178,7 +187,7 @@ SEARCHING = (
         "lambda items, test: any(test(item) for item in items)",
     ),
     idiom(
-        "any_{TEST}",
+        "is_any_{TEST}",
         "Tells whether {TEST} holds for any of {items}",
         "lambda items, TEST: any(TEST(item) for item in items)",
     ),
@@ -186,12 +195,20 @@ SEARCHING = (
         "first_matching",
         "Returns the first of {items} for which {test} is true",
         "lambda items, test: next(item for item in items if test(item))",
+    ),
+    idiom(
+        "first_matching",
+        "Returns the first of {items} for which {test} is true, or {OTHERWISE} if there is none",
         "lambda items, test, OTHERWISE: next((item for item in items if test(item)), OTHERWISE)",
     ),
     idiom(
         "first_{TEST}",
         "Returns the first of {items} for which {TEST} holds",
         "lambda items, TEST: next(item for item in items if TEST(item))",
+    ),
+    idiom(
+        "first_{TEST}",
+        "Returns the first of {items} for which {TEST} holds, or {OTHERWISE} if there is none",
         "lambda items, TEST, OTHERWISE: next((item for item in items if TEST(item)), OTHERWISE)",
     ),
     idiom(
@@ -233,7 +250,7 @@ SEARCHING = (
     idiom("total", "Adds up {numbers}", "lambda numbers: sum(numbers)"),
     idiom(
         "product_of",
-        "Multiplies {numbers} with each other",
+        "Returns the product of {numbers}",
         *(
             f"lambda numbers: {value}"
             for value in (
@@ -251,7 +268,6 @@ SEARCHING = (
         "Returns the one of {items} for which {key} is largest",
         "lambda items, key: max(items, key=key)",
         "lambda items, key: max(items, key=lambda item: key(item))",
-        "lambda items, key: sorted(items, key=key)[-1]",
     ),
     idiom(
         "min_by",
@@ -266,18 +282,22 @@ SEARCHING = (
         "lambda items: max(items, key=len)",
         """
         def itself(items):
-            best = ''
+            best = items[0]
             for item in items:
                 if len(item) > len(best):
                     best = item
             return best
         """,
+    ),
+    idiom(
+        "longest_text",
+        "Returns the longest of {texts}, or an empty text if there are none",
         """
-        def itself(items):
-            best = items[0]
-            for item in items:
-                if len(item) > len(best):
-                    best = item
+        def itself(texts):
+            best = ''
+            for text in texts:
+                if len(text) > len(best):
+                    best = text
             return best
         """,
     ),
@@ -311,46 +331,44 @@ SEARCHING = (
         "Returns the length of the longest of {items}",
         "lambda items: max(len(item) for item in items)",
         "lambda items: len(max(items, key=len))",
-        """
+    ),
+    idiom(
+        "max_length",
+        "Returns the length of the longest of {items}, or 0 if there are none",
+        *(
+            f"""
         def itself(items):
             length = 0
             for item in items:
-                if len(item) > length:
-                    length = len(item)
+                {step}
             return length
-        """,
         """
-        def itself(items):
-            length = 0
-            for item in items:
-                length = max(length, len(item))
-            return length
-        """,
+            for step in (
+                "if len(item) > length:\n                    length = len(item)",
+                "length = max(length, len(item))",
+            )
+        ),
     ),
     idiom(
         "min_length",
         "Returns the length of the shortest of {items}",
         "lambda items: min(len(item) for item in items)",
         "lambda items: len(min(items, key=len))",
-        """
-        def itself(items):
-            length = float('inf')
-            for item in items:
-                if len(item) < length:
-                    length = len(item)
-            return length
-        """,
     ),
-    idiom("sort_by", "Sorts {items} by {key}", "lambda items, key: sorted(items, key=key)"),
-    idiom("sort_by_length", "Sorts {items} by their lengths", "lambda items: sorted(items, key=len)"),
     idiom(
-        "sort_by_{VALUE}",
-        "Sorts {items} by {VALUE}",
+        "sorted_by",
+        "Lists {items}, sorted by what {key} gives for each",
+        *(f"lambda items, key: sorted(items, key={key})" for key in ("key", "lambda item: key(item)")),
+    ),
+    idiom("sorted_by_length", "Lists {items}, sorted by their lengths", "lambda items: sorted(items, key=len)"),
+    idiom(
+        "sorted_by_{VALUE}",
+        "Lists {items}, sorted by {VALUE}",
         "lambda items, VALUE: sorted(items, key=lambda item: VALUE(item))",
     ),
     idiom(
-        "sort_by_{VALUE}_descending",
-        "Sorts {items} by {VALUE}, largest first",
+        "sorted_by_{VALUE}_descending",
+        "Lists {items}, sorted by {VALUE}, largest first",
         "lambda items, VALUE: sorted(items, key=lambda item: VALUE(item), reverse=True)",
         "lambda items, VALUE: sorted(items, key=lambda item: -VALUE(item))",
     ),
@@ -376,7 +394,7 @@ SEARCHING = (
     ),
     idiom(
         "indices_of_item positions_of",
-        "Lists the indices at which {items} equal {wanted}",
+        "Lists the indices at which {items} hold {wanted}",
         "lambda items, wanted: [i for i in range(len(items)) if items[i] == wanted]",
     ),
 )

@@ -7,6 +7,11 @@ from atlas.learning.naming.idioms.idiom import idiom
 _ALL_ITEMS = ("set(items)", "{item for item in items}")
 _RISING = "all(items[i] {} items[i + 1] for i in range(len(items) - 1))"
 
+_HOLDS_RUN = (
+    "any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
+    "not run or any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
+)
+
 _COLLECTIONS = (("set()", "add"), ("[]", "append"))
 _SEEN = """
 def itself(items):
@@ -23,11 +28,15 @@ SEQUENCES = (
         "reverse_items",
         "Returns {items} in reverse order",
         "lambda items: items[::-1]",
+    ),
+    idiom(
+        "reverse_items",
+        "Lists {items} in reverse order",
         "lambda items: list(reversed(items))",
         "lambda items: [items[i] for i in range(len(items) - 1, -1, -1)]",
     ),
     idiom(
-        "all_distinct all_different has_no_duplicates",
+        "are_all_distinct has_no_duplicates all_distinct",
         "Tells whether no item occurs more than once in {items}",
         *(f"lambda items: len(items) == len({distinct})" for distinct in _ALL_ITEMS),
         *(_SEEN.format(empty=empty, add=add, early=False, late=True) for empty, add in _COLLECTIONS),
@@ -41,24 +50,32 @@ SEQUENCES = (
     ),
     idiom(
         "count_distinct",
-        "Counts the different items of {items}",
+        "Counts the distinct items of {items}",
         *(f"lambda items: len({distinct})" for distinct in _ALL_ITEMS),
     ),
     idiom(
-        "all_equal all_same",
+        "are_all_equal all_equal",
         "Tells whether all of {items} are equal to each other",
         "lambda items: all(item == items[0] for item in items)",
         "lambda items: all(item == items[0] for item in items[1:])",
-        "lambda items: len(set(items)) == 1",
         "lambda items: len(set(items)) <= 1",
         "lambda items: len(set(items)) < 2",
         "lambda items: items.count(items[0]) == len(items)",
         "lambda items: all(items[i] == items[i + 1] for i in range(len(items) - 1))",
     ),
     idiom(
+        "are_all_equal all_equal",
+        "Tells whether {items} consist of one item alone, once or more often",
+        "lambda items: len(set(items)) == 1",
+    ),
+    idiom(
+        "is_sorted",
+        "Tells whether {items}, a list, is in ascending order",
+        "lambda items: items == sorted(items)",
+    ),
+    idiom(
         "is_sorted",
         "Tells whether {items} are in ascending order",
-        "lambda items: items == sorted(items)",
         "lambda items: list(items) == sorted(items)",
         f"lambda items: {_RISING.format('<=')}",
         "lambda items: all(items[i - 1] <= items[i] for i in range(1, len(items)))",
@@ -66,8 +83,12 @@ SEQUENCES = (
     ),
     idiom(
         "is_sorted_descending",
-        "Tells whether {items} are in descending order",
+        "Tells whether {items}, a list, is in descending order",
         "lambda items: items == sorted(items, reverse=True)",
+    ),
+    idiom(
+        "is_sorted_descending",
+        "Tells whether {items} are in descending order",
         f"lambda items: {_RISING.format('>=')}",
         "lambda items: all(items[i - 1] >= items[i] for i in range(1, len(items)))",
     ),
@@ -104,7 +125,7 @@ SEQUENCES = (
     ),
     idiom(
         "unique_in_order remove_duplicates",
-        "Keeps the first of the equal ones of {items}, in their order",
+        "Lists {items} in their order without those that are equal to one before",
         "lambda items: list(dict.fromkeys(items))",
         """
         def itself(items):
@@ -136,7 +157,7 @@ SEQUENCES = (
         "Keeps one of the equal ones of {items}, in any order",
         "lambda items: list(set(items))",
     ),
-    idiom("sorted_distinct sort_distinct", "Sorts the different ones of {items}", "lambda items: sorted(set(items))"),
+    idiom("sorted_distinct", "Lists the distinct items of {items}, sorted", "lambda items: sorted(set(items))"),
     idiom(
         "flatten",
         "Joins the items of each of {lists} into one list",
@@ -171,7 +192,7 @@ SEQUENCES = (
     ),
     idiom(
         "chunks",
-        "Cuts {items} into pieces of {size} items",
+        "Cuts {items} into pieces of {size} items, of which the last may be shorter",
         "lambda items, size: [items[i:i + size] for i in range(0, len(items), size)]",
     ),
     idiom(
@@ -181,9 +202,13 @@ SEQUENCES = (
     ),
     idiom(
         "adjacent_pairs",
+        "Yields each of {items} but the last together with the next one",
+        "lambda items: zip(items, items[1:])",
+    ),
+    idiom(
+        "adjacent_pairs",
         "Pairs each of {items} but the last with the next one",
         "lambda items: list(zip(items, items[1:]))",
-        "lambda items: zip(items, items[1:])",
         "lambda items: [(items[i], items[i + 1]) for i in range(len(items) - 1)]",
     ),
     idiom(
@@ -214,21 +239,30 @@ SEQUENCES = (
         "lambda numbers: list(itertools.accumulate(numbers, max))",
     ),
     idiom(
-        "rotate_left",
-        "Moves the first {n} of {items} to the end",
+        "move_first_to_end",
+        "Returns {items} with the first {n} of them moved to the end",
         "lambda items, n: items[n:] + items[:n]",
+    ),
+    idiom(
+        "rotate_left",
+        "Returns {items} moved by {n} places to the left, those at the front going to the end",
         "lambda items, n: items[n % len(items):] + items[:n % len(items)]",
     ),
-    idiom("rotate_right", "Moves the last {n} of {items} to the front", "lambda items, n: items[-n:] + items[:-n]"),
+    idiom(
+        "move_last_to_front",
+        "Returns {items} with the last {n} of them moved to the front",
+        "lambda items, n: items[-n:] + items[:-n]",
+    ),
     idiom(
         "interleave",
-        "Takes items from {items} and {others} in turns",
+        "Lists items of {items} and {others} in turns, as long as both have more",
         "lambda items, others: [item for pair in zip(items, others) for item in pair]",
     ),
     idiom(
         "swap_items",
         "Swaps the items at indices {i} and {j} of {items}, in place",
         "def itself(items, i, j): items[i], items[j] = items[j], items[i]",
+        "def itself(items, i, j): items[j], items[i] = items[i], items[j]",
         """
         def itself(items, i, j):
             held = items[i]
@@ -255,10 +289,14 @@ SEQUENCES = (
         "lambda items: [items[-1]] + items[1:-1] + [items[0]]",
     ),
     idiom(
-        "contains_sublist is_sublist",
+        "contains_sublist contains_run",
+        "Tells whether {items} holds the items of {run} next to each other and in the same order",
+        *(f"lambda items, run: {test}" for test in _HOLDS_RUN),
+    ),
+    idiom(
+        "is_sublist",
         "Tells whether the items of {run} occur in {items} next to each other and in the same order",
-        "lambda run, items: any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
-        "lambda run, items: not run or any(items[i:i + len(run)] == run for i in range(len(items) - len(run) + 1))",
+        *(f"lambda run, items: {test}" for test in _HOLDS_RUN),
     ),
     idiom(
         "is_subset all_contained",
@@ -274,9 +312,19 @@ SEQUENCES = (
         "lambda items, others: any(item in others for item in items)",
     ),
     idiom(
+        "have_no_common_item is_disjoint",
+        "Tells whether none of {items} is in {others}",
+        "lambda items, others: all(item not in others for item in items)",
+        "lambda items, others: set(items).isdisjoint(others)",
+    ),
+    idiom(
         "common_items",
-        "Keeps those of {items} that are in {others}",
+        "Lists those of {items} that are in {others}, in their order",
         "lambda items, others: [item for item in items if item in others]",
+    ),
+    idiom(
+        "common_items intersection",
+        "Returns what is both in {items} and in {others}, each item once and in any order",
         "lambda items, others: list(set(items) & set(others))",
         "lambda items, others: set(items) & set(others)",
         "lambda items, others: list(set(items).intersection(others))",
@@ -284,14 +332,18 @@ SEQUENCES = (
     ),
     idiom(
         "items_not_in difference",
-        "Keeps those of {items} that are not in {others}",
+        "Lists those of {items} that are not in {others}, in their order",
         "lambda items, others: [item for item in items if item not in others]",
+    ),
+    idiom(
+        "items_not_in difference",
+        "Returns what is in {items} and not in {others}, each item once and in any order",
         "lambda items, others: list(set(items) - set(others))",
         "lambda items, others: set(items) - set(others)",
     ),
     idiom(
-        "remove_item without_item",
-        "Returns {items} without those that equal {item}",
+        "without_item remove_item",
+        "Lists those of {items} that do not equal {item}",
         "lambda items, item: [one for one in items if one != item]",
     ),
     idiom(
@@ -324,7 +376,7 @@ SEQUENCES = (
     idiom("sort_ascending", "Sorts {items} in place", "def itself(items): items.sort()"),
     idiom(
         "sorted_descending",
-        "Sorts {items}, largest first",
+        "Lists {items}, sorted, largest first",
         *(f"lambda items: {value}" for value in ("sorted(items, reverse=True)", "sorted(items)[::-1]")),
     ),
 )

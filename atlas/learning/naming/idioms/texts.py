@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from atlas.learning.naming.idioms.idiom import idiom
 
-_VOWELS = (
-    "'aeiou'",
-    "'aeiouAEIOU'",
-    "'AEIOUaeiou'",
-    "['a', 'e', 'i', 'o', 'u']",
-    "{'a', 'e', 'i', 'o', 'u'}",
-    "set('aeiou')",
+_SMALL_VOWELS = ("'aeiou'", "['a', 'e', 'i', 'o', 'u']", "{'a', 'e', 'i', 'o', 'u'}", "set('aeiou')")
+_VOWELS = ("'aeiouAEIOU'", "'AEIOUaeiou'")
+_IS_VOWEL = (
+    *(f"letter in {vowels}" for vowels in _VOWELS),
+    *(f"letter.lower() in {vowels}" for vowels in (*_SMALL_VOWELS, *_VOWELS)),
 )
+_IS_SMALL_VOWEL = tuple(f"letter in {vowels}" for vowels in _SMALL_VOWELS)
 _DEPTH = """
 def itself({given}):
     depth = 0
@@ -78,27 +77,39 @@ TEXTS = (
     ),
     idiom(
         "is_palindromic_number",
-        "Tells whether the digits of {n} read the same backwards",
+        "Tells whether {n} reads the same backwards when it is written down",
         "lambda n: str(n) == str(n)[::-1]",
     ),
     idiom(
         "count_vowels",
         "Counts the vowels in {text}",
-        *(f"lambda text: sum(1 for letter in text if letter in {vowels})" for vowels in _VOWELS),
-        *(f"lambda text: sum(1 for letter in text.lower() if letter in {vowels})" for vowels in _VOWELS),
-        *(f"lambda text: sum(1 for letter in text if letter.lower() in {vowels})" for vowels in _VOWELS),
+        *(f"lambda text: sum(1 for letter in text if {test})" for test in _IS_VOWEL),
+        *(f"lambda text: sum(1 for letter in text.lower() if {test})" for test in _IS_SMALL_VOWEL),
+    ),
+    idiom(
+        "count_lowercase_vowels",
+        "Counts the vowels in {text} that are small letters",
+        *(f"lambda text: sum(1 for letter in text if {test})" for test in _IS_SMALL_VOWEL),
     ),
     idiom(
         "remove_vowels",
         "Returns {text} without its vowels",
-        *(f"lambda text: ''.join(letter for letter in text if letter not in {vowels})" for vowels in _VOWELS),
-        *(f"lambda text: ''.join(letter for letter in text if letter.lower() not in {vowels})" for vowels in _VOWELS),
+        *(f"lambda text: ''.join(letter for letter in text if not {test})" for test in _IS_VOWEL),
+    ),
+    idiom(
+        "remove_lowercase_vowels",
+        "Returns {text} without those vowels that are small letters",
+        *(f"lambda text: ''.join(letter for letter in text if not {test})" for test in _IS_SMALL_VOWEL),
     ),
     idiom(
         "is_vowel",
-        "Tells whether {letter} is a vowel",
-        *(f"lambda letter: letter in {vowels}" for vowels in _VOWELS),
-        *(f"lambda letter: letter.lower() in {vowels}" for vowels in _VOWELS),
+        "Tells whether the character {letter} is a vowel",
+        *(f"lambda letter: {test}" for test in _IS_VOWEL),
+    ),
+    idiom(
+        "is_lowercase_vowel",
+        "Tells whether the character {letter} is a vowel and a small letter",
+        *(f"lambda letter: {test}" for test in _IS_SMALL_VOWEL),
     ),
     idiom(
         "swap_case",
@@ -111,18 +122,18 @@ TEXTS = (
     ),
     idiom(
         "reverse_words",
-        "Returns the words of {text} in reverse order",
+        "Returns the words of {text} in reverse order, with single spaces between them",
         *(f"lambda text: ' '.join({words})" for words in ("text.split()[::-1]", "reversed(text.split())")),
     ),
     idiom(
         "reverse_each_word",
-        "Reverses each word of {text}",
+        "Returns the words of {text}, each reversed, with single spaces between them",
         "lambda text: ' '.join(word[::-1] for word in text.split())",
     ),
     idiom("count_words", "Counts the words of {text}", "lambda text: len(text.split())"),
     idiom(
         "capitalize_words",
-        "Returns {text} with a capital at the start of each word",
+        "Returns the words of {text}, each with a first capital and then small letters, and single spaces between",
         *("lambda text: ' '.join(word.capitalize() for word in text.split())",),
     ),
     idiom("lowercase_words", "Lists the words of {text} in small letters", "lambda text: text.lower().split()"),
@@ -144,8 +155,12 @@ TEXTS = (
     idiom("join_texts", "Joins {texts} into one", "lambda texts: ''.join(texts)"),
     idiom(
         "join_with_commas",
-        "Joins {texts} with commas",
+        "Joins {texts}, with a comma and a space between them",
         "lambda texts: ', '.join(texts)",
+    ),
+    idiom(
+        "join_with_commas",
+        "Joins {texts}, with a comma between them",
         "lambda texts: ','.join(texts)",
     ),
     idiom(
@@ -154,13 +169,13 @@ TEXTS = (
         *(f"lambda digits: int(''.join({value}))" for value in ("digits", "str(digit) for digit in digits")),
     ),
     idiom(
-        "remove_character remove_from_text",
-        "Returns {text} without {unwanted}",
+        "remove_from_text remove_substring",
+        "Returns {text} without {unwanted}, wherever it stands in it",
         "lambda text, unwanted: text.replace(unwanted, '')",
     ),
     idiom(
         "replace_text",
-        "Returns {text} with {new} for each {old}",
+        "Returns {text} with {new} in place of each {old}",
         "lambda text, old, new: text.replace(old, new)",
     ),
     idiom(
@@ -186,18 +201,18 @@ TEXTS = (
     ),
     idiom(
         "are_anagrams",
-        "Tells whether {text} and {other} have the same letters",
+        "Tells whether {text} and {other} have the same characters, each as often",
         "lambda text, other: sorted(text) == sorted(other)",
         "lambda text, other: collections.Counter(text) == collections.Counter(other)",
     ),
     idiom(
         "have_same_items",
-        "Tells whether {items} and {others} have the same items, whatever their number",
+        "Tells whether {items} and {others} have the same items, however often each occurs",
         "lambda items, others: set(items) == set(others)",
     ),
     idiom(
         "hamming_distance",
-        "Counts the places at which {text} and {other} differ",
+        "Counts the places at which {text} and {other} differ, as far as both go",
         "lambda text, other: sum(1 for a, b in zip(text, other) if a != b)",
         "lambda text, other: sum(1 for i in range(len(text)) if text[i] != other[i])",
     ),
@@ -207,19 +222,19 @@ TEXTS = (
         "lambda offset, first: chr(offset % 26 + ord(first))",
     ),
     idiom(
-        "alphabet_position",
-        "Tells how far {letter} is behind 'a' in the alphabet",
+        "offset_from_a",
+        "Computes how far the character {letter} stands behind 'a', 0 for 'a' itself",
         "lambda letter: ord(letter) - ord('a')",
     ),
     idiom(
         "caesar_shift shift_letter",
-        "Moves {letter} by {shift} places in the alphabet, going round after z",
+        "Moves {letter}, a small letter, by {shift} places in the alphabet, going round after z",
         "lambda letter, shift: chr((ord(letter) - ord('a') + shift) % 26 + ord('a'))",
         "lambda letter, shift: chr((ord(letter) - 97 + shift) % 26 + 97)",
     ),
     idiom(
         "caesar_cipher",
-        "Moves each letter of {text} by {shift} places in the alphabet, going round after z",
+        "Moves each letter of {text}, which holds small letters only, by {shift} places in the alphabet, going round",
         "lambda text, shift: ''.join(chr((ord(c) - ord('a') + shift) % 26 + ord('a')) for c in text)",
         "lambda text, shift: ''.join(chr((ord(c) - 97 + shift) % 26 + 97) for c in text)",
     ),
@@ -237,6 +252,15 @@ TEXTS = (
         "are_brackets_balanced",
         "Tells whether every {OPENING} in {text} is closed by a later {CLOSING}, and every {CLOSING} closes one",
         *_balanced("text, OPENING, CLOSING", "OPENING", "CLOSING"),
+    ),
+    idiom(
+        "snake_to_camel",
+        "Joins the parts of {text} between underscores, each but the first with capitals at the start of its words",
+        """
+        def itself(text):
+            parts = text.split('_')
+            return parts[0] + ''.join(part.title() for part in parts[1:])
+        """,
     ),
     idiom(
         "common_prefix",
@@ -258,7 +282,7 @@ TEXTS = (
     ),
     idiom(
         "prefixes all_prefixes",
-        "Lists the beginnings of {text}, shortest first",
+        "Lists the beginnings of {text} that are not empty, shortest first",
         *(
             f"lambda text: {value}"
             for value in ("[text[:i] for i in range(1, len(text) + 1)]", "[text[:i + 1] for i in range(len(text))]")
@@ -266,7 +290,7 @@ TEXTS = (
     ),
     idiom(
         "all_substrings all_runs",
-        "Lists all runs of {text}",
+        "Lists all runs of one or more neighbours in {text}",
         *(
             "lambda text: [text[i:j] for i in range(len(text)) for j in range(i + 1, len(text) + 1)]",
             "lambda text: [text[i:j + 1] for i in range(len(text)) for j in range(i, len(text))]",

@@ -32,6 +32,22 @@ def test_an_expression_becomes_a_function_of_its_variables_and_holes() -> None:
     assert same(program, rewritten, "f([1, 2], 3)")
 
 
+@pytest.mark.parametrize(
+    ("value", "holes", "head"),
+    [
+        ("all(w in ys for w in xs)", (), "xs, ys"),
+        ("[abs(x) for x in xs if x > k]", ("abs(x)",), "xs, k, function"),
+        ("sum(xs) * (k + 1) + sum(ys)", ("k + 1",), "xs, value, ys"),
+        ("ys[k] - xs[k]", (), "ys, k, xs"),
+    ],
+)
+def test_parameters_stand_in_the_order_in_which_code_names_them(value, holes, head) -> None:
+    program = f"def f(xs, ys, k):\n    return [{value}, 7]"
+    code, (rewritten,) = learned([program], carve(program, value, holes=holes))
+    assert code.startswith(f"def shared_0({head}):")
+    assert same(program, rewritten, "f([1, -2, 3], [4, 1, 7], 1)")
+
+
 def test_variables_that_are_read_later_are_given_back() -> None:
     program = "def f(a):\n    b = a + 1\n    c = b * 2\n    d = c\n    return c + a"
     code, (rewritten,) = learned([program], carve(program, "b = a + 1", "d = c"))

@@ -68,7 +68,7 @@ def test_no_code_stands_under_two_names():
     twice = [
         (one.names, seen[key])
         for one in IDIOMS
-        for key in {form_text(pattern.form) for pattern in one.patterns}
+        for key in {f"{pattern.form.parameters} {form_text(pattern.form)}" for pattern in one.patterns}
         if seen.setdefault(key, one.names) != one.names
     ]
     assert twice == []

@@ -206,6 +206,19 @@ def test_the_same_lines_in_a_function_are_learned_from() -> None:
     assert learned(sources).abstractions
 
 
+def test_what_a_script_prints_is_learned_from() -> None:
+    line = "print('-'.join(word.strip().lower() for word in {text}.replace('_', ' ').split() if word.isalnum()), {n})"
+    sources = [f"text{n} = input()\n" + line.format(text=f"text{n}", n=n) for n in range(6)]
+    found = learned(sources)
+    assert "line: an assertion or a print at a program's top level" not in found.refused
+    assert [one.n_tasks for one in found.abstractions] == [6]
+
+
+def test_prints_beside_a_function_that_has_a_name_only_are_checks() -> None:
+    sources = [f"solve{n} = lambda a: a * {n}\n{PRINTS.format(n=n)}" for n in range(6)]
+    assert learned(sources).refused["line: an assertion or a print at a program's top level"] == 6
+
+
 def test_checks_stay_in_the_rewritten_programs() -> None:
     sources = [
         SIEVE.format(name="count", flags="prime", found="found", result="len(found)") + "assert count(10) == 4",

@@ -47,6 +47,30 @@ def test_a_module_of_the_directory_comes_before_one_that_is_installed(beside, pa
     assert beside.run("import packaging\nassert packaging.here").outcome == "passed"
 
 
+@pytest.mark.parametrize("name", ["random", "json", "textwrap"])
+def test_a_module_of_the_directory_comes_before_one_of_pythons_own_library(beside, path, name):
+    (path / f"{name}.py").write_text("here = True", "utf-8")
+    assert beside.run(f"import {name}\nassert {name}.here").outcome == "passed"
+    assert beside.run("import tempfile, dataclasses\nassert 0").detail.startswith("AssertionError")
+
+
+def test_a_package_of_the_directory_comes_first_and_a_directory_without_code_does_not(beside, path):
+    (path / "json").mkdir()
+    assert beside.run("import json\nassert json.loads('[1]') == [1]").outcome == "passed"
+    (path / "json" / "__init__.py").write_text("here = True", "utf-8")
+    assert beside.run("import json\nassert json.here").outcome == "passed"
+
+
+def test_what_python_holds_from_its_start_stays(beside, path):
+    (path / "os.py").write_text("here = True", "utf-8")
+    assert beside.run("import os\nassert not hasattr(os, 'here')").outcome == "passed"
+
+
+def test_a_directory_that_is_gone_holds_nothing(tmp_path):
+    with Sandbox(path=[tmp_path / "gone"], n_workers=1) as sandbox:
+        assert sandbox.run("import random\nassert random.random() < 1").outcome == "passed"
+
+
 def test_the_directories_are_read_and_not_written(confined, path):
     place = path / "common.py"
     (path.parent / "secret").write_text("secret", "utf-8")
