@@ -94,6 +94,8 @@ sorted            OF(it) == sorted(OF(it))
 """
 
 _NOUNS = """
+word_count        len(OF(it).split())
+line_count        len(OF(it).splitlines())
 distinct_count    len(set(OF(it)))
 length            len(OF(it))
 square            OF(it) ** 2
@@ -152,6 +154,9 @@ _LIKE_ADJECTIVES = frozenset(
     "capitalized distinct lowercase reversed rounded sorted stripped uppercase".split()  # noqa: SIM905
 )
 """Nouns that stand before another one without `of`: `reversed_text`."""
+
+_SEVERAL = frozenset({"words", "lines", "digits", "keys", "values", "occurrences"})
+"""Nouns of which a test would be taken for one of each of them."""
 
 _OPERATORS: dict[type[ast.operator], str] = {
     **{ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "over", ast.FloorDiv: "floor_over"},
@@ -289,6 +294,8 @@ def _said(template: str, match: Match, subject: str, joint: str) -> str:
     is_unclear = "{OF}" in template and not has_number and len(match.holes) > 1
     if is_unclear or template.removeprefix("{OF}") in ("none", "not_none"):
         return ""
+    if what in _SEVERAL and (joint == "_" or template == "length"):
+        return ""  # `empty_words` would be words that are empty, and `length_of_lines` that of each
     if joint == "_" and (template in _KINDS or what.partition("_")[0] in _LIKE_ADJECTIVES):
         return ""  # `even_length` is clear, and `vowel_lowercase_first_item` is not
     joint = "_" if template in _LIKE_ADJECTIVES else joint

@@ -131,6 +131,7 @@ TEXTS = (
         "lambda text: ' '.join(word[::-1] for word in text.split())",
     ),
     idiom("count_words", "Counts the words of {text}", "lambda text: len(text.split())"),
+    idiom("count_lines", "Counts the lines of {text}", "lambda text: len(text.splitlines())"),
     idiom(
         "capitalize_words",
         "Returns the words of {text}, each with a first capital and then small letters, and single spaces between",
