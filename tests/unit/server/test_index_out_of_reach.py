@@ -31,7 +31,6 @@ def memory(tmp_path, monkeypatch):
 def test_nothing_is_said_before_the_service_was_asked(memory):
     assert (index_problem(memory), index_fault(memory)) == ("", "")
     assert index_state(memory) == "not built: every vector is compared"
-    assert memory.experience.retrieve("mend the report", 3).problems == ()
 
 
 def test_views_say_that_the_index_is_out_of_reach_and_why(memory):

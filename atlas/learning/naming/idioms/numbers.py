@@ -310,13 +310,13 @@ NUMBERS = (
     ),
     idiom(
         "distance_between",
-        "Computes the straight distance between two points",
+        "Computes the straight distance between two points in the plane",
         "lambda x, y, other_x, other_y: ((x - other_x) ** 2 + (y - other_y) ** 2) ** 0.5",
         "lambda point, other: ((point[0] - other[0]) ** 2 + (point[1] - other[1]) ** 2) ** 0.5",
     ),
     idiom(
         "manhattan_distance",
-        "Computes the distance between two points along the axes",
+        "Computes the distance between two points in the plane along its axes",
         "lambda x, y, other_x, other_y: abs(x - other_x) + abs(y - other_y)",
         "lambda point, other: abs(point[0] - other[0]) + abs(point[1] - other[1])",
     ),

@@ -100,7 +100,7 @@ RECORDS = (
     ),
     idiom(
         "longest_word",
-        "Returns the longest word of {text}, the first one on ties",
+        "Returns the longest of the words between the blanks of {text}, the first one on ties",
         "lambda text: max(text.split(), key=len)",
     ),
     idiom(
