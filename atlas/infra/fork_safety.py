@@ -57,9 +57,11 @@ def _before() -> None:
 
 
 def _after(*, in_child: bool) -> None:
-    while _waiting:
-        _waiting.pop().after_fork(in_child=in_child)
-    _forking.release()
+    try:
+        while _waiting:
+            _waiting.pop().after_fork(in_child=in_child)
+    finally:
+        _forking.release()
 
 
 if hasattr(os, "register_at_fork"):

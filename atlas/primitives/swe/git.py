@@ -99,7 +99,7 @@ def git_status(root: Path) -> list[str]:
 
 
 def git_diff(root: Path, paths: Sequence[str] = (), staged: bool = False) -> str:
-    r"""The changes that are not staged, or those that are, as a patch; empty where there are none.
+    r"""The changes that are not staged, or those that are, as a patch. Empty where there are none.
 
     Its middle is left out where it has more than 200 kB; then name paths.
 

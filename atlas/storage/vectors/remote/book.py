@@ -232,9 +232,8 @@ class IndexBook:
     def _is_over(self, lease: str) -> bool:
         """Return whether a lease has run out, or its holder is gone, or it is that of a ledger that this is a copy of.
 
-        One that ends later than any could is that of a clock that was wrong.
-
-        A holder is known to be gone only where it was a process of this machine.
+        One that ends later than any could is that of a clock that was wrong. A holder is known to be gone only where it
+        was a process of this machine.
         """
         machine, pid, _, identity = lease.partition(" ")[0].split("/")
         if identity != self._ledger.identity():

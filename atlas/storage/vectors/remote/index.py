@@ -102,8 +102,11 @@ class RemoteIndex:
     @property
     def is_due(self) -> bool:
         """True where the service failed, or gave no answer to a write, and has been left alone for long enough."""
-        is_over = self._resumes_at is not None and time.monotonic() >= self._resumes_at
-        return is_over or (bool(self.fault) and not self._patience.is_resting())
+        return self._may_resume or (bool(self.fault) and not self._patience.is_resting())
+
+    @property
+    def _may_resume(self) -> bool:
+        return self._resumes_at is not None and time.monotonic() >= self._resumes_at
 
     @property
     def is_open(self) -> bool:
@@ -275,7 +278,7 @@ class RemoteIndex:
 
     def _take(self, timeout_seconds: float) -> bool:
         """Wait for the lease. What is locked in the ledger counts as held by others: there is no haste."""
-        if self.is_due:
+        if self._may_resume:
             self._resumes_at = None
         until = time.monotonic() + timeout_seconds if timeout_seconds >= 0 else float("inf")
         while not self._book.take():

@@ -54,12 +54,12 @@ class RemoteIndexes:
 
 def staying(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
     """Return the namespaces of collections that stay in services, each as `NAMESPACE at ADDRESS`."""
-    books = [
-        (place, IndexBook(ledger, collection, place))
-        for collection in collections
-        for place in places_of(ledger, collection)
+    places = [(place, collection) for collection in collections for place in places_of(ledger, collection)]
+    return [
+        f"{namespace} at {place}"
+        for place, collection in places
+        for namespace in IndexBook(ledger, collection, place).read().stay
     ]
-    return [f"{namespace} at {place}" for place, book in books for namespace in book.read().stay]
 
 
 def leave(ledger: LedgerEngine, place: str) -> list[str]:

@@ -20,7 +20,7 @@ from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.vectors.remote import patience
 from atlas.storage.vectors.remote.chroma import ChromaService, Client
 from atlas.storage.vectors.remote.connection import Connection
-from tests.support.storage.engines import every_engine
+from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.indexes import FEW, IDS, await_followed, filled, missed, nearest_of
 from tests.support.storage.ledgers import DIMENSION, THINGS
 from tests.support.storage.pinecone_server import KEY, Trouble, listening, serving
@@ -407,9 +407,8 @@ def test_what_the_service_could_not_forget_is_forgotten_later(open_store, pineco
     assert nearest_of(opened).index.count() == 70
 
 
-def test_a_copy_of_a_store_has_an_index_of_its_own(open_store, pinecone, store_place, tmp_path, engine):
-    if engine == "postgres":
-        return
+@of_files
+def test_a_copy_of_a_store_has_an_index_of_its_own(open_store, pinecone, store_place, tmp_path):
     opened = filled(open_store, pinecone.address)
     opened.store.close()
     shutil.copytree(store_place, tmp_path / "copy")
