@@ -240,7 +240,7 @@ def _forget_others(path: list[str]) -> None:
     files = [file for directory in map(Path, path) if directory.is_dir() for file in directory.iterdir()]
     beside = {file.stem for file in files if file.suffix == ".py" or (file / "__init__.py").is_file()}
     for name in [name for name in sys.modules if name.partition(".")[0] in beside]:
-        spec = sys.modules[name].__spec__
+        spec = getattr(sys.modules[name], "__spec__", None)  # what stands there may be no module
         if spec is not None and spec.origin not in ("built-in", "frozen"):
             del sys.modules[name]
 
