@@ -444,6 +444,9 @@ class LedgerEngine(Protocol):
     def has_change(self, tip: Tip) -> bool:
         """Return whether a change is in the history, so that all that was seen before it is there as well."""
 
+    def was_at(self, collection: str, position: Position) -> bool:
+        """Return whether a collection can have been at a position: revision and newest change fit together."""
+
     def model(self) -> tuple[str, int] | None:
         """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
 

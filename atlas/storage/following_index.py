@@ -6,6 +6,7 @@ with what it has not followed yet, and builds it again where its seal does not f
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -54,6 +55,15 @@ class Seal:
         return all(type(text) is str for text in texts) and all(
             type(number) is int and 0 <= number < 2**63 for number in numbers
         )
+
+
+def read_seal(text: str) -> Seal:
+    """Return the seal of a JSON text. An empty one where no writer leaves such a text."""
+    try:
+        seal = Seal(**json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        return Seal()
+    return seal if seal.is_sound else Seal()
 
 
 class FollowingIndex(Protocol):

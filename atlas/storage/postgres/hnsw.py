@@ -23,7 +23,7 @@ import psycopg
 from psycopg import errors, sql
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal
+from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal, read_seal
 from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Numbers
@@ -99,7 +99,7 @@ class HnswIndex(LocalIndex):
             row = connection.execute(
                 "SELECT seal FROM index_seals WHERE collection = ?", (self._collection,)
             ).fetchone()
-        return Seal(**json.loads(row[0])) if row else Seal()
+        return read_seal(row[0]) if row else Seal()
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Begin to write on from a seal. Where much has changed since, the index is made again at the end, at once."""

@@ -304,6 +304,12 @@ class SqlLedger:
         with self.database.read() as connection:
             return meta.has_change(connection, tip)
 
+    def was_at(self, collection: str, position: Position) -> bool:
+        """Return whether a collection can have been at a position: revision and newest change fit together."""
+        with self.database.read() as connection:
+            now = meta.read_position(connection, collection)
+            return position.revision <= now.revision and not meta.has_later_change(connection, collection, position)
+
     # The embedding model that the vectors were made with
 
     def model(self) -> tuple[str, int] | None:

@@ -117,6 +117,19 @@ def has_change(connection: Connection, tip: Tip) -> bool:
     return row is not None and row[0] == tip.name
 
 
+def has_later_change(connection: Connection, collection: str, at: Position) -> bool:
+    """Return whether a change after a position's newest one left a record at its revision or an earlier one.
+
+    Revisions only grow, so nobody can have seen that revision together with that change.
+    """
+    row = connection.execute(
+        "SELECT 1 FROM changes c JOIN records r ON r.collection = c.collection AND r.id = c.record_id "
+        "WHERE c.seq > ? AND c.collection = ? AND c.aspect = 'record' AND r.revision <= ? LIMIT 1",
+        (at.tip.number, collection, at.revision),
+    ).fetchone()
+    return row is not None
+
+
 # Ids of purged records, so that nothing brings such a record back. No hash of what a record said is kept: one of a
 # short secret could be guessed. So the same text under another id is another record.
 

@@ -26,7 +26,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.infra import fork_safety as forking
 from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal
+from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal, read_seal
 
 BATCH = 1_000
 VECTORS = "vectors"
@@ -82,10 +82,9 @@ class ChromaIndex(LocalIndex):
     def seal(self) -> Seal:
         """Return what the last writer left. An empty seal where nobody finished writing, or the file is damaged."""
         try:
-            seal = Seal(**json.loads(self._seal_path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError, RecursionError):
+            return read_seal(self._seal_path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
             return Seal()
-        return seal if seal.is_sound else Seal()
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Open the files to write on from a seal, which is broken until the writer sets the next one.

@@ -22,6 +22,8 @@ class Follower:
     def __init__(self, ledger: LedgerEngine, collection: str) -> None:
         self._ledger = ledger
         self._collection = collection
+        self._possible = Seal()
+        """The last seal whose revision was compared with the history. It stays possible, whatever is written later."""
 
     def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
         """Bring the index up to the ledger, unless another process is at it, and return how many records it took in."""
@@ -43,7 +45,7 @@ class Follower:
                 return 0
 
     def flaw(self, seal: Seal, now: Position) -> str:
-        """Return what of a seal is not so of the ledger. Nothing where all is.
+        """Return how a seal disagrees with the ledger. Empty where it does not.
 
         Vectors need not be counted: they were when it was set, and opening the index counts its keys.
         """
@@ -51,13 +53,26 @@ class Follower:
             return "has no index"
         if not seal.change_name:
             return "has an index of an earlier version, which may lack records"
-        return "" if self.is_past(_tip(seal), now) else "has an index of another history than the ledger's"
+        if not self.is_past(_tip(seal), now):
+            return "has an index of another history than the ledger's"
+        return "" if self._is_possible(seal) else "has an index with a seal that the ledger cannot have written"
 
     def is_past(self, tip: Tip, now: Position) -> bool:
         """Return whether the ledger has had a change, and so all that was followed up to it."""
         if tip == now.tip:
             return True
         return self._ledger.has_change(tip)
+
+    def _is_possible(self, seal: Seal) -> bool:
+        """Return whether the ledger can have been at the revision of a seal when its newest change was that of the seal.
+
+        A seal that is further than what was followed would hide the records between.
+        """
+        if seal != self._possible:
+            if not self._ledger.was_at(self._collection, Position(seal.ledger_id, seal.revision, tip=_tip(seal))):
+                return False
+            self._possible = seal
+        return True
 
     def _sound(self, seal: Seal) -> Seal:
         """Return a seal, or an empty one where it is not to be believed."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from atlas.core.operations import Marks
 from atlas.storage.following_index import Seal
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.store import Store
@@ -149,6 +151,54 @@ def test_an_index_that_lacks_records_below_its_seal_is_built_anew(open_store, me
         assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
     assert seal_of(opened.store).n_keys == opened.store.ledger.vectors.count(THINGS)
     assert missed(opened, IDS) == []
+
+
+def forge(opened: Opened, **fields: int) -> None:
+    """Write other values into the seal on the disk, as a hand or a fault does."""
+    path = opened.store.path / "chroma" / THINGS / "seal.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+@pytest.mark.parametrize("revision", [63, 70, 71, 1_060])
+def test_a_seal_that_the_ledger_cannot_have_written_is_no_index(open_store, revision):
+    """The index has followed up to 60, and the ledger is at 70."""
+    opened = open_store(**FEW)
+    opened.add(*IDS[:60])
+    opened.store.catch_up()
+    opened.add(*IDS[60:])
+    forge(opened, revision=revision)
+    assert missed(opened, IDS) == []
+    assert seal_of(opened.store) == Seal()
+    assert problem_of(opened.store).startswith(f"{THINGS} has an index ")
+    assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
+    assert problem_of(opened.store) == ""
+    assert (seal_of(opened.store).revision, seal_of(opened.store).n_keys) == (70, 70)
+    assert missed(opened, IDS) == []
+
+
+def test_a_forged_seal_is_mended_by_the_next_process_that_closes_the_store(open_store):
+    opened = open_store(**FEW)
+    opened.add(*IDS[:60])
+    opened.store.catch_up()
+    forge(opened, revision=1_060)
+    opened.add(*IDS[60:])
+    opened.store.close()
+    again = open_store(**FEW)
+    assert problem_of(again.store) == ""
+    assert missed(again, IDS) == []
+
+
+def test_a_seal_stays_sound_whatever_is_changed_and_undone_after_it(open_store):
+    opened = open_store(**FEW)
+    added = opened.add(*IDS[:20])
+    opened.store.catch_up()
+    seal = seal_of(opened.store)
+    undone = opened.store.undo(added)
+    opened.store.undo(undone.id)
+    opened.edit("r3", "another text")
+    opened.delete("r4")
+    opened.mark(r5=Marks(note="mine"))
+    assert seal_of(opened.store) == seal
 
 
 @pytest.mark.parametrize("n_new", [0, 1, 40, 60])
