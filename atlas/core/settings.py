@@ -113,6 +113,9 @@ class Settings:
     busy_timeout_seconds: float = 60.0
     """ATLAS_BUSY_TIMEOUT_SECONDS: longest wait of a write for other writers."""
 
+    restore_max_ratio: float = 50.0
+    """ATLAS_RESTORE_MAX_RATIO: largest ratio of what a backup unpacks to and its own size, above 64 MB."""
+
     exact_max_rows: int = 25_000
     """ATLAS_EXACT_MAX_ROWS: number of vectors up to which a query scans all in memory instead of asking the index."""
 

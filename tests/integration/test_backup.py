@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+import stat
+import warnings
 import zipfile
 from collections import namedtuple
 
@@ -18,7 +20,7 @@ from atlas.maps import labels as names
 from atlas.maps.labels import DomainNames
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.storage.maintenance import backup as backups
-from atlas.storage.maintenance.backup import NAMES, backup, restore
+from atlas.storage.maintenance.backup import NAMES, backup, look_into, restore
 from atlas.storage.marks.tinydb import marks_file
 from atlas.storage.store import LABEL, LEDGER, EmbeddingModel, Store
 from atlas.testing import HashEmbedder
@@ -300,6 +302,78 @@ def test_a_backup_that_is_larger_than_what_the_disk_has_free_is_not_unpacked(tmp
         monkeypatch.setattr(backups.shutil, "disk_usage", lambda path: usage(10_000, 9_000, 1_000))
         with pytest.raises(StoreUnavailable, match=r"unpacks to .* MB, .* has .* MB free.*the store is unchanged"):
             restore(store, source)
+
+
+def packed(tmp_path, *entries: tuple[str | zipfile.ZipInfo, bytes]):
+    """A zip of a good backup's ledger and of other entries."""
+    with zipfile.ZipFile(crafted(tmp_path)) as whole:
+        ledger = whole.read(LEDGER)
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w", zipfile.ZIP_DEFLATED) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of names that are there twice
+        for name, content in ((LEDGER, ledger), *entries):
+            file.writestr(name, content)
+    return tmp_path / "packed.zip"
+
+
+def bomb(tmp_path, n_bytes: int):
+    """A small file whose ledger unpacks to a large one."""
+    with (
+        zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as file,
+        file.open(LEDGER, "w", force_zip64=True) as entry,
+    ):
+        for _ in range(n_bytes >> 20):
+            entry.write(bytes(1 << 20))
+    return tmp_path / "bomb.zip"
+
+
+@pytest.mark.parametrize("use", [restore, look_into])
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpacked(tmp_path, monkeypatch, use):
+    source, n_unpacked = bomb(tmp_path, 600 << 20), []
+    monkeypatch.setattr(backups.shutil, "copyfileobj", lambda *arguments: n_unpacked.append(arguments))
+    assert source.stat().st_size < 1 << 20
+    with opened(tmp_path / "store") as store:
+        add(store, "a")
+        with pytest.raises(InvalidInput, match=r"unpacks to 600\.0 MB, over 50 times its size of 0\.6 MB.*_MAX_RATIO"):
+            use(store, source)
+        assert ids_of(store) == ["a"]
+    assert n_unpacked == []
+
+
+def test_a_setting_lets_an_honest_backup_through_that_packs_very_well(tmp_path, monkeypatch):
+    monkeypatch.setattr(backups, "_ALWAYS_UNPACKED", 1_000)
+    source = crafted(tmp_path, method=zipfile.ZIP_DEFLATED)
+    strict = Store.open(tmp_path / "strict", settings=Settings(restore_max_ratio=1.5))
+    with strict as store, pytest.raises(InvalidInput, match="ATLAS_RESTORE_MAX_RATIO"):
+        restore(store, source)
+    with Store.open(tmp_path / "trusting", settings=Settings(restore_max_ratio=1_000)) as store:
+        assert restore(store, source).n_records == 1
+
+
+def link() -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(NAMES)
+    entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("nested/atlas.sqlite", "but has 'nested/atlas.sqlite'"),
+        ("../../evil", "but has '../../evil'"),
+        ("/etc/passwd", "but has '/etc/passwd'"),
+        (LEDGER, "each once, but has 'atlas.sqlite'"),
+        (link(), "domain_names.json is not a plain file"),
+    ],
+)
+def test_a_backup_with_entries_that_none_has_is_refused(tmp_path, entry, words):
+    assert_refused(tmp_path, packed(tmp_path, (entry, b"x")), words)
+
+
+def test_a_backup_with_a_long_list_of_entries_is_refused_before_the_list_is_read(tmp_path):
+    with zipfile.ZipFile(tmp_path / "many.zip", "w") as file:
+        for number in range(50_000):
+            file.writestr(f"{number:060}", b"")
+    assert_refused(tmp_path, tmp_path / "many.zip", "more entries than a backup.*the store is unchanged")
 
 
 def test_the_label_names_the_restored_model(tmp_path):

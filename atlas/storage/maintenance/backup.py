@@ -6,10 +6,12 @@ given to domains. Those that versions before schema 4 wrote also hold the marks,
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
 import shutil
+import stat
 import struct
 import tempfile
 import zipfile
@@ -40,6 +42,13 @@ _MADE = "backup:"
 """The beginning of the name under which the ledger keeps when a backup was made, before the backup's file."""
 
 MARKS = "marks.json"
+_ENTRIES = {LEDGER, MARKS, NAMES}
+_ALWAYS_UNPACKED = 64 << 20
+"""Bytes that may be unpacked of a file however small it is."""
+
+_MOST_READ = 4 << 20
+"""Bytes that are read of a backup at once. Its list of entries is read at once, and three entries take little."""
+
 _UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
 """The errors that `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
 
@@ -141,7 +150,7 @@ def look_into(store: Store, source: Path) -> BackupContents:
     check_store(store.path)
     with tempfile.TemporaryDirectory(prefix="atlas-restore-") as scratch:
         copy = Path(scratch) / LEDGER
-        _unpack(store.ledger, source, copy)
+        _unpack(store, source, copy)
         held = store.ledger.copies.contents(copy)
         return BackupContents(counts=held.counts, model=held.model, revived=store.ledger.copies.revived(copy))
 
@@ -161,7 +170,7 @@ def restore(store: Store, source: Path) -> BackupReport:
     check_store(store.path)
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, in_use(Path(scratch)):
         copy = Path(scratch) / LEDGER
-        names = _unpack(store.ledger, source, copy)
+        names = _unpack(store, source, copy)
         made, revived = store.ledger.notes.read(_MADE), store.ledger.copies.revived(copy)
         indexes = store.ledger.notes.read(INDEX)
         with store.marks.held():
@@ -188,11 +197,24 @@ def _pack(target: Path, ledger: Path, names: bytes | None) -> None:
             file.writestr(NAMES, names)
 
 
-def _unpack(ledger: LedgerEngine, source: Path, target: Path) -> bytes | None:
+class _BackupFile(io.FileIO):
+    """A file that is read in pieces, so that a list of millions of entries does not fill the memory."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return at most so many bytes, or raise `BadZipFile` where they are too many for a backup."""
+        wanted = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
+        if wanted > _MOST_READ:
+            raise zipfile.BadZipFile("it has more entries than a backup")
+        return super().read(wanted) or b""
+
+
+def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
     """Unpack the ledger, bring it up to date, and read the names. All is checked before anything of it is used."""
     try:
-        with zipfile.ZipFile(source) as file:
-            _check_declared(file, target.parent)
+        with _BackupFile(source) as raw, zipfile.ZipFile(raw) as file:
+            _check_entries(file)
+            _check_sizes(file, source.stat().st_size, store.settings.restore_max_ratio)
+            _check_room(file.getinfo(LEDGER), target.parent)
             with file.open(LEDGER) as packed, target.open("wb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, 1 << 20)
             entries = file.namelist()
@@ -204,23 +226,43 @@ def _unpack(ledger: LedgerEngine, source: Path, target: Path) -> bytes | None:
         ) from error
     except OSError as error:
         raise StoreUnavailable(f"{source} cannot be unpacked ({error}); the store is unchanged") from error
-    ledger.copies.check(target, source, marks)
+    store.ledger.copies.check(target, source, marks)
     return names
 
 
-def _check_declared(file: zipfile.ZipFile, directory: Path) -> None:
-    """Refuse entries that are too large. Nothing unpacks to more than it declares."""
-    ledger = file.getinfo(LEDGER)
-    read = [file.getinfo(name) for name in (MARKS, NAMES) if name in file.namelist()]
-    for entry in (ledger, *read):
+def _check_entries(file: zipfile.ZipFile) -> None:
+    """Refuse entries that no backup has: of another name, twice the same, links, or packed by another method."""
+    names = file.namelist()
+    if strange := next((name for name in names if name not in _ENTRIES or names.count(name) > 1), None):
+        raise ValueError(f"it should hold {LEDGER} and at most {MARKS} and {NAMES}, each once, but has {strange!r}")
+    for entry in file.infolist():
+        if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+            raise ValueError(f"{entry.filename} is not a plain file")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{entry.filename} is packed by method {entry.compress_type}")
-    for entry in read:
-        if entry.file_size > MAX_BYTES:
-            raise ValueError(f"{entry.filename} unpacks to {entry.file_size / 2**20:,.0f} MB")
+
+
+def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:
+    """Refuse what unpacks to far more than the file's size. Nothing unpacks to more than it declares."""
+    for entry in file.infolist():
+        if entry.filename != LEDGER and entry.file_size > MAX_BYTES:
+            raise ValueError(f"{entry.filename} unpacks to {_megabytes(entry.file_size)}")
+    n_unpacked = sum(entry.file_size for entry in file.infolist())
+    if n_unpacked > max(_ALWAYS_UNPACKED, max_ratio * n_packed):
+        raise ValueError(
+            f"it unpacks to {_megabytes(n_unpacked)}, over {max_ratio:g} times its size of {_megabytes(n_packed)}; if "
+            "you know where it comes from, set ATLAS_RESTORE_MAX_RATIO higher"
+        )
+
+
+def _check_room(ledger: zipfile.ZipInfo, directory: Path) -> None:
     free = shutil.disk_usage(directory).free
     if ledger.file_size > free:
-        raise OSError(f"it unpacks to {ledger.file_size / 2**20:,.1f} MB, but the disk has {free / 2**20:,.1f} MB free")
+        raise OSError(f"it unpacks to {_megabytes(ledger.file_size)}, but the disk has {_megabytes(free)} free")
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 2**20:,.1f} MB"
 
 
 def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
