@@ -23,7 +23,12 @@ INTERNAL = ("content", "content_hash", "search_text")
 RENAMED = {"domain": "field"}
 """Metadata whose name a column has that stands for something else: the kind of task is no domain of the map."""
 
-_FORMULA = re.compile(r"(?![+-]?\d+(?:\.\d+)?\Z)[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")
+_BLANKS = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
+"""Characters that show nothing. Spreadsheets may drop them before they look at the rest."""
+
+_FORMULA = re.compile(
+    rf"(?!{_BLANKS}[+-]?\d+(?:\.\d+)?{_BLANKS}\Z)(?:[\t\r\n]|{_BLANKS}[=+\-@\uff0b\uff0d\uff1d\uff20])"
+)
 """The beginning of a text that a spreadsheet takes for a formula, but for those that are plain numbers."""
 
 
@@ -104,11 +109,12 @@ def for_spreadsheets(frame: Any) -> Any:
     """
     safe = frame.copy()
     for name in frame.select_dtypes(["object", "string"]):
-        safe[name] = frame[name].map(_plain)
-    return safe.rename(columns=_plain)
+        safe[name] = frame[name].map(plain_cell)
+    return safe.rename(columns=plain_cell)
 
 
-def _plain(value: Any) -> Any:
+def plain_cell(value: Any) -> Any:
+    """Return the value of a CSV cell, with an apostrophe before a text that a spreadsheet would run."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 

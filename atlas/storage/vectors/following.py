@@ -64,7 +64,7 @@ class Follower:
         return self._ledger.has_change(tip)
 
     def _is_possible(self, seal: Seal) -> bool:
-        """Return whether the ledger can have been at the revision of a seal when its newest change was that of the seal.
+        """Return whether the ledger can have been at the revision of a seal with its change as the newest.
 
         A seal that is further than what was followed would hide the records between.
         """

@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
+from atlas.memory.base.tables import plain_cell
 from atlas.memory.system import MemorySystem
 from atlas.storage.place.audit import AuditEvent
 from atlas.views.settings.roles import check_admin
@@ -44,7 +45,7 @@ def as_csv(rows: Sequence[AuditRow]) -> str:
     writer = csv.writer(text)
     names = [field.name for field in fields(AuditRow)]
     writer.writerow(names)
-    writer.writerows([_plain(asdict(row)[name]) for name in names] for row in rows)
+    writer.writerows([plain_cell(asdict(row)[name]) for name in names] for row in rows)
     return text.getvalue()
 
 
@@ -57,7 +58,3 @@ def _row(event: AuditEvent) -> AuditRow:
 
 def _kind(row: AuditRow) -> str:
     return row.what.partition(":")[0].partition(" (")[0]
-
-
-def _plain(cell: str) -> str:
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -12,7 +12,7 @@ from atlas.protocols.access import AUDIT
 from atlas.storage.maintenance.backup import backup
 from atlas.storage.place.audit import AuditLog
 from atlas.testing import HashEmbedder
-from atlas.views.settings.audit import as_csv, audit_rows, kinds_of, of_kind
+from atlas.views.settings.audit import AuditRow, as_csv, audit_rows, kinds_of, of_kind
 from atlas.views.settings.keys import key_rows, make_key, revoke_key
 from atlas.views.settings.links import end_link, link_rows, make_link
 from tests.support.records import attempt
@@ -116,3 +116,5 @@ def test_it_leaves_as_a_table_that_no_spreadsheet_runs(tmp_path):
         rows = audit_rows(memory)
     assert kinds_of(rows) == ["role given", "signed in"]
     assert "'=cmd()" in as_csv(of_kind(rows, "signed in"))
+    blanks_first = AuditRow(at="", what="signed in", who="\xa0@cmd()", about="")
+    assert "'\xa0@cmd()" in as_csv([blanks_first])

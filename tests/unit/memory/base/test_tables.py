@@ -84,7 +84,11 @@ def test_a_column_has_values_of_one_kind():
     assert "content_hash" not in columns
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1"])
+FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1"]
+BLANKS = [" ", "\xa0", "\u2003", "\u3000", "\ufeff", "\u200b", " \xa0\t ", "\x00", "\x1f", "\u2028"]
+
+
+@pytest.mark.parametrize("text", [*FORMULAS, *(f"{blanks}=1" for blanks in BLANKS), "  -2+3", "\xa0@SUM(A1)"])
 def test_no_text_of_a_table_for_spreadsheets_is_a_formula(text):
     frame = frame_of(
         columns_of([{"id": "a", "document": text, "metadata": {text: "x", "self": text, "score": -1.5}}], {}, {}, {})
@@ -97,7 +101,7 @@ def test_no_text_of_a_table_for_spreadsheets_is_a_formula(text):
     assert frame.loc[0, "text"] == text
 
 
-@pytest.mark.parametrize("text", ["-3.5", "+12", "a = b", "'=1", "", "x\n=1"])
+@pytest.mark.parametrize("text", ["-3.5", "+12", " -3.5", "\xa0+12 ", "a = b", "'=1", "", " ", " a=1", "x\n=1"])
 def test_a_table_for_spreadsheets_has_all_other_texts_as_they_are(text):
     frame = frame_of(columns_of([{"id": "a", "document": text, "metadata": {}}], {}, {}, {}))
     assert for_spreadsheets(frame).loc[0, "text"] == text
