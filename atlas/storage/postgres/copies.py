@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 
+from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.protocols.infra import Clock
 from atlas.storage.history import Reword
 from atlas.storage.postgres.database import PostgresDatabase
+from atlas.storage.postgres.foreign import foreign_objects
 from atlas.storage.records import CopyContents, OperationDraft
+from atlas.storage.sql.checks import foreign_problem
 from atlas.storage.sql.copying import copy_ledger, empty
 from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
 from atlas.storage.sql.meta import renew_ledger_id
@@ -63,6 +66,8 @@ class PostgresCopies:
         source = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         try:
             with source.read() as read, self._database.write() as written:
+                if foreign := foreign_objects(written):
+                    raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was restored")
                 empty(written)
                 copy_ledger(read, lambda: nullcontext(written))
                 renew_ledger_id(written)

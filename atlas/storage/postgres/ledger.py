@@ -9,6 +9,7 @@ from atlas.core.address import Address
 from atlas.protocols.infra import Clock
 from atlas.storage.postgres.copies import PostgresCopies
 from atlas.storage.postgres.database import PostgresDatabase
+from atlas.storage.postgres.foreign import foreign_objects
 from atlas.storage.postgres.hnsw import HnswIndex
 from atlas.storage.postgres.schema import prepare_schema
 from atlas.storage.postgres.shared import PostgresShared
@@ -41,5 +42,6 @@ def open_postgres(
         PostgresCopies(database, clock),
         partial(HnswIndex, database),
         clock=clock,
+        find_foreign=foreign_objects,
         shared=PostgresShared(database),
     )

@@ -83,10 +83,20 @@ CREATE INDEX attributes_by_number ON attributes (key, number, seq) WHERE number 
 CREATE INDEX attributes_by_record ON attributes (seq, key);
 """
 
-_FUNCTIONS = """
+FUNCTIONS = """
 CREATE FUNCTION items(texts TEXT[]) RETURNS TABLE (value TEXT) LANGUAGE sql IMMUTABLE AS 'SELECT unnest(texts)';
 CREATE FUNCTION items(numbers BIGINT[]) RETURNS TABLE (value BIGINT) LANGUAGE sql IMMUTABLE AS 'SELECT unnest(numbers)';
 """
+
+
+def _in_postgres(script: str) -> str:
+    for pattern, replacement in _TYPES:
+        script = pattern.sub(replacement, script)
+    return script
+
+
+SCRIPT = _in_postgres(SCHEMA + POSTINGS + MARKS + TOKENS + INDEX + ARTEFACTS + ACCESS) + _ATTRIBUTES + FUNCTIONS
+"""Makes the tables of a new store."""
 
 
 def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
@@ -151,14 +161,6 @@ def _make(connection: PostgresConnection, database: PostgresDatabase) -> None:
             f"the server of {database.address} has no pgvector; install it (Debian: postgresql-18-pgvector, version "
             "0.8 or newer), or give another server. Nothing was made"
         ) from error
-    tables = SCHEMA, POSTINGS, MARKS, TOKENS, INDEX, ARTEFACTS, ACCESS
-    script = "".join(map(_in_postgres, tables)) + _ATTRIBUTES + _FUNCTIONS
-    connection.raw.execute(script)
+    connection.raw.execute(SCRIPT)
     begin(connection)
     connection.execute("INSERT INTO meta VALUES ('schema_version', ?)", (str(VERSION),))
-
-
-def _in_postgres(script: str) -> str:
-    for pattern, replacement in _TYPES:
-        script = pattern.sub(replacement, script)
-    return script

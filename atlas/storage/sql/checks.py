@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from atlas.storage.damage import Unreadable, parsed
@@ -27,13 +27,21 @@ _DAMAGED = (
     "Nothing else was looked at, and nothing mended. Restore a backup into a new directory (atlas --store NEW restore "
     "FILE), or see: sqlite3 … .recover"
 )
+MOST_NAMED = 5
+"""Foreign objects that a message names."""
+
 _WRONG_DIMENSION = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
 
 
-def checks_of(database: Database) -> tuple[Check, ...]:
+ForeignObjects = Callable[[Connection], list[str]]
+"""Finds what ATLAS has not made in a ledger's schema."""
+
+
+def checks_of(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:
     """Return the checks, in the order in which they are to be made."""
     return (
         Check("ledger file", partial(_look_at_file, database), is_last=True),
+        Check("schema", partial(_look_at_schema, database, find_foreign), is_last=True),
         Check("rows", partial(_look_at_rows, database), is_last=True),
         Check("vectors", partial(_look_at_vectors, database), partial(_mend_vectors, database)),
         Check("keyword search", partial(_look_at_words, database), partial(_mend_words, database)),
@@ -44,6 +52,21 @@ def checks_of(database: Database) -> tuple[Check, ...]:
 def _look_at_file(database: Database) -> str:
     found = database.check()
     return f"{found}. {_DAMAGED}" if found else ""
+
+
+def _look_at_schema(database: Database, find_foreign: ForeignObjects) -> str:
+    with database.read() as connection:
+        foreign = find_foreign(connection)
+    return foreign_problem(foreign) if foreign else ""
+
+
+def foreign_problem(foreign: list[str]) -> str:
+    """Return the message about a schema that holds what ATLAS has not made."""
+    rest = f" and {len(foreign) - MOST_NAMED} more" if len(foreign) > MOST_NAMED else ""
+    return (
+        f"the ledger's schema holds what ATLAS has not made: {', '.join(foreign[:MOST_NAMED])}{rest}. Writes may run "
+        "it. If you made it yourself, drop it. Else restore a backup of before it was there"
+    )
 
 
 def _look_at_rows(database: Database) -> str:

@@ -21,9 +21,9 @@ from atlas.storage.engine import Copies, Progress, Shared
 from atlas.storage.following_index import FollowingIndex
 from atlas.storage.records import Check, Described, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
 from atlas.storage.sql import meta
-from atlas.storage.sql.checks import checks_of
+from atlas.storage.sql.checks import ForeignObjects, checks_of, foreign_problem
 from atlas.storage.sql.columns import SqlColumns, check_alone
-from atlas.storage.sql.connection import Database, Numbers, Sql, Texts, bounded
+from atlas.storage.sql.connection import Connection, Database, Numbers, Sql, Texts, bounded
 from atlas.storage.sql.copying import begin_copy, copy_ledger, end_copy
 from atlas.storage.sql.filters import KEY, read_matching, where_sql
 from atlas.storage.sql.history.history import SqlHistory
@@ -59,9 +59,11 @@ class SqlLedger:
         make_index: Callable[[str, int], FollowingIndex],
         *,
         clock: Clock,
+        find_foreign: ForeignObjects,
         shared: Shared | None = None,
     ) -> None:
         self.database = database
+        self._find_foreign = find_foreign
         self.clock = clock
         self.copies = copies
         self.shared = shared
@@ -112,11 +114,13 @@ class SqlLedger:
         It goes on where an earlier copy of the same state was cut off.
 
         Raises:
-            InvalidInput: The other one holds something.
+            InvalidInput: The other one holds something, or ATLAS has not made all of the schema of either.
             StoreError: What arrived differs from what was copied; nothing of it is kept.
         """
         with self.database.read() as source:
+            self._refuse_foreign(source)
             with target.database.write() as written:
+                target._refuse_foreign(written)
                 begin_copy(source, written)
             n_rows = copy_ledger(source, target.database.write, on_progress)
             with target.database.write() as written:
@@ -128,9 +132,13 @@ class SqlLedger:
             )
         return n_rows
 
+    def _refuse_foreign(self, connection: Connection) -> None:
+        if foreign := self._find_foreign(connection):
+            raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
+
     def checks(self) -> tuple[Check, ...]:
         """Return the checks of the ledger's own tables, in the order in which they are to be made."""
-        return checks_of(self.database)
+        return checks_of(self.database, self._find_foreign)
 
     # Reading
 

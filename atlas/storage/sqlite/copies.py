@@ -29,6 +29,7 @@ from atlas.storage.sql.meta import (
     renew_ledger_id,
 )
 from atlas.storage.sqlite.database import SqliteConnection, SqliteDatabase
+from atlas.storage.sqlite.reference import foreign_objects
 from atlas.storage.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 
 BUSY_SECONDS = 60.0
@@ -92,9 +93,12 @@ class SqliteCopies:
             InvalidInput: It cannot be used.
         """
         try:
-            version = _check_whole(source, copy)
+            version = _check_version(source, copy)
+            _check_schema(source, copy, version)
+            _check_whole(source, copy)
             if version < SCHEMA_VERSION:
                 _migrate(copy, version, marks)
+                _check_schema(source, copy, SCHEMA_VERSION)
             with closing(_connect(copy)) as connection:
                 _check_names(source, connection)
         except (sqlite3.DatabaseError, StoreError) as error:
@@ -179,13 +183,12 @@ def _hidden(connection: Connection) -> list[tuple[str, str]]:
     ).fetchall()
 
 
-def _check_whole(source: Path, ledger: Path) -> int:
-    """Return the ledger's schema version, where it is a whole ledger of this version or an older one."""
+def _check_version(source: Path, ledger: Path) -> int:
+    """Return the ledger's schema version, where it is a ledger of this version or an older one."""
     with closing(_connect(ledger)) as connection:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        is_whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-    if application != APPLICATION_ID or not is_whole:
+    if application != APPLICATION_ID:
         raise InvalidInput(f"the ledger in {source} is damaged; the store is unchanged")
     if not 0 < version <= SCHEMA_VERSION:
         raise InvalidInput(
@@ -193,6 +196,27 @@ def _check_whole(source: Path, ledger: Path) -> int:
             "the store is unchanged"
         )
     return version
+
+
+def _check_schema(source: Path, ledger: Path, version: int) -> None:
+    """Refuse a ledger whose schema holds what none of its version has: a trigger, say, which the next write would run.
+
+    It comes before whatever would evaluate checks and generated columns.
+    """
+    with closing(_connect(ledger)) as connection:
+        foreign = foreign_objects(connection, version)
+    if foreign:
+        raise InvalidInput(
+            f"the ledger in {source} holds what ATLAS has not made: {', '.join(foreign[:5])}. Somebody may have "
+            "changed the backup, so use another one; the store is unchanged"
+        )
+
+
+def _check_whole(source: Path, ledger: Path) -> None:
+    with closing(_connect(ledger)) as connection:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found != "ok":
+        raise InvalidInput(f"the ledger in {source} is damaged ({found}); the store is unchanged")
 
 
 def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:

@@ -9,6 +9,7 @@ from atlas.protocols.infra import Clock
 from atlas.storage.sql.ledger import SqlLedger
 from atlas.storage.sqlite.copies import SqliteCopies
 from atlas.storage.sqlite.database import SqliteDatabase
+from atlas.storage.sqlite.reference import foreign_objects
 from atlas.storage.sqlite.schema import prepare_schema
 from atlas.storage.vectors.chroma import ChromaIndex
 
@@ -30,4 +31,4 @@ def open_sqlite(path: Path, *, clock: Clock, read_only: bool = False, busy_timeo
     def index(collection: str, _dimension: int) -> ChromaIndex:
         return ChromaIndex(path.parent / INDEX, collection)  # it finds the dimension itself
 
-    return SqlLedger(database, SqliteCopies(database, clock), index, clock=clock)
+    return SqlLedger(database, SqliteCopies(database, clock), index, clock=clock, find_foreign=foreign_objects)

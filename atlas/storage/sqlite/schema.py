@@ -31,6 +31,9 @@ CREATE TABLE attributes (
 CREATE INDEX attributes_by_record ON attributes (seq, key);
 """
 
+SCRIPT = SCHEMA + ATTRIBUTES + REGISTRY + MARK_TABLES + TOKEN_TABLE
+"""Makes the tables of an empty ledger. Collections have tables of words of their own."""
+
 
 def _index_words_anew(connection: Connection, _: OldFiles) -> None:
     """Give each collection a table of words: version 1 had one for all, with deleted records, each text as it is."""
@@ -95,7 +98,7 @@ def prepare_schema(database: SqliteDatabase) -> None:
         return
     with database.write() as connection:
         if _check_version(connection, database.path) == 0:  # else another process has come first
-            _run_script(connection, SCHEMA + ATTRIBUTES + REGISTRY + MARK_TABLES + TOKEN_TABLE)
+            _run_script(connection, SCRIPT)
             begin(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

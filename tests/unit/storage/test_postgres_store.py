@@ -9,6 +9,8 @@ from atlas.core.address import companion, read_address
 from atlas.core.errors import InvalidInput, ReadOnlyStore, SchemaTooNew, StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.maintenance.copying import copy_store
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.postgres import postings
 from atlas.storage.postgres.schema import VERSION
 from atlas.storage.store import LABEL, Store
@@ -209,7 +211,7 @@ def test_words_that_many_writes_have_scattered_are_brought_together_and_found_as
     ledger.words.merge_parts([THINGS])
     assert count_rows(ledger) < n_rows / 2
     assert {word: things.search_text(word, 50).ids for word in before} == before
-    assert [check.look() for check in ledger.checks()] == [""] * 5
+    assert [check.look() for check in ledger.checks()] == [""] * 6
     n_rows = count_rows(ledger)
     ledger.words.merge_parts([THINGS])
     assert count_rows(ledger) == n_rows
@@ -218,3 +220,76 @@ def test_words_that_many_writes_have_scattered_are_brought_together_and_found_as
 def count_rows(ledger) -> int:
     with ledger.database.read() as connection:
         return connection.execute("SELECT count(*) FROM word_postings").fetchone()[0]
+
+
+NOTHING = "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+ATTACHED = {
+    "trigger 'evil' on records": [
+        NOTHING,
+        "CREATE TRIGGER evil BEFORE INSERT ON records FOR EACH ROW EXECUTE FUNCTION nothing()",
+    ],
+    "rule 'evil' on changes": ["CREATE RULE evil AS ON INSERT TO changes DO INSTEAD NOTHING"],
+    "policy 'evil' on records": ["CREATE POLICY evil ON records USING (false)"],
+    "row security 'records' on records": ["ALTER TABLE records ENABLE ROW LEVEL SECURITY"],
+    "constraint 'evil' on meta": ["ALTER TABLE meta ADD CONSTRAINT evil CHECK (length(value) < 9999)"],
+    "default or generated column 'undone' on events": ["ALTER TABLE events ALTER undone SET DEFAULT 1"],
+    "default or generated column 'n' on records": [
+        "ALTER TABLE records ADD n INT GENERATED ALWAYS AS (length(content)) STORED"
+    ],
+    "index 'evil' on records": ["CREATE INDEX evil ON records (length(content))"],
+    "function 'nothing()'": [NOTHING],
+    "function 'items(character varying[])'": [
+        "CREATE FUNCTION items(x VARCHAR[]) RETURNS TABLE (value TEXT) LANGUAGE sql AS 'SELECT NULL::text'"
+    ],
+    "view or foreign table 'lost_marks' on lost_marks": [
+        "ALTER TABLE lost_marks RENAME TO lost",
+        "CREATE VIEW lost_marks AS SELECT * FROM lost",
+    ],
+}
+
+
+@pytest.mark.parametrize("named", ATTACHED)
+def test_what_somebody_attached_to_the_tables_is_found_and_nothing_is_restored_or_copied_there(
+    opened, postgres_address, tmp_path, named
+):
+    opened.add("a")
+    backup(opened.store, tmp_path / "backup.zip")
+    assert not any(finding.problem for finding in examine(opened.store))
+    run_in(postgres_address, *ATTACHED[named])
+    assert named in [finding.problem for finding in examine(opened.store, fix=True)][-1]
+    with pytest.raises(InvalidInput, match=r"what ATLAS has not made.*Nothing was restored"):
+        restore(opened.store, tmp_path / "backup.zip")
+    with Store.open(tmp_path / "copy") as target, pytest.raises(InvalidInput, match="Nothing was copied"):
+        copy_store(opened.store, target)
+
+
+def test_an_index_that_follows_is_nothing_foreign(postgres_address):
+    with Store.open(postgres_address, settings=Settings(exact_max_rows=2, index_lag_rows=1)) as store:
+        Opened(store).add(*(f"r{number}" for number in range(9)))
+        store.catch_up()
+        assert store.collection(THINGS).parts.nearest.seal().revision == 9
+        assert not any(finding.problem for finding in examine(store))
+
+
+def test_a_seal_of_an_index_that_is_none_is_an_empty_one(postgres_address):
+    with Store.open(postgres_address, settings=Settings(exact_max_rows=2, index_lag_rows=1)) as store:
+        opened = Opened(store)
+        opened.add(*(f"r{number}" for number in range(9)))
+        store.catch_up()
+        run_in(postgres_address, "UPDATE index_seals SET seal = '{\"revision\": -1}'")
+        assert opened.nearest("r3") == ["r3"]
+        assert ["has no index" in finding.problem for finding in examine(store) if finding.problem] == [True]
+        assert [finding.check for finding in examine(store, fix=True) if finding.is_fixed] == ["index"]
+
+
+def test_a_seal_ahead_of_the_ledger_is_mended_there_too(postgres_address):
+    with Store.open(postgres_address, settings=Settings(exact_max_rows=2, index_lag_rows=1_000)) as store:
+        opened = Opened(store)
+        ids = [f"r{number}" for number in range(9)]
+        opened.add(*ids[:6])
+        store.catch_up()
+        opened.add(*ids[6:])
+        run_in(postgres_address, "UPDATE index_seals SET seal = replace(seal, '\"revision\": 6', '\"revision\": 1006')")
+        assert [opened.nearest(i) for i in ids] == [[i] for i in ids]
+        assert [finding.check for finding in examine(store, fix=True) if finding.is_fixed] == ["index"]
+        assert not any(finding.problem for finding in examine(store))

@@ -81,6 +81,12 @@ _TABLE = (
 )
 
 
+def table_statements(key: int, collection: str) -> list[str]:
+    """Return the statements that make the table of a collection, its view and its triggers."""
+    quoted = "'" + collection.replace("'", "''") + "'"
+    return [statement.format(key=key, collection=quoted) for statement in _TABLE]
+
+
 def word_table(connection: Connection, collection: str) -> str | None:
     """Return the name of a collection's table. None before anything was written into the collection."""
     row = connection.execute("SELECT key FROM word_tables WHERE collection = ?", (collection,)).fetchone()
@@ -102,10 +108,10 @@ def make_word_table_anew(connection: Connection, collection: str) -> None:
     if held := word_table(connection, collection):
         _drop(connection, held)
     connection.execute("INSERT OR REPLACE INTO word_tables VALUES (?, ?)", (key, collection))
-    table, quoted = f"words_{key}", "'" + collection.replace("'", "''") + "'"
+    table = f"words_{key}"
     _drop(connection, table)
-    for statement in _TABLE:
-        connection.execute(statement.format(key=key, collection=quoted))
+    for statement in table_statements(key, collection):
+        connection.execute(statement)
     connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 
 

@@ -1,0 +1,108 @@
+"""The schema that a ledger of each version has, and how a file's differs from it.
+
+SQLite runs the triggers, views, checks and generated columns of whatever file it opens. So a file from elsewhere is
+compared with an empty ledger that is made here. Only objects that it has and an own one has not count as foreign: what
+is missing is found by other checks.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+
+from atlas.storage.sql.connection import Connection
+from atlas.storage.sqlite.schema import SCHEMA_VERSION, SCRIPT
+from atlas.storage.sqlite.words.fts_tables import table_statements
+
+SchemaObject = tuple[object, object, object, object]
+"""A row of `sqlite_master`: type, name, table, and the statement without comments and blanks."""
+
+_TO_OLDER: Mapping[int, str] = {
+    4: "DROP TABLE token_vectors;",
+    3: """
+    DROP TABLE marks; DROP TABLE marks_files; DROP TABLE lost_marks; DROP TABLE pending_marks;
+    CREATE TABLE pending_marks (
+        collection TEXT NOT NULL, record_id TEXT NOT NULL, marks TEXT NOT NULL, PRIMARY KEY (collection, record_id)
+    );
+    """,
+    2: """
+    DROP INDEX events_by_operation; ALTER TABLE events DROP COLUMN operation; ALTER TABLE events DROP COLUMN undone;
+    """,
+    1: """
+    DROP TABLE word_tables;
+    CREATE VIRTUAL TABLE records_fts USING fts5 (
+        document, search_text, content = 'records', content_rowid = 'seq',
+        tokenize = "porter unicode61 remove_diacritics 2"
+    );
+    CREATE TRIGGER records_fts_insert AFTER INSERT ON records BEGIN
+        INSERT INTO records_fts (rowid, document, search_text) VALUES (new.seq, new.document, new.search_text);
+    END;
+    CREATE TRIGGER records_fts_update AFTER UPDATE OF document, search_text ON records BEGIN
+        INSERT INTO records_fts (records_fts, rowid, document, search_text)
+            VALUES ('delete', old.seq, old.document, old.search_text);
+        INSERT INTO records_fts (rowid, document, search_text) VALUES (new.seq, new.document, new.search_text);
+    END;
+    """,
+}
+"""Statements that make an empty ledger of each version from one of the next."""
+
+_TOKEN = re.compile(
+    r"(?P<blank>[ \t\n\f\r]+|--[^\n]*|/\*.*?(?:\*/|\Z))"
+    r"|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]|\w+|.",
+    re.DOTALL,
+)
+"""A token of SQL as SQLite reads it. Other blanks than these are parts of names there."""
+
+_VIEW = re.compile(
+    r"CREATE VIEW searchable_(?P<key>[1-9][0-9]{0,17}) .* collection = '(?P<collection>(?:[^']|'')*)' .*"
+)
+
+_STATISTICS = {
+    ("table", name, name, f"CREATE TABLE {name} ( {' , '.join(columns)} )")
+    for name, columns in (
+        ("sqlite_stat1", ("tbl", "idx", "stat")),
+        ("sqlite_stat4", ("tbl", "idx", "neq", "nlt", "ndlt", "sample")),
+    )
+}
+"""The tables of ANALYZE, which change nothing but the order in which SQLite does things."""
+
+
+def foreign_objects(connection: Connection | sqlite3.Connection, version: int = SCHEMA_VERSION) -> list[str]:
+    """Return the objects of a ledger's schema that no ledger of this version has, such as `trigger 'evil'`."""
+    objects = _objects(connection)
+    with closing(sqlite3.connect(":memory:")) as reference:
+        older = range(SCHEMA_VERSION - 1, version - 1, -1)
+        reference.executescript(SCRIPT + "".join(_TO_OLDER[number] for number in older))
+        for key, collection in _collections(connection, objects, _objects(reference)).items():
+            for statement in table_statements(key, collection):
+                reference.execute(statement)
+        foreign = Counter(objects) - Counter(_objects(reference)) - Counter(_STATISTICS)
+    return [f"{kind} {str(name)[:80]!r}" for kind, name, *_ in foreign]
+
+
+def _collections(
+    connection: Connection | sqlite3.Connection, objects: Sequence[SchemaObject], expected: Sequence[SchemaObject]
+) -> dict[int, str]:
+    """Return the collections that have tables of words, by their key, also where their row was lost."""
+    views = (_VIEW.fullmatch(str(statement)) for kind, _, _, statement in objects if kind == "view")
+    collections = {int(view["key"]): view["collection"].replace("''", "'") for view in views if view}
+    registry = {row for row in expected if row[1] == "word_tables"}
+    if registry and registry <= {*objects}:  # else it may be a view, which might never end
+        rows = connection.execute("SELECT key, collection FROM word_tables").fetchall()
+        collections |= {int(key): str(collection) for key, collection in rows}
+    return collections
+
+
+def _objects(connection: Connection | sqlite3.Connection) -> list[SchemaObject]:
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    return [(kind, name, table, _plain(statement)) for kind, name, table, statement in rows]
+
+
+def _plain(statement: object) -> object:
+    """Return a statement without comments and blanks. What is no text stays what it is."""
+    if not isinstance(statement, str):
+        return statement
+    return " ".join(token[0] for token in _TOKEN.finditer(statement) if not token["blank"])
