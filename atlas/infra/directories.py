@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from atlas.core.errors import StoreUnavailable
+from atlas.infra.permissions import directory_mode
 
 
 def gone(directory: Path, file: Path) -> StoreUnavailable:
@@ -25,7 +26,7 @@ def make_directory_in(parent: Path, *names: str) -> Path:
     for name in names:
         made = made / name
         try:
-            made.mkdir(exist_ok=True)
+            made.mkdir(mode=directory_mode(made.parent), exist_ok=True)
         except FileNotFoundError as error:
             raise gone(parent, made) from error
     return made

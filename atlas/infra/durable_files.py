@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from atlas.infra.permissions import file_mode
 
-def replace_durably(path: Path, text: str, *, mode: int = 0o666) -> None:
+
+def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
     """Replace a file, or create it: the text is written beside it, flushed to the disk, and then renamed.
 
     Args:
-        mode: The permissions of the file, less those that the process's umask takes away.
+        mode: The permissions of the file, less those that the process's umask takes away. None for those of the files
+            of its directory.
     """
+    mode = file_mode(path.parent) if mode is None else mode
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)

@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from atlas.infra.directories import gone
+from atlas.infra.permissions import file_mode
 
 
 class ForkAware(Protocol):
@@ -72,13 +73,17 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+def _file_lock(path: Path) -> BaseFileLock:
+    return FileLock(path, mode=file_mode(path.parent) if path.parent.is_dir() else 0o600)
+
+
 class InterProcessLock:
     """A lock between processes and threads, re-entrant in a thread. A forked child has one of its own."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._pid = os.getpid()
-        self._lock = FileLock(path)
+        self._lock = _file_lock(path)
 
     @contextmanager
     def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
@@ -90,7 +95,7 @@ class InterProcessLock:
         if not self._path.parent.is_dir():
             raise gone(self._path.parent, self._path)
         if self._pid != os.getpid():
-            self._pid, self._lock = os.getpid(), FileLock(self._path)
+            self._pid, self._lock = os.getpid(), _file_lock(self._path)
         lock = self._lock
         try:
             lock.acquire(timeout=timeout_seconds)

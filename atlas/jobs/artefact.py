@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import NotAllowed, PlanOutdated, ReadOnlyStore, StoreUnavailable
 from atlas.infra.directories import make_directory_in
+from atlas.infra.permissions import file_mode
 from atlas.storage.engine import Published, Shared
 from atlas.storage.erasing import CACHE as CACHE
 from atlas.storage.erasing import caching, keeping
@@ -242,6 +243,7 @@ def _put(path: Path, fill: Callable[[Path], None]) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         make_directory_in(path.parent.parent, path.parent.name)
+        beside.touch(file_mode(path.parent))
         fill(beside)
         beside.replace(path)
     except OSError as error:

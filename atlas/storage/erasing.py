@@ -33,7 +33,10 @@ and frozen copies."""
 _SET_ASIDE = "*_meta.unreadable-*.json"
 """Marks files that were set aside because nobody could read them."""
 
-_REFUSED_TRACES = "received/*/*.refused"
+_RECEIVED = "received"
+"""The directory of what a server has taken in and not stored yet."""
+
+_REFUSED_TRACES = f"{_RECEIVED}/*/*.refused"
 """Traces that a server could make no attempt of, and that may hold anything."""
 
 _BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL = ".*_meta.json.[0-9]*", ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
@@ -132,6 +135,12 @@ def strangers(store: Path) -> list[Path]:
     """Return what is in the directory and is not ours to remove, such as a backup that was written into it."""
     ours = set(_matching(store, _OURS))
     return sorted(path for path in store.iterdir() if path not in ours)
+
+
+def own_files(store: Path) -> list[Path]:
+    """Return the directory of a store. Where other things are in it, too, return what is the store's."""
+    ours = _matching(store, (*_OURS, _RECEIVED))
+    return [store] if {*store.iterdir()} <= {*ours} else ours
 
 
 def remove_leftovers(store: Path, aside: Versions) -> list[Path]:

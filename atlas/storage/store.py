@@ -20,7 +20,9 @@ from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordCh
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role, actor_name, check_role, present_actor
 from atlas.infra.clock import SystemClock
+from atlas.infra.durable_files import replace_durably
 from atlas.infra.fork_safety import InterProcessLock
+from atlas.infra.permissions import tighten
 from atlas.protocols.infra import Clock
 from atlas.storage import erasing
 from atlas.storage.collection_parts import CollectionParts
@@ -135,6 +137,7 @@ class Store:
                 raise ReadOnlyStore(f"there is no store at {path}, and one opened for reading only cannot be created")
             return cls(path, _open_ledger(path, settings, clock, read_only=True), settings)
         _make_directory(path)
+        _tighten(path)
         with InterProcessLock(path / "store.lock").held():
             _check_not_lost(path)
             ledger = _open_ledger(path, settings, clock, read_only=False)
@@ -151,6 +154,7 @@ class Store:
     ) -> Store:
         """Open a store in PostgreSQL, whose directory has the files of this machine."""
         _make_directory(path)
+        _tighten(path)
         try:
             from atlas.storage.postgres.ledger import open_postgres
         except ModuleNotFoundError as error:
@@ -340,6 +344,7 @@ class Store:
             if not self.read_only:
                 self._retrievals.flush()
                 self.catch_up()
+                _tighten(self.path)
         finally:
             with ExitStack() as stack:
                 stack.callback(self.ledger.close)
@@ -411,13 +416,9 @@ class Store:
         if self._address:
             label["address"] = str(self._address)
         text = json.dumps({**label, "schema_version": SCHEMA_VERSION}, indent=1) + "\n"
-        temporary = self.path / f".{LABEL}.{os.getpid()}"
         try:
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self.path / LABEL)
+            replace_durably(self.path / LABEL, text)
         except OSError as error:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
             raise StoreUnavailable(
                 f"{self.path / LABEL} cannot be written ({error.strerror}); the records are unchanged"
             ) from error
@@ -439,7 +440,8 @@ def identity_file(path: Path) -> Path:
 
 def _make_directory(path: Path) -> None:
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(
             f"the store directory {path} cannot be created ({error.strerror}); choose another with --store"
@@ -448,6 +450,12 @@ def _make_directory(path: Path) -> None:
         raise StoreUnavailable(
             f"the store directory {path} cannot be written; open it with ATLAS_READ_ONLY=1, or mend its permissions"
         )
+
+
+def _tighten(path: Path) -> None:
+    """Take from everybody whom a store's directory is not for what they may do to its files."""
+    with suppress(OSError):  # the directory is gone, or may not be listed
+        tighten(path, erasing.own_files(path))
 
 
 def _check_not_lost(path: Path) -> None:

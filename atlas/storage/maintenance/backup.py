@@ -26,6 +26,7 @@ from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.infra.actor import Role, actor_name, check_role, check_store
+from atlas.infra.permissions import create_private
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import in_use
 from atlas.storage.maintenance.names import NAMES as NAMES
@@ -191,6 +192,7 @@ def _restored(source: Path) -> dict[str, str]:
 
 
 def _pack(target: Path, ledger: Path, names: bytes | None) -> None:
+    create_private(target)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         file.write(ledger, LEDGER)
         if names is not None:

@@ -10,6 +10,8 @@ from functools import partial
 
 from atlas.core.errors import StoreDamaged
 from atlas.infra.actor import Role, actor_name, check_role
+from atlas.infra.permissions import open_to_others, tighten
+from atlas.storage.erasing import own_files
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable
 from atlas.storage.late_interaction import kept
 from atlas.storage.records import Check
@@ -63,11 +65,21 @@ def _examine(store: Store, fix: bool) -> Iterator[Finding]:
 def _checks(store: Store) -> tuple[Check, ...]:
     return (
         *store.ledger.checks(),
+        Check("permissions", partial(_look_at_permissions, store), partial(_mend_permissions, store)),
         Check("index", partial(_look_at_index, store), partial(_mend_index, store)),
         Check("marks", partial(_look_at_marks, store), partial(_mend_marks, store)),
         Check("purges", partial(_look_at_purges, store), partial(_mend_purges, store)),
         Check("word pieces", partial(_look_at_word_pieces, store), partial(_mend_word_pieces, store)),
     )
+
+
+def _look_at_permissions(store: Store) -> str:
+    loose = open_to_others(store.path, own_files(store.path))
+    return f"others may use {len(loose)} of its files and directories, such as {loose[0]}" if loose else ""
+
+
+def _mend_permissions(store: Store) -> None:
+    tighten(store.path, own_files(store.path))
 
 
 def _look_at_index(store: Store) -> str:

@@ -11,6 +11,7 @@ from typing import Protocol
 from atlas.core.errors import PlanOutdated, ReadOnlyStore, StoreUnavailable
 from atlas.core.types import new_id
 from atlas.infra.fork_safety import InterProcessLock
+from atlas.infra.permissions import file_mode
 from atlas.storage.engine import DOMAIN_NAMES, DOMAINS_NAMED, Notes
 from atlas.storage.store import Store
 
@@ -73,6 +74,7 @@ class NamesFile:
                 if text is None:
                     self.path.unlink(missing_ok=True)
                 else:
+                    beside.touch(file_mode(beside.parent))
                     beside.write_bytes(text)
                     beside.replace(self.path)
         except StoreUnavailable:

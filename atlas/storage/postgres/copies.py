@@ -8,6 +8,7 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
+from atlas.infra.permissions import create_private
 from atlas.protocols.infra import Clock
 from atlas.storage.history import Reword
 from atlas.storage.postgres.database import PostgresDatabase
@@ -33,6 +34,7 @@ class PostgresCopies:
 
     def write(self, target: Path) -> int:
         """Write a copy of the ledger as it is at one instant, and return how many records it holds."""
+        create_private(target)
         copy = SqliteDatabase(target, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         try:
             prepare_schema(copy)

@@ -12,6 +12,7 @@ from pathlib import Path
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import gone
+from atlas.infra.permissions import create_private
 from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.sql.connection import Dialect
 from atlas.storage.sql.lending import Lending
@@ -204,6 +205,7 @@ class SqliteDatabase:
 
     def copy_to(self, target: Path) -> None:
         """Copy the file as it is at one instant, while other processes write (SQLite's online backup)."""
+        create_private(target)
         with self._translated():
             copy = sqlite3.connect(target)
             try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from atlas.core.errors import ReadOnlyStore
+from atlas.infra.permissions import create_private, file_mode
 from atlas.protocols.infra import Clock
 from atlas.storage.sql.ledger import SqlLedger
 from atlas.storage.sqlite.copies import SqliteCopies
@@ -21,6 +23,9 @@ def open_sqlite(path: Path, *, clock: Clock, read_only: bool = False, busy_timeo
     """Open the ledger in a file, which is made unless it is opened for reading only."""
     if read_only and not path.exists():
         raise ReadOnlyStore(f"there is no ledger at {path}, and a store opened for reading only cannot create one")
+    if not read_only and not path.exists():  # its journals get the mode that it has
+        with suppress(OSError):  # SQLite says what it may not do
+            create_private(path, mode=file_mode(path.parent))
     database = SqliteDatabase(path, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
     try:
         prepare_schema(database)

@@ -26,6 +26,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.infra import fork_safety as forking
 from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
+from atlas.infra.permissions import tighten
 from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal, read_seal
 
 BATCH = 1_000
@@ -127,6 +128,7 @@ class ChromaIndex(LocalIndex):
             )
             temporary = self._seal_path.with_suffix(".tmp")
             temporary.write_text(json.dumps(asdict(seal)), encoding="utf-8")
+            tighten(self._directory.parent.parent, [self._directory.parent])
             if self._seal_path.read_text(encoding="utf-8") != mark:
                 raise IndexUnusable("the index's files were replaced while they were written")
             temporary.replace(self._seal_path)
