@@ -15,6 +15,7 @@ import pytest
 from atlas.core.errors import InvalidInput, NotFound, StoreUnavailable
 from atlas.core.index_address import IndexAddress, Service
 from atlas.storage.following_index import Seal
+from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.vectors.remote import book
 from atlas.storage.vectors.remote import index as remote_index
@@ -371,3 +372,17 @@ def test_a_write_without_the_lease_is_refused(open_store, pinecone, monkeypatch)
             other.store.indexes.drop(THINGS, DIMENSION, None)
     with nearest_of(other).index.held(0) as is_held:
         assert is_held
+
+
+@pytest.mark.parametrize("revision", [63, 1_060])
+def test_a_seal_in_the_ledger_that_it_cannot_have_written_is_none(open_store, pinecone, revision):
+    opened = filled(open_store, pinecone.address, n=60)
+    opened.add(*IDS[60:])
+    notes = opened.store.ledger.notes
+    ((name, text),) = notes.read(book.INDEX).items()
+    notes.write({book.INDEX + name: text.replace('"revision": 60', f'"revision": {revision}')})
+    assert nearest_of(opened).seal() == Seal()
+    assert missed(opened) == []  # what is asked has it built anew, and so has doctor
+    assert not any(finding.problem and not finding.is_fixed for finding in examine(opened.store, fix=True))
+    assert nearest_of(opened).seal().revision == 70
+    assert missed(opened) == []
