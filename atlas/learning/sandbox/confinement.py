@@ -8,43 +8,19 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import resource
 import signal
 import struct
 import sys
 from collections.abc import Callable, Iterable
 
-NETWORK, PROCESSES, FILES = "network", "processes", "files"
-"""Restrictions: no sockets · no other processes started or signalled · no files but the directory it works in.
+from atlas.learning.sandbox.system_calls import filter_code
 
-What they take up there in all is not bounded, only each of them.
-"""
+NETWORK, PROCESSES, FILES = "network", "processes", "files"
+"""Restrictions: no sockets · no other processes started, signalled or slowed · no files but those of its directory."""
 
 MEGABYTE = 2**20
 MAX_OPEN_FILES = 64
-
-_EPERM, _ENOSYS = 1, 38
-_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_LOAD, _EQUAL, _AT_LEAST, _HAS_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_AUDIT_ARCH_X86_64, _X32_NUMBERS = 0xC000003E, 0x40000000
-_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # where `struct seccomp_data` has them
-_CLONE, _CLONE3, _CLONE_THREAD, _KILL_CALL, _TGKILL, _PRLIMIT = 56, 435, 0x10000, 62, 234, 302
-_FCNTL, _IOCTL = 72, 16
-_SET_OWNER = {_FCNTL: (8, 10, 15), _IOCTL: (0x8901, 0x8902)}
-"""Commands that choose whom a file signals, and how: F_SETOWN, F_SETSIG, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP."""
-
-_REFUSED = (
-    *(57, 58, 59, 322),  # fork, vfork, execve, execveat
-    *(41, 425),  # socket, io_uring_setup; a socketpair reaches nobody, and asyncio needs it
-    *(101, 310, 311, 200, 129, 297, 424, 434, 438),  # ptrace, process_vm_*, tkill, *sigqueueinfo, pidfd_*
-    *(109, 155, 161, 165, 166, 272, 308, 160),  # setpgid, pivot_root, chroot, mount, umount2, unshare, setns, setrlimit
-    *(90, 91, 268, 452, 92, 93, 94, 260, 188, 189, 190),  # chmod, chown and setxattr, which Landlock lets through
-    *(132, 235, 261, 280, 133, 259),  # utime, utimes, futimesat, utimensat, which it lets through too; mknod, mknodat
-    *(29, 64, 68, 240, 248, 249, 250),  # shared memory, semaphores, queues and keys, which outlive a process
-    *(164, 227, 169, 170, 175, 176, 246, 313, 298, 321),  # clocks, reboot, host name, modules, kexec, perf, bpf
-)
-"""System calls of x86-64 that are refused, by the kernel's `syscall_64.tbl`."""
 
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
 _EXECUTE, _WRITE, _READ_FILE, _READ_DIRECTORY, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
@@ -99,8 +75,10 @@ def guard() -> None:
     import _posixsubprocess
     import _socket
 
-    names = "fork forkpty kill killpg system posix_spawn posix_spawnp execv execve setsid setpgid".split()  # noqa: SIM905
-    for module, refused in ((os, names), (_posixsubprocess, ["fork_exec"])):
+    starting = ("fork", "forkpty", "posix_spawn", "posix_spawnp", "execv", "execve", "system")
+    signalling = ("kill", "killpg", "setsid", "setpgid")
+    slowing = ("nice", "setpriority", "sched_setaffinity", "sched_setparam", "sched_setscheduler")
+    for module, refused in ((os, starting + signalling + slowing), (_posixsubprocess, ("fork_exec",))):
         for name in refused:
             if hasattr(module, name):
                 setattr(module, name, refuse)
@@ -131,46 +109,14 @@ def _set(kind: int, soft: int, hard: int | None = None) -> None:
 
 
 def _filter_calls(libc: ctypes.CDLL) -> bool:
-    if platform.machine() != "x86_64" or struct.calcsize("P") != 8:
-        return False
-    code = b"".join(struct.pack("HBBI", *step) for step in _filter(os.getpid()))
+    code = filter_code()
     steps = ctypes.create_string_buffer(code, len(code))
 
     class Program(ctypes.Structure):
         _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_void_p)]
 
     program = Program(len(code) // 8, ctypes.addressof(steps))
-    return bool(libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0) == 0)
-
-
-def _filter(own_pid: int) -> list[tuple[int, int, int, int]]:
-    """Return a classic BPF program that tests the number and arguments of each call that is not simply allowed."""
-    refused = (_RETURN, 0, 0, _REFUSE | _EPERM)
-    allowed = (_RETURN, 0, 0, _ALLOW)
-    first, second, third = _ARGUMENTS, _ARGUMENTS + 8, _ARGUMENTS + 16
-    special = {
-        _CLONE: [(_LOAD, 0, 0, first), (_HAS_BITS, 1, 0, _CLONE_THREAD), refused, allowed],
-        _CLONE3: [(_RETURN, 0, 0, _REFUSE | _ENOSYS)],  # so that the C library tries clone, whose flags can be read
-        _KILL_CALL: [(_LOAD, 0, 0, first), (_EQUAL, 1, 0, own_pid), refused, allowed],
-        _TGKILL: [(_LOAD, 0, 0, first), (_EQUAL, 1, 0, own_pid), refused, allowed],
-        _PRLIMIT: [  # reading limits is allowed: the pointer to new ones is null
-            *((_LOAD, 0, 0, third), (_EQUAL, 0, 2, 0), (_LOAD, 0, 0, third + 4), (_EQUAL, 1, 0, 0)),
-            *(refused, allowed),
-        ],
-    }
-    for number, commands in _SET_OWNER.items():
-        tests = [
-            (_EQUAL, ahead, 0, command) for ahead, command in zip(range(len(commands), 0, -1), commands, strict=True)
-        ]
-        special[number] = [(_LOAD, 0, 0, second), *tests, allowed, refused]
-    calls = {**{number: [refused] for number in _REFUSED}, **special}
-    steps = [
-        *((_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, _AUDIT_ARCH_X86_64), (_RETURN, 0, 0, _KILL)),
-        *((_LOAD, 0, 0, _NUMBER), (_AT_LEAST, 0, 1, _X32_NUMBERS), refused),
-    ]
-    for number, then in calls.items():
-        steps += [(_EQUAL, 0, len(then), number), *then]
-    return [*steps, allowed]
+    return bool(code) and bool(libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0) == 0)
 
 
 def _restrict_files(libc: ctypes.CDLL, directory: str, readable: Iterable[str]) -> bool:
