@@ -12,7 +12,6 @@ import json
 import os
 import resource
 import select
-import shutil
 import signal
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from atlas.learning.sandbox.confinement import PROCESSES, confine, end_with_parent, guard, limit
+from atlas.learning.sandbox.directory import MEASURE_SECONDS, WorkingDirectory
 
 Answer = dict[str, Any]
 
@@ -93,25 +93,29 @@ def _kept() -> frozenset[str]:
 
 
 def _serve(request: Answer, asked: int) -> Answer:
-    directory = tempfile.mkdtemp(dir=Path.cwd())
+    directory = WorkingDirectory(request["disk_megabytes"])
     results, results_end = os.pipe()
     printed, printed_end = os.pipe()
     token = os.urandom(16).hex()
     began = time.monotonic()
     pid = os.fork()
     if not pid:
-        _become(request, results_end, printed_end, directory, token)
+        _become(request, results_end, printed_end, directory.path, token)
     os.close(results_end)
     os.close(printed_end)
     heard = _Hearing(request["output_bytes"])
     try:
-        is_late = heard.listen(results, printed, asked, began + request["wall_seconds"])
+        is_late = heard.listen(results, printed, asked, began + request["wall_seconds"], directory)
     finally:
         status, usage = _end(pid)
         os.close(results)
         os.close(printed)
-        shutil.rmtree(directory, ignore_errors=True)
-    answer = _told(heard.result, token) or _untold(status, usage, is_late, request)
+        is_full = directory.is_full()
+        directory.remove()
+    if is_full:
+        answer = _answer("error", f"its files took more than {request['disk_megabytes']} MB")
+    else:
+        answer = _told(heard.result, token) or _untold(status, usage, is_late, request)
     return {**answer, **heard.output(), "seconds": time.monotonic() - began}
 
 
@@ -124,19 +128,22 @@ class _Hearing:
         self._output = b""
         self._digest = hashlib.sha256()
 
-    def listen(self, results: int, printed: int, asked: int, deadline: float) -> bool:
-        """Read until the fork has said its result or gone silent, and return True where it took too long."""
+    def listen(self, results: int, printed: int, asked: int, deadline: float, directory: WorkingDirectory) -> bool:
+        """Read until the fork has sent its result, closed its pipes or filled its directory.
+
+        Returns:
+            True if it took too long.
+        """
         os.set_blocking(printed, False)
         open_pipes = {results, printed}
         while results in open_pipes and b"\n" not in self.result and len(self.result) <= MAX_ANSWER_BYTES:
-            ready, _, _ = select.select([*open_pipes, asked], [], [], max(deadline - time.monotonic(), 0))
-            if not ready:
-                return True
+            seconds = min(max(deadline - time.monotonic(), 0), MEASURE_SECONDS)
+            ready, _, _ = select.select([*open_pipes, asked], [], [], seconds)
             if asked in ready:
                 raise SystemExit  # one request is asked at a time: this is the end of them
             open_pipes -= {pipe for pipe in ready if not self._read(pipe, results)}
-            if time.monotonic() > deadline:
-                return True
+            if directory.is_full_by_now() or time.monotonic() > deadline:
+                return time.monotonic() > deadline
         while printed in open_pipes and self._read(printed, results):
             if time.monotonic() > deadline:
                 return True

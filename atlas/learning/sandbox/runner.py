@@ -1,11 +1,10 @@
 """Programs of unknown making, each run in a process of its own, with limits, and cut off by the kernel.
 
-The guarantees depend on the system, and `Sandbox.kept` says which there are. On Linux on x86-64 programs reach no
-network, start and signal no other processes, and read and write no files but Python's own and a directory that goes
-when they end. Elsewhere those functions are taken out of Python's modules, which stops accidents only. Everywhere,
-limits hold on time, memory (not on macOS), the size of each file (not of all together) and output. Nothing of the
-environment is handed on, and what a program leaves running is killed. None of it is a jail for a program written to
-break out.
+The guarantees depend on the system, and `Sandbox.kept` returns them. On Linux on x86-64 and aarch64 programs reach no
+network. They start, signal and slow down no other processes. They read no files but Python's own, and write only in a
+directory that is removed when they end. Elsewhere those functions are taken out of Python's modules, which stops
+accidents only. Everywhere, limits hold on time, memory (not on macOS), files and output. Nothing of the environment is
+handed on, and what a program leaves running is killed. None of it is a jail for a program written to break out.
 
 Programs may use the standard library and whatever is installed beside ATLAS, such as numpy. They run as a module named
 `program`, so nothing under `if __name__ == "__main__"` runs. Hashes are the same in every run.
@@ -29,6 +28,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, get_args
 
 from atlas.core.errors import AtlasError, Cancelled, InvalidInput
+from atlas.learning.sandbox.directory import empty
 from atlas.learning.sandbox.preloading import slow_modules
 from atlas.protocols.infra import Progress
 
@@ -64,7 +64,10 @@ class RunLimits:
     """Address space, including the interpreter and what it has imported, other than what was imported ahead."""
 
     file_megabytes: int = 1
-    """Size of one file. The number of files that a program writes is limited by its time only."""
+    """Size of one file."""
+
+    disk_megabytes: int = 16
+    """Size of all files together, each counted as 4 KB at least. It is measured 20 times a second."""
 
     output_bytes: int = 16_384
     """Bytes of what is printed that are kept. The rest is read and compared, but not kept."""
@@ -282,6 +285,7 @@ class _Worker:
         with self._lock:
             self._is_closed = True
             self._end()
+        empty(self._directory.name)
         self._directory.cleanup()
 
     def _start(self) -> None:

@@ -1,0 +1,91 @@
+"""The directory that a program works in, measured while it runs, and removed whatever the program left in it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from atlas.learning.sandbox.confinement import MEGABYTE
+
+LEAST_FILE_BYTES = 4_096
+"""Size of an empty file or directory as it is counted, so that their number is bounded too."""
+
+MEASURE_SECONDS = 0.05
+"""Time between two measurements. What a program writes in between comes on top of its limit."""
+
+
+class WorkingDirectory:
+    """A directory of its own for one program."""
+
+    def __init__(self, megabytes: int) -> None:
+        """Make it in the working directory of this process.
+
+        Args:
+            megabytes: Size of all files together from which on it is full.
+        """
+        self.path = tempfile.mkdtemp(dir=Path.cwd())
+        self._max_bytes = megabytes * MEGABYTE
+        self._is_full = False
+        self._next_measurement = 0.0
+
+    def is_full(self) -> bool:
+        """Return whether its files exceed the limit now, or ever did when it was measured."""
+        self._is_full = self._is_full or _exceeds(self.path, self._max_bytes)
+        return self._is_full
+
+    def is_full_by_now(self) -> bool:
+        """Return the same without measuring it more often than every `MEASURE_SECONDS`."""
+        if time.monotonic() >= self._next_measurement:
+            self.is_full()
+            self._next_measurement = time.monotonic() + MEASURE_SECONDS
+        return self._is_full
+
+    def remove(self) -> None:
+        """Remove it, once no program works in it any more."""
+        empty(self.path)
+        with suppress(OSError):
+            os.rmdir(self.path)  # noqa: PTH106 - as its neighbours
+
+
+def empty(directory: str) -> None:
+    """Remove what is in a directory, as far as the system lets it.
+
+    Directories in it are emptied into it first, because a program may nest them deeper than a path can be long.
+    """
+    with suppress(OSError):
+        while entries := list(os.scandir(directory)):
+            for entry in entries:
+                _remove(entry, directory)
+
+
+def _remove(entry: os.DirEntry[str], directory: str) -> None:
+    """Remove a file, or a directory whose content is moved up."""
+    if not entry.is_dir(follow_symlinks=False):
+        os.unlink(entry.path)  # noqa: PTH108
+        return
+    os.chmod(entry.path, 0o700)  # noqa: PTH101 - a program may have made it without the right to list it
+    for inner in list(os.scandir(entry.path)):
+        os.rename(inner.path, os.path.join(directory, os.urandom(16).hex()))  # noqa: PTH104, PTH118
+    os.rmdir(entry.path)  # noqa: PTH106
+
+
+def _exceeds(directory: str, max_bytes: int) -> bool:
+    """Return whether files exceed a size together. What cannot be measured counts as too large."""
+    waiting, n_bytes = [directory], 0
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    n_bytes += max(entry.stat(follow_symlinks=False).st_size, LEAST_FILE_BYTES)
+                    if n_bytes > max_bytes:
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except (FileNotFoundError, NotADirectoryError):  # removed meanwhile
+            continue
+        except OSError:  # nested too deep, or not to be listed
+            return True
+    return False
