@@ -87,13 +87,6 @@ def _unseen(programs: Sequence[Program], verify: Verify) -> Iterator[Figure]:
         aim="at least 3",
     )
     yield Figure(
-        what=f"{what}: the part of it that comes of inlined variables alone",
-        ours=100 * found.reuse.tokens_temporaries / found.reuse.tokens_before,
-        baseline=100 * plain.reuse.tokens_temporaries / plain.reuse.tokens_before,
-        unit="%",
-        aim="",
-    )
-    yield Figure(
         what=f"{what}: functions used, of {found.reuse.n_functions}",
         ours=len(found.reuse.used),
         baseline=len(plain.reuse.used),
@@ -122,9 +115,6 @@ class _Measured:
 
     tokens_before: int
     tokens_after: int
-    tokens_temporaries: int
-    """Of the tokens saved: those saved by inlined variables alone."""
-
     tokens_library: int
     n_run: int
     """Rewritten programs that have tests."""
@@ -163,7 +153,6 @@ def _compressed(programs: Sequence[Program], engine: Engine, max_arity: int) -> 
         n_doing_more=sum(map(_does_more, made.abstractions)),
         tokens_before=made.tokens_before,
         tokens_after=made.tokens_after,
-        tokens_temporaries=made.tokens_temporaries,
         tokens_library=made.tokens_library,
         n_run=len(verdicts) - verdicts.count(None),
         n_passing=verdicts.count(True),
@@ -200,7 +189,6 @@ def _plainly(programs: Sequence[Program]) -> _Measured:
         n_doing_more=0,
         tokens_before=shared.tokens_before,
         tokens_after=shared.tokens_after - library,
-        tokens_temporaries=0,
         tokens_library=library,
         n_run=len(verdicts) - verdicts.count(None),
         n_passing=verdicts.count(True),
@@ -224,8 +212,6 @@ def _at(programs: Sequence[Program]) -> Iterator[Figure]:
     yield Figure(what=what, ours=after, baseline=ours.tokens_before, unit="", aim="fewer")
     for name, other in others.items():
         yield from _beside(size, ours, name, other)
-    what = f"{size}: the part of what is saved that comes of inlined variables alone"
-    yield Figure(what=what, ours=100 * ours.tokens_temporaries / ours.tokens_before, baseline=None, unit="%", aim="")
     if ours.n_kept:
         what = f"{size}: functions that do more than one call or operation, of {ours.n_kept}"
         yield Figure(what=what, ours=100 * ours.n_doing_more / ours.n_kept, baseline=None, unit="%", aim="at least 80")

@@ -111,9 +111,6 @@ class Compression:
     tokens_after: int
     """Tokens of all programs, the library not counted."""
 
-    tokens_temporaries: int = 0
-    """The part of the difference that comes of inlined variables alone, which rewritten programs use once."""
-
     tokens_library: int
     """Tokens of the functions as one module, in which each import stands once."""
 
@@ -188,7 +185,7 @@ def compress(
     chosen = _sampled(read.terms, run)
     originals = _as_before(chosen, read, run)
     found = _found(originals, run, cancelled)
-    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare, read.plain)
+    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare)
     functions = _functions(shelf, free_prefix(held), run)
     n_valid = len(shelf.patterns)
     _prove(shelf, functions, run)
@@ -257,10 +254,9 @@ def _sampled(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
 def _as_before(terms: dict[str, Term], read: Originals, run: _Run) -> dict[str, Term]:
     """Return the programs in a form in which they do the same. No function is to blame for those that do in none."""
     found, changed = dict(terms), _changed(terms, run)
-    for forms in (read.plain, read.starred):
-        again = {name: forms[name] for name in changed & forms.keys()}
-        changed = (changed - again.keys()) | _changed(again, run)
-        found |= again
+    again = {name: read.starred[name] for name in changed & read.starred.keys()}
+    changed = (changed - again.keys()) | _changed(again, run)
+    found |= again
     read.keep_stars(found)
     run.refused[f"program: {OTHERWISE}"] += len(changed)
     return {name: term for name, term in found.items() if name not in changed}
@@ -349,9 +345,8 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
         ),
         rewritten={name: written(name, shelf, functions) for name, term in shelf.programs.items() if term.calls},
         n_programs=len(shelf.programs),
-        tokens_before=sum(lengths.of(name, shelf.as_written(name)) for name in shelf.programs),
-        tokens_after=sum(lengths.of(name, shelf.result(name)) for name in shelf.programs),
-        tokens_temporaries=lengths.temporaries(),
+        tokens_before=sum(lengths.of(name, term) for name, term in shelf.originals.items()),
+        tokens_after=sum(map(lengths.of, shelf.programs)),
         tokens_library=lengths.library(),
         refused=dict(+run.refused),
         notes=tuple(run.notes),
@@ -363,7 +358,7 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
 def written(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> Rewritten:
     """Return a program as it was and as it is."""
     return Rewritten(
-        before=program_source(shelf.as_written(name), {}),
+        before=program_source(shelf.originals[name], {}),
         after=rewritten_source(name, shelf, functions),
         standalone=standalone(name, shelf, functions),
         functions=tuple(functions[each].name for each in shelf.functions_of(name)),

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from atlas.learning.analysis.temporaries import inline_temporaries
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.codec import encode, n_set_apart
 from atlas.learning.terms.imports import explicit, read_names, spare, starred
 from atlas.learning.terms.names import looks_up_names
-from atlas.learning.terms.normalisation import check_written, normalise, own_checks
+from atlas.learning.terms.normalisation import normalise, own_checks
 from atlas.learning.terms.parsing import NotPython, parsed
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import imported
@@ -34,10 +32,7 @@ class Originals:
     """Programs that can be compressed, by id."""
 
     terms: dict[str, Term] = field(default_factory=dict)
-    """Programs in the form in which they are searched: without variables that are used once."""
-
-    plain: dict[str, Term] = field(default_factory=dict)
-    """The programs that are searched in another form, as they were written."""
+    """Programs in the form in which they are searched: without comments, docstrings and annotations."""
 
     starred: dict[str, Term] = field(default_factory=dict)
     """The programs whose star imports were made explicit, with these as they were written."""
@@ -51,7 +46,6 @@ class Originals:
     def keep_stars(self, chosen: Mapping[str, Term]) -> None:
         """Take programs as they were written that are chosen so: of a star import nobody knows what may go."""
         for name in [name for name, term in chosen.items() if term is self.starred.get(name)]:
-            self.plain.pop(name, None)
             self.spare[name] = frozenset()
 
 
@@ -86,10 +80,8 @@ def read_programs(
         if isinstance(read, str):
             refused[f"program: {read}"] += 1
         else:
-            refused[OWN_CHECK] += n_set_apart(read.plain)
+            refused[OWN_CHECK] += n_set_apart(read.term)
             found.terms[program.id], found.spare[program.id] = read.term, read.spare
-            if read.term is not read.plain:
-                found.plain[program.id] = read.plain
             if read.starred is not None:
                 found.starred[program.id] = read.starred
     return found
@@ -114,13 +106,12 @@ class _Read:
     """One program that can be compressed."""
 
     term: Term
-    plain: Term
     starred: Term | None
     spare: frozenset[str]
 
 
 def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]) -> _Read | str:
-    """Return a program in both forms and the names whose imports may go, or why it cannot be compressed."""
+    """Return a program and the names whose imports may go, or why it cannot be compressed."""
     try:
         module = normalise(program.source)
         if looks_up_names(module):
@@ -140,20 +131,7 @@ def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]
         return TOO_DEEP
     if term.depth > limits.max_depth:
         return TOO_DEEP
-    return _Read(term=_short_form(module, limits) or term, plain=term, starred=starred, spare=spare(module, tested))
-
-
-def _short_form(module: ast.Module, limits: Limits) -> Term | None:
-    """Return the term of a program without variables that are used once, or None where it has none."""
-    module = copy.deepcopy(module)
-    try:
-        if not inline_temporaries(module):
-            return None
-        check_written(module)
-        term = encode(module, own_checks(module))
-    except (NotPython, RecursionError):
-        return None
-    return term if term.depth <= limits.max_depth else None
+    return _Read(term=term, starred=starred, spare=spare(module, tested))
 
 
 def _shadows(module: ast.Module) -> bool:

@@ -34,9 +34,6 @@ class Reuse:
     tokens_after: int
     """Tokens of the programs. The library is not counted, for it was there before."""
 
-    tokens_temporaries: int
-    """The part of the difference that comes of inlined variables alone, which rewritten programs use once."""
-
     rewritten: Mapping[str, Rewritten]
     n_refused: int
     """Programs that did something else with the functions, and were left as they were."""
@@ -111,7 +108,6 @@ def reuse(
     names = {program.id for program in programs if _prefix(library) in program.source}
     originals = {name: term for name, term in read.terms.items() if name not in names}
     shelf = applied(library.shelf, library.functions, originals, read.spare)
-    shelf.plain |= read.plain
     n_refused = _verify(shelf, library, {program.id: program for program in programs}, verify)
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     used = Counter(library.functions[each].name for name in rewritten for each in shelf.functions_of(name))
@@ -120,9 +116,8 @@ def reuse(
         n_programs=len(originals),
         n_functions=len(library.shelf.patterns),
         used=dict(used),
-        tokens_before=sum(lengths.of(name, shelf.as_written(name)) for name in originals),
-        tokens_after=sum(lengths.of(name, shelf.result(name)) for name in originals),
-        tokens_temporaries=lengths.temporaries(),
+        tokens_before=sum(lengths.of(name, term) for name, term in originals.items()),
+        tokens_after=sum(map(lengths.of, originals)),
         rewritten={name: written(name, shelf, library.functions) for name in rewritten},
         n_refused=n_refused,
     )

@@ -172,13 +172,6 @@ class Lengths:
         """Return the length of all functions and of what they import, as one module."""
         return sum(map(self.of, self._shelf.patterns)) + self.imports()
 
-    def temporaries(self) -> int:
-        """Return the tokens by which the programs that call functions are shorter in the form that was searched."""
-        calling = [name for name, term in self._shelf.programs.items() if term.calls]
-        return sum(
-            self.of(name, self._shelf.as_written(name)) - self.of(name, self._shelf.originals[name]) for name in calling
-        )
-
     def imports(self, without: str = "") -> int:
         """Return the length of what the library imports, each name once.
 

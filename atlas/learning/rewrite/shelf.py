@@ -22,7 +22,6 @@ class Shelf:
         originals: The programs without calls.
         programs: The same with calls.
         spare: Names whose imports leave a program once it reads them no more, by program.
-        plain: Those of the programs that were written in another form than that of `originals`.
     """
 
     def __init__(
@@ -31,32 +30,21 @@ class Shelf:
         programs: Mapping[str, Term],
         patterns: Iterable[Pattern],
         spare: Mapping[str, frozenset[str]] | None = None,
-        plain: Mapping[str, Term] | None = None,
     ) -> None:
         self.originals = dict(originals)
-        self.plain = dict(plain or {})
         self.spare = dict(spare or {})
         self.programs = dict(programs)
         self.patterns = {pattern.name: pattern for pattern in patterns}
 
     def copy(self) -> Shelf:
         """Return another one that changes by itself."""
-        return Shelf(self.originals, self.programs, self.patterns.values(), self.spare, self.plain)
+        return Shelf(self.originals, self.programs, self.patterns.values(), self.spare)
 
     def add(self, other: Shelf) -> None:
         """Take over the programs of another shelf, which call the same patterns."""
         self.originals |= other.originals
         self.programs |= other.programs
         self.spare |= other.spare
-        self.plain |= other.plain
-
-    def as_written(self, name: str) -> Term:
-        """Return a program as it was before anything was done with it."""
-        return self.plain.get(name, self.originals[name])
-
-    def result(self, name: str) -> Term:
-        """Return a program as it is in the end: as it was written where it calls nothing."""
-        return self.programs[name] if self.programs[name].calls else self.as_written(name)
 
     def term(self, name: str) -> Term:
         """Return the term of a program or a pattern."""
