@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.codec import encode, n_set_apart
 from atlas.learning.terms.imports import explicit, read_names, spare, starred
-from atlas.learning.terms.names import looks_up_names
+from atlas.learning.terms.names import looks_at_stack, looks_up_names
 from atlas.learning.terms.normalisation import normalise, own_checks
 from atlas.learning.terms.parsing import NotPython, parsed
 from atlas.learning.terms.programs import Program
@@ -116,6 +116,8 @@ def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]
         module = normalise(program.source)
         if looks_up_names(module):
             return "looks names up as texts"
+        if looks_at_stack(module):
+            return "looks at who calls it"
         tests = parsed(program.tests)
         tested = read_names(tests) if tests is not None else frozenset()
         as_written = module

@@ -17,6 +17,21 @@ RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset
 
 _BY_TEXT = frozenset({"eval", "exec", "locals", "vars", "globals", "dir"})
 
+# fmt: off
+_OF_STACK = frozenset({
+    "__code__", "__traceback__", "_current_exceptions", "_current_frames", "_getframe", "_getframemodulename",
+    "ag_frame", "co_name", "cr_frame", "currentframe", "dump_traceback", "extract_stack", "extract_tb", "f_back",
+    "f_code", "f_globals", "f_lineno", "f_locals", "findCaller", "format_exc", "format_exception", "format_stack",
+    "format_tb", "getinnerframes", "getouterframes", "getrecursionlimit", "getsource", "getsourcelines", "gettrace",
+    "gi_frame", "print_exc", "print_exception", "print_last", "print_stack", "print_tb", "setprofile", "settrace",
+    "stack_info", "stacklevel", "tb_frame", "tb_lineno", "tb_next", "walk_stack", "walk_tb",
+})
+# fmt: on
+"""Names by which code reaches frames of the stack, or the text of functions on it."""
+
+_OF_INSPECT = frozenset({"stack", "trace", "*"})
+"""The same where `inspect` is imported. Anything else may be called so."""
+
 
 def is_free(name: str) -> bool:
     """Return whether something may be named so as far as Python is concerned."""
@@ -85,6 +100,34 @@ def looks_up_names(tree: ast.AST) -> set[str]:
     own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return {name for name in called | ({node.id for node in names} - own) if name in _BY_TEXT}
+
+
+def looks_at_stack(tree: ast.AST) -> bool:
+    """Return whether code may see which functions call it, and so would see those that are put into it."""
+    mentioned = set[str]().union(*map(_mentioned, ast.walk(tree)))
+    if "inspect" in mentioned and mentioned & _OF_INSPECT:
+        return True
+    return bool(mentioned & _OF_STACK) or any(map(_is_of_builtins, ast.walk(tree)))
+
+
+def _mentioned(node: ast.AST) -> set[str]:
+    """Return the names that a node mentions in any way. `getattr` takes a text."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)) | ast.alias(name=name):
+            return {name}
+        case ast.keyword(arg=str(name)) | ast.ImportFrom(module=str(name)):
+            return {name}
+    return set()
+
+
+def _is_of_builtins(node: ast.AST) -> bool:
+    """Return whether a node is a function that looks names up as text, by another way than its name alone."""
+    match node:
+        case ast.ImportFrom(module="builtins", names=names):
+            return any(alias.name in _BY_TEXT for alias in names)
+        case ast.Attribute(value=ast.Name(id="builtins" | "__builtins__"), attr=name):
+            return name in _BY_TEXT
+    return False
 
 
 def bound_by(node: ast.AST) -> set[str]:
