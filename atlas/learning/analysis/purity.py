@@ -2,15 +2,17 @@
 
 Everything errs to the safe side, but for these beliefs; running the tests of a program is what finds them wrong:
 
-- Operators, reading an attribute, and Python's own functions do with any object what they do with those of Python's own
-  types; only a program that names `defaultdict` or defines `__missing__` is known to add items by asking for them.
+- Operators and Python's own functions do with any object what they do with those of Python's own types; only a program
+  that names `defaultdict` or defines `__missing__` is known to add items by asking for them.
+- Reading an attribute changes nothing where the program itself stores it in an object, or where it is one of `MEMBERS`
+  that is called or of `PLAIN_ATTRIBUTES`. Any other may be a property.
 - A method with the name and the number of arguments of one in `PURE_METHODS` is that one, unless the program defines
   such a name or imports more than `PLAIN_MODULES`; then only that of what is seen to be of Python's own types.
 - Going through what a program asks for its length or its items takes nothing away, as it would of an iterator; an
   iterator goes by one name; and one that comes from outside of a program does nothing else when it is gone through.
 - Which of two exceptions comes first decides nothing for whoever calls a program: it does only within one that has a
   `try` or a `with` of its own (other than of a file).
-- Nothing looks at the stack: not how deep it is, nor who calls.
+- Nothing looks at who calls: programs that may are left out before.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Iterator, Mapping, Set
 
 from atlas.learning.analysis.constants import constants
 from atlas.learning.terms.scopes import BUILTIN, COMPREHENSIONS, IMPORTS
+from atlas.learning.terms.standard import MEMBERS
 
 Names = frozenset[str]
 
@@ -64,6 +67,26 @@ GOING_THROUGH = frozenset({
 
 GOING_THROUGH_METHODS = frozenset({"difference", "dist", "fsum", "intersection", "join", "prod", "sumprod", "union"})
 
+PLAIN_ATTRIBUTES = frozenset(
+    {
+        "T",
+        "shape",
+        "size",
+        "ndim",
+        "dtype",
+        "real",
+        "imag",
+        "numerator",
+        "denominator",
+        "__name__",
+        "__class__",
+    }
+)
+"""Attributes of numbers, types and numpy's arrays."""
+
+HOOKS = frozenset({"__getattr__", "__getattribute__", "__get__"})
+"""Methods that run when attributes are read."""
+
 REPEATABLE = frozenset({"len", "abs", "int", "float", "str", "ord", "chr"})
 
 
@@ -83,6 +106,8 @@ class Purity:
         self._symbols = symbols
         self._methods = set(_methods(module))
         self._is_plain = set(_modules(module)) <= PLAIN_MODULES
+        self._computed = frozenset(_computed(module))
+        self._callees = {id(node.func) for node in ast.walk(module) if isinstance(node, ast.Call)}
         self._adds_items = _names_defaultdict(module) or "__missing__" in self._methods
         self._constants = constants(module, symbols)
         self._sized = set(_sized(module))
@@ -114,6 +139,8 @@ class Purity:
                 return False
             case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
                 return False
+            case ast.Attribute():
+                return self._is_plain_read(node)
             case ast.Subscript(slice=index):
                 return not self._adds_items or isinstance(index, ast.Slice)
         return True
@@ -171,6 +198,18 @@ class Purity:
             return False
         return self._is_plain or isinstance(method.value, DISPLAYS) or self._is_text_or_type(method.value)
 
+    def _is_plain_read(self, node: ast.Attribute) -> bool:
+        """Return whether reading an attribute runs no code. Naming a method runs none."""
+        if self._computed & {*HOOKS, node.attr}:
+            return False
+        is_of_python = node.attr in (MEMBERS if id(node) in self._callees else PLAIN_ATTRIBUTES)
+        return is_of_python or node.attr in self._methods or self._is_of_module(node)
+
+    def _is_of_module(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return self.known(node).startswith(("import ", "from "))
+
     def _is_text_or_type(self, receiver: ast.AST) -> bool:
         function = receiver.func if isinstance(receiver, ast.Call) else receiver
         return isinstance(receiver, ast.Constant) or self.known(function) in PURE_FUNCTIONS
@@ -211,6 +250,22 @@ def _methods(module: ast.Module) -> Iterator[str]:
                         yield name
                     case ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                         yield name
+
+
+def _computed(module: ast.Module) -> Iterator[str]:
+    """Yield the attributes of classes that may run code when they are read, hooks for any attribute included."""
+    for node in ast.walk(module):
+        for part in node.body if isinstance(node, ast.ClassDef) else ():
+            match part:
+                case ast.FunctionDef(name=name, decorator_list=decorators):
+                    if name in HOOKS or not all(map(_is_plain_decorator, decorators)):
+                        yield name
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call()):
+                    yield name
+
+
+def _is_plain_decorator(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Name) and decorator.id in ("staticmethod", "classmethod")
 
 
 def _modules(module: ast.Module) -> Iterator[str]:
