@@ -215,10 +215,18 @@ def _out_of_place(use: _Use) -> str:
     returns = any(isinstance(node, ast.Return) for part in region.statements for node in ast.walk(part))
     if returns and (region.following or not use.flow.ends):
         return "returns on some ways only"
-    if any(_is_async(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)):
+    return _unfit(region.statements or (region.node,), use)
+
+
+def _unfit(nodes: Sequence[ast.AST], use: _Use) -> str:
+    """Return why code cannot stand in a function of its own, or an empty text where it can."""
+    parts = [part for node in nodes for part in ast.walk(node)]
+    if any(map(_is_async, parts)):
         return "awaits in a comprehension"
-    if any(_escapes(node, use) for part in (region.statements or (region.node,)) for node in ast.walk(part)):
+    if any(_escapes(part, use) for part in parts):
         return "makes a function that outlives it"
+    if use.program.calls.may_call_back(nodes, use.holes.keys()):
+        return "may call the function around it again"
     return ""
 
 
@@ -314,7 +322,8 @@ def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
     ready = {_name(use, index) for index in inputs}.union(
         frozenset.intersection(*(position.bound for position in use.positions[hole]))
     )
-    return _conflicts(hole, use) <= ready and _is_lambda(use.argument(hole))
+    argument = use.argument(hole)
+    return _conflicts(hole, use) <= ready and _is_lambda(argument) and not use.program.calls.may_call_back([argument])
 
 
 def _name(use: _Use, index: int) -> str:

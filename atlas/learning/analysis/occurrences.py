@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.learning.analysis.purity import Purity
+from atlas.learning.analysis.recursion import CallGraph
 from atlas.learning.terms.codec import Decoder
 from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescaped
 from atlas.learning.terms.patterns import Pattern
@@ -111,6 +112,7 @@ class Located(Decoder):
         self.parents: dict[int, tuple[ast.AST, str]] = {
             id(child): (parent, name) for parent in ast.walk(self.module) for name, child in _children(parent)
         }
+        self.calls = CallGraph(self.module, self.symbols, self.origins, self.parents)
 
     def node(self, term: Term) -> Any:
         """Return the node, as `Decoder.node` does."""

@@ -222,25 +222,25 @@ REFUSED_ARGUMENTS = [
 def test_an_argument_that_would_see_or_make_a_change_too_early_is_refused(program, whole, hole, call) -> None:
     reason, rewritten = learned([program], carve(program, whole, holes=(hole,)))
     assert rewritten == [], rewritten
-    assert "would be evaluated" in reason
+    assert "would be evaluated" in reason or "may call the function around it" in reason
 
 
 COUNTING = (
     "counter = 0\ndef bump():\n    global counter\n    counter += 1\n    return 0\n"
-    "def f(bump):\n    return (bump(), counter)"
+    "def f():\n    return (bump(), counter)"
 )
 
 
 def test_a_global_is_not_read_before_what_changes_it() -> None:
-    reason, rewritten = learned([COUNTING], carve(COUNTING, "(bump(), counter)", holes=("counter",)))
+    reason, rewritten = learned([COUNTING], carve(COUNTING, "(bump(), counter)", holes=("bump", "counter")))
     assert rewritten == [], rewritten
     assert "would be evaluated" in reason
 
 
 def test_a_global_that_nothing_changes_may_be_read_at_any_time() -> None:
-    program = "LIMIT = 3\ndef f(act):\n    return (act(), LIMIT)"
-    _, (rewritten,) = learned([program], carve(program, "(act(), LIMIT)", holes=("LIMIT",)))
-    assert "shared_0(act, LIMIT)" in rewritten
+    program = "LIMIT = 3\ndef f(xs):\n    return (xs.pop(), LIMIT)"
+    _, (rewritten,) = learned([program], carve(program, "(xs.pop(), LIMIT)", holes=("LIMIT",)))
+    assert "shared_0(xs, LIMIT)" in rewritten
 
 
 GUARDED = (

@@ -1,0 +1,185 @@
+"""Code that may call the function around it again, and so would need more of the stack in a function of its own.
+
+A function made of such code stands on the stack once more for each level of a recursion, so that a program which worked
+at a depth of 900 would not any more.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Set
+
+from atlas.learning.terms.scopes import BUILTIN, FUNCTIONS
+from atlas.learning.terms.standard import MEMBERS
+
+MADE_WITH = frozenset({"__init__", "__new__", "__post_init__", "__call__", "__init_subclass__", "__class_getitem__"})
+"""Methods that are called where a class is named. Other special methods are called by operators anywhere."""
+
+CALLING_FIRST = frozenset({
+    "map", "filter", "reduce", "partial", "starmap", "takewhile", "dropwhile", "filterfalse", "cmp_to_key",
+    "vectorize", "apply_along_axis", "fromfunction", "frompyfunc", "defaultdict", "iter", "setdefault",
+})  # fmt: skip
+CALLING_SECOND = frozenset({"sub", "subn", "accumulate", "groupby"})
+CALLING_KEYWORDS = frozenset({"key", "default", "default_factory", "func", "function"})
+"""Functions that call their first argument, their second argument, and keywords of arguments that are called."""
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class CallGraph:
+    """The functions of a program, and what each may call.
+
+    Args:
+        symbols: The `id` of every node that names a local variable.
+        origins: Where every other name comes from, by the `id` of its node.
+        parents: The node around each node, and the field that holds it, by `id`.
+    """
+
+    def __init__(
+        self,
+        module: ast.Module,
+        symbols: Set[int],
+        origins: Mapping[int, str],
+        parents: Mapping[int, tuple[ast.AST, str]],
+    ) -> None:
+        self._symbols = symbols
+        self._origins = origins
+        self._parents = parents
+        self._functions: dict[str, list[_Definition]] = defaultdict(list)
+        self._classes: dict[str, list[ast.ClassDef]] = defaultdict(list)
+        for node in ast.walk(module):
+            if isinstance(node, _Definition):
+                self._functions[node.name].append(node)
+            elif isinstance(node, ast.ClassDef):
+                self._classes[node.name].append(node)
+        self._implicit = [each for name in self._functions if _is_special(name) for each in self._functions[name]]
+
+    def may_call_back(self, nodes: Iterable[ast.AST], arguments: Set[int] = frozenset()) -> bool:
+        """Return whether evaluating code may call the function that the code stands in.
+
+        Args:
+            arguments: The `id` of each node in it that is evaluated before.
+        """
+        held = list(nodes)
+        around = {id(function) for function in self._around(held[0])}
+        if not around:
+            return False
+        reached = dict.fromkeys(map(id, self._implicit))
+        waiting: list[ast.AST] = list(self._implicit)
+        while True:
+            for node in held:
+                called = self._called(node, arguments)
+                if called is None:
+                    return True
+                waiting += [each for each in called if id(each) not in reached]
+                reached |= dict.fromkeys(map(id, called))
+            if around & reached.keys():
+                return True
+            if not waiting:
+                return False
+            held, waiting, arguments = waiting, [], frozenset()
+
+    def _around(self, node: ast.AST) -> Iterator[ast.AST]:
+        while id(node) in self._parents:
+            node = self._parents[id(node)][0]
+            if isinstance(node, FUNCTIONS):
+                yield node
+
+    def _called(self, node: ast.AST, arguments: Set[int]) -> list[_Definition] | None:
+        """Return the functions that code may call, or None where it may call any."""
+        found: list[_Definition] = []
+        for part, is_before in _parts(node, arguments):
+            if isinstance(part, ast.Call) and not is_before and self._is_unknown(part):
+                return None
+            if is_before and self._is_callee(part):
+                found += [each for each in self._named(part) if _is_generator(each)]
+            else:
+                found += self._named(part)
+        return found
+
+    def _is_callee(self, node: ast.AST) -> bool:
+        parent, field = self._parents.get(id(node), (None, ""))
+        return isinstance(parent, ast.Call) and field == "func"
+
+    def _named(self, node: ast.AST) -> list[_Definition]:
+        """Return the functions of the program that a name or an attribute may be."""
+        match node:
+            case ast.Name(id=name) if id(node) not in self._symbols:
+                pass
+            case ast.Attribute(attr=name):
+                pass
+            case _:
+                return []
+        made = [method for each in self._classes.get(name, ()) for method in each.body if _is_made_with(method)]
+        bases = [method for each in self._classes.get(name, ()) for base in each.bases for method in self._named(base)]
+        return [*self._functions.get(name, ()), *made, *bases]
+
+    def _is_unknown(self, call: ast.Call) -> bool:
+        """Return whether a call may be of anything, or hands something on that may be."""
+        if not self._is_known(call.func):
+            return True
+        return any(not self._is_known(argument, is_handed=True) for argument in _handed(call))
+
+    def _is_known(self, function: ast.expr, *, is_handed: bool = False) -> bool:
+        """Return whether a function is of Python, of a module, or defined by the program under its name."""
+        match function:
+            case ast.Lambda():
+                return True  # what it calls is seen where it stands
+            case ast.Constant() | ast.List() | ast.Tuple() | ast.Dict() | ast.Set():
+                return is_handed
+            case ast.Name(id=name):
+                origin = self._origins.get(id(function), "")
+                is_defined = name in self._functions or name in self._classes
+                return id(function) not in self._symbols and (is_defined or origin == BUILTIN or _is_import(origin))
+            case ast.Attribute(attr=name):
+                return name in self._functions or name in MEMBERS or self._is_of_module(function)
+        return False
+
+    def _is_of_module(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and _is_import(self._origins.get(id(node), ""))
+
+
+def _parts(node: ast.AST, arguments: Set[int]) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield the parts of code, each with whether it is evaluated before.
+
+    What is lazy in an argument is not, and neither is an argument that is called.
+    """
+    waiting = [(node, id(node) in arguments)]
+    while waiting:
+        part, is_before = waiting.pop()
+        yield part, is_before
+        is_before = is_before and not isinstance(part, (ast.Lambda, ast.GeneratorExp))
+        called = part.func if isinstance(part, ast.Call) else None
+        waiting += [
+            (child, is_before or (id(child) in arguments and child is not called))
+            for child in ast.iter_child_nodes(part)
+        ]
+
+
+def _handed(call: ast.Call) -> Iterator[ast.expr]:
+    """Yield the arguments that a function of Python or of a module calls."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name in CALLING_FIRST:
+        yield from call.args[:1]
+    if name in CALLING_SECOND:
+        yield from call.args[1:2]
+    yield from (keyword.value for keyword in call.keywords if keyword.arg in CALLING_KEYWORDS)
+
+
+def _is_import(origin: str) -> bool:
+    return origin.startswith(("import ", "from "))
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__") and name not in MADE_WITH
+
+
+def _is_made_with(method: ast.stmt) -> bool:
+    return isinstance(method, _Definition) and method.name in MADE_WITH
+
+
+def _is_generator(function: _Definition) -> bool:
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
