@@ -130,7 +130,7 @@ def derive(
     subjects = telling_words((task for task, _ in examples), tasks)
     return Documentation(
         name=_name(function, reading.names if reading is not None else (), held | set(parameters)),
-        description=_description(function, reading, uses.n_programs, parameters),
+        description=_description(function, reading, len(concept.found_in) or uses.n_programs, parameters),
         parameters=parameters,
         types=_types(function, uses),
         returns=returned_type(function, uses) or ("bool" if _tells(form) else ""),

@@ -236,6 +236,14 @@ def test_a_cancelled_compression_ends_without_an_answer():
         propose(attempts(), cancelled=lambda: True)
 
 
+def test_every_program_that_calls_it_is_counted_whether_it_was_searched_or_not():
+    given = [attempt(number) for number in range(14)]
+    strategy = StitchCompressionStrategy(engine=AntiUnificationEngine(), limits=Limits(max_programs=8))
+    (learned,) = asyncio.run(strategy.propose(given)).learned
+    assert f"Found in {len(learned.concept.found_in)} programs." in learned.concept.description
+    assert len(learned.concept.found_in) == 14
+
+
 def test_compress_gives_the_concepts_alone(found: Proposal):
     strategy = StitchCompressionStrategy(engine=AntiUnificationEngine(), limits=Limits())
     (concept,) = asyncio.run(strategy.compress(attempts()))

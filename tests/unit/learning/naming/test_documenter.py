@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import keyword
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,11 @@ def test_a_function_is_named_after_what_it_does():
     assert found.signature == "is_prime(n) -> bool"
     assert found.description == f"Tells whether `n` is a prime number. Found in 3 programs. {DERIVED}"
     assert found.guidance == ("Used for: “Count the primes under n.”; “The n-th prime number.”; “Is the sum a prime?”.")
+
+
+def test_all_programs_that_use_it_are_counted_not_only_those_that_are_shown():
+    used = replace(concept(PRIME), found_in=tuple(map(str, range(95))))
+    assert document(used, PRIME_USES).description.endswith(f"Found in 95 programs. {DERIVED}")
 
 
 def test_it_says_that_it_was_derived():
