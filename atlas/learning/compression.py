@@ -12,6 +12,7 @@ from atlas.learning.reading import Originals, StarNames, as_programs, free_prefi
 from atlas.learning.rewrite.applying import applied
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
+from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
 from atlas.learning.rewrite.shelf import Shelf, settle, users
 from atlas.learning.sandbox.modules import PublicNames
@@ -32,6 +33,7 @@ Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
 Its result is by id: True if both do the same, None where nobody can tell."""
 
 OTHERWISE = "does something else in the form that is searched, without comments and annotations"
+SAME = "is the same as another function"
 WITH_FUNCTIONS = "does something else with what was found in others"
 
 
@@ -271,10 +273,13 @@ def _changed(terms: Mapping[str, Term], run: _Run) -> set[str]:
 
 
 def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
-    """Prune, run every rewritten program, take off what changes any, and again until nothing does."""
+    """Prune and merge, run every rewritten program, take off what changes any, and again until nothing does."""
     tasks = {name: run.programs[name].task_id for name in shelf.programs}
     while True:
         prune(shelf, functions, tasks, run.limits, run.cancelled, run.refused)
+        if n_merged := merge(shelf, functions):
+            run.refused[SAME] += n_merged
+            continue
         wrong = _changing(shelf, functions, run)
         if not wrong:
             return

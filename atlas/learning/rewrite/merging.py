@@ -1,0 +1,56 @@
+"""Functions whose code is the same but for names, of which one takes the place of the others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from atlas.learning.analysis.dataflow import fits
+from atlas.learning.analysis.functions import Function
+from atlas.learning.rewrite.executable import sources
+from atlas.learning.rewrite.normal_forms import shape
+from atlas.learning.rewrite.shelf import Shelf, located
+from atlas.learning.terms.heads import EXPRESSION
+from atlas.learning.terms.patterns import Pattern, rewrite
+
+
+def merge(shelf: Shelf, functions: Mapping[str, Function]) -> int:
+    """Take off functions that are the same as another one, which is called instead where it fits.
+
+    Two patterns give one function where one has a hole for a variable and the other for any expression, or where one
+    is an expression and the other its `return`. The more general one stays. Return how many were taken off.
+    """
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name, source in sources(shelf, functions).items():
+        alike[shape(source)].append(name)
+    n_before = len(shelf.patterns)
+    for names in alike.values():
+        if len(names) > 1:
+            first, *others = sorted(names, key=lambda name: _generality(shelf.patterns[name]), reverse=True)
+            _replace(first, others, shelf, functions)
+    return n_before - len(shelf.patterns)
+
+
+def _generality(pattern: Pattern) -> tuple[bool, int]:
+    return pattern.sort == EXPRESSION, pattern.hole_sorts.count(EXPRESSION)
+
+
+def _replace(name: str, others: list[str], shelf: Shelf, functions: Mapping[str, Function]) -> None:
+    """Call one pattern in the place of others, in programs and in what stands after it in the library."""
+    pattern, callers = shelf.patterns[name], shelf.callers()
+    changed = set[str]().union(*(callers[other] for other in others)) - set(others)
+    shelf.inline(others)
+    order = list(shelf.patterns)
+    for caller in changed:
+        if caller in shelf.programs or order.index(caller) > order.index(name):
+            shelf.put(caller, rewrite(shelf.term(caller), [pattern]))
+    while True:
+        occurrences, programs = located(shelf)
+        wrong = [
+            found.site
+            for found in occurrences[name]
+            if not fits(functions[name].interface, found, programs[found.program])
+        ]
+        if not wrong:
+            return
+        shelf.inline_sites(wrong)
