@@ -93,7 +93,7 @@ _RULES: Mapping[str, Sequence[ArgumentRule]] = {
     # AF_UNIX and SOCK_STREAM, which cannot be sent elsewhere, whether closed on exec and blocking or not
     "socketpair": [(0, frozenset({1})), (2, frozenset({1, 0x801, 0x80001, 0x80801}))],
 }
-"""What decides in arguments. A call without an entry is allowed with any."""
+"""Rules on the arguments of allowed calls. A call without an entry is allowed with any."""
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
