@@ -2,8 +2,9 @@
 
 `judge` in `dataflow` is the decision: a pattern is a function with an `Interface`, or it is refused. It asks where the
 pattern stands (`occurrences`), in which order its holes are evaluated (`positions`), which variables are read and
-written there (`variables`) and around it (`surroundings`), and what may be evaluated at another time (`purity`,
-`constants`, `closures`). `functions` writes the code, and `uses` reads what calls of a function say about it.
+written there (`variables`) and around it (`surroundings`), whether it may call the function around it again
+(`recursion`), and what may be evaluated at another time (`purity`, `constants`, `closures`). `functions` writes the
+code, and `uses` reads what calls of a function say about it.
 
 Everything errs to the safe side: what may be read counts as read, and only what is surely written counts as written.
 """

@@ -1,9 +1,10 @@
 """Programs rewritten to call functions, and functions dropped that save nothing.
 
 A `Shelf` holds programs and the patterns that they call. `settle` puts back what is no Python function, and `prune`
-what does not pay for itself in tokens, by the `lengths` of programs and library. `applying` puts a library into other
-programs. `executable` writes programs that run with the functions they need. `rename` gives other names to a function
-and its parameters, and `normal_forms` tells whether two functions differ in names only.
+what does not pay for itself in tokens, by the `lengths` of programs and library. `merging` leaves one function of those
+that are the same. `applying` puts a library into other programs. `executable` writes programs that run with the
+functions they need. `rename` gives other names to a function and its parameters, and `normal_forms` tells whether two
+functions differ in names only.
 """
 
 from atlas.learning.rewrite.executable import standalone
