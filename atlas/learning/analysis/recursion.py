@@ -61,14 +61,14 @@ class CallGraph:
         Args:
             arguments: The `id` of each node in it that is evaluated before.
         """
-        held = list(nodes)
-        around = {id(function) for function in self._around(held[0])}
+        code = list(nodes)
+        around = {id(function) for function in self._around(code[0])}
         if not around:
             return False
         reached = dict.fromkeys(map(id, self._implicit))
         waiting: list[ast.AST] = list(self._implicit)
         while True:
-            for node in held:
+            for node in code:
                 called = self._called(node, arguments)
                 if called is None:
                     return True
@@ -78,7 +78,7 @@ class CallGraph:
                 return True
             if not waiting:
                 return False
-            held, waiting, arguments = waiting, [], frozenset()
+            code, waiting, arguments = waiting, [], frozenset()
 
     def _around(self, node: ast.AST) -> Iterator[ast.AST]:
         while id(node) in self._parents:
