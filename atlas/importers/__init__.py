@@ -6,7 +6,7 @@ no more than one. A row that cannot be read costs only itself, and is reported w
 
 No input is trusted: `Limits` bound what is read, `archive` what a packed file may unpack to, and `spans` finds the
 elements of a large document without holding it. `sink` puts what was read into the memories, as one operation that can
-be undone. `logs` prepares what logs of somebody's own work hold: `secrets` are taken out, and ids stay. `sample`
+be undone. `logs` prepares what logs of somebody's own work hold: secrets are taken out, and ids stay. `sample`
 imports the sample data. `corpora` makes retrieval tasks of runs.
 """
 

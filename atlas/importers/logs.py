@@ -19,7 +19,7 @@ from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import JournalEntry, Trajectory
 from atlas.importers.rows import Item
-from atlas.importers.secrets import scrubbed
+from atlas.infra.secrets import scrubbed
 from atlas.memory.experience.extraction import to_experience
 
 FAILED = "failed"

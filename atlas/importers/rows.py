@@ -15,7 +15,7 @@ from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
 from atlas.core.strategy_codec import encode_strategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
-from atlas.importers.secrets import scrubbed_text
+from atlas.infra.secrets import scrubbed_text
 from atlas.memory.concepts.records import checked
 from atlas.memory.strategies.records import checked as checked_strategy
 

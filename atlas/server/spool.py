@@ -27,10 +27,10 @@ from atlas.importers.fields import Json
 from atlas.importers.formats.agents.otlp import SpanRequest, decoded, traces
 from atlas.importers.formats.agents.traces import Trace
 from atlas.importers.logs import as_exported
-from atlas.importers.secrets import scrubbed
 from atlas.infra.actor import Actor, Role, acting
 from atlas.infra.durable_files import append_durably
 from atlas.infra.fork_safety import InterProcessLock
+from atlas.infra.secrets import scrubbed
 from atlas.memory.system import MemorySystem
 
 logger = logging.getLogger(__name__)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from atlas.importers.secrets import scrubbed_text, scrubbed_value
+from atlas.infra.secrets import KINDS, scrubbed_text, scrubbed_value
+
+AZURE = base64.b64encode(bytes(range(64))).decode()
+SHORT = base64.b64encode(bytes(range(32))).decode()
+TELEGRAM = "123456789:AA" + "Ab1_-" * 6 + "xyz"
 
 SECRETS = {
     "API keys": [
@@ -18,7 +25,20 @@ SECRETS = {
         "SG." + "a" * 22 + "." + "b" * 43,
         "atlas_" + "a1-" * 14 + "b",
     ],
-    "tokens": ["ghp_" + "a1" * 18, "glpat-" + "x" * 20, "xoxb-" + "1" * 20, "hf_" + "a" * 30, "ya29." + "a" * 40],
+    "tokens": [
+        *("ghp_" + "a1" * 18, "glpat-" + "x" * 20, "xoxb-" + "1" * 20, "hf_" + "a" * 30, "ya29." + "a" * 40),
+        *(TELEGRAM, f"https://api.telegram.org/bot{TELEGRAM}/getMe", f"TELEGRAM_TOKEN={TELEGRAM}"),
+    ],
+    "Azure keys": [
+        f"DefaultEndpointsProtocol=https;AccountName=ann;AccountKey={AZURE};EndpointSuffix=core.windows.net",
+        f"AccountKey={AZURE}",
+        f'"accountKey": "{AZURE}"',
+        f"AZURE_STORAGE_KEY='{AZURE}'",
+        f"az storage blob list --account-name ann --account-key {AZURE}",
+        f"az storage blob list --account-name ann -k {AZURE}",
+        f"SharedAccessKey={SHORT}",
+        f"the key of the storage account is\n{AZURE}",
+    ],
     "addresses with secrets": ["https://hooks.slack.com/services/T000/B000/XXXX"],
     "bearer headers": [
         "Authorization: Bearer abcdef123456",
@@ -69,6 +89,15 @@ def test_a_secret_is_replaced_and_counted_by_its_kind(kind, text):
         '"password": "<your password>"',
         '"password": "{{ secret }}"',
         "password: str",
+        f'"integrity": "sha512-{AZURE}"',
+        f"the digest {AZURE} of an archive",
+        f"azure-core sha512-{AZURE}",
+        "AccountKey=<your key>",
+        "account_key = 'customer_2024'",
+        "123456789:AAbb",
+        "at 1234567890:AA it wraps",
+        "token = lines2tokens(text)",
+        "secret = base64.b64decode(text)",
         "it begins with -----BEGIN PRIVATE KEY----- and then the key comes",
     ],
 )
@@ -102,3 +131,40 @@ def test_lists_and_long_numbers_under_such_a_key_are_secrets_too_and_counts_are_
         "passwd": {"min": 8},
     }
     assert scrubbed_value({"token": 17, "has_password": True}, found) == {"token": 17, "has_password": True}
+
+
+def test_a_key_of_azure_is_found_under_its_name():
+    found: Counter[str] = Counter()
+    assert scrubbed_value({"AccountName": "ann", "account_key": AZURE, "storage-key": SHORT}, found) == {
+        "AccountName": "ann",
+        "account_key": "[secret]",
+        "storage-key": "[secret]",
+    }
+    assert scrubbed_value({"account_key": "acme-001"}, found) == {"account_key": "acme-001"}
+    assert found == {"named secrets": 2}
+
+
+def test_what_was_scrubbed_is_not_counted_again():
+    found: Counter[str] = Counter()
+    value = {"password": "abcdefgh", "token": TELEGRAM, "log": f"AccountKey={AZURE} TOKEN={TELEGRAM}"}
+    clean = scrubbed_value(value, found)
+    assert scrubbed_value(clean, Counter()) == clean
+    again: Counter[str] = Counter()
+    scrubbed_value(clean, again)
+    assert again == {}
+
+
+def test_home_directories_may_stay():
+    found: Counter[str] = Counter()
+    assert scrubbed_text("/home/ann/work", found, homes=False) == "/home/ann/work"
+    assert not found
+
+
+@settings(deadline=None)
+@given(st.text(st.sampled_from("AKIAsk-_=:/.@ \n\"'{}[]Bearer0123456789passwordtokenkey+&é\u212a"), max_size=300))
+def test_cues_leave_out_no_secret_and_scrubbing_twice_is_scrubbing_once(text):
+    clean = scrubbed_text(text, Counter())
+    for kind in KINDS:
+        without_cue = not any(cue in text.lower() for cue in kind.cues)
+        assert not (without_cue and kind.pattern.search(text))
+    assert scrubbed_text(clean, Counter()) == clean

@@ -1,0 +1,299 @@
+"""Secrets in texts: each is replaced by its kind, and counted.
+
+No pattern finds every secret. These find what has a known shape, or a name that gives it away.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from atlas.core.types import CodeConcept, JournalEntry, Strategy, Trajectory, Turn
+
+logger = logging.getLogger(__name__)
+
+Scrubbable = Trajectory | JournalEntry | Strategy | CodeConcept | Turn
+T = TypeVar("T", bound=Scrubbable)
+V = TypeVar("V")
+
+HOME = "home directories"
+"""The kind that is no secret. Imports of logs shorten them, because they name a person."""
+
+_KEY_SHAPES = (
+    r"sk-[A-Za-z0-9_-]{16,200}",
+    r"[sp]k-lf-[A-Za-z0-9-]{8,80}",
+    r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,200}",
+    r"(?:AKIA|ASIA)[A-Z0-9]{16}",
+    r"AIza[A-Za-z0-9_-]{30,60}",
+    r"gsk_[A-Za-z0-9]{20,100}",
+    r"xai-[A-Za-z0-9]{20,200}",
+    r"SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{20,80}",
+    r"atlas_[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])",
+)
+_TOKEN_SHAPES = (
+    r"gh[pousr]_[A-Za-z0-9]{20,255}",
+    r"github_pat_[A-Za-z0-9_]{20,255}",
+    r"glpat-[A-Za-z0-9_-]{16,100}",
+    r"xox[abeoprs]-[A-Za-z0-9-]{10,250}",
+    r"hf_[A-Za-z0-9]{20,100}",
+    r"npm_[A-Za-z0-9]{30,60}",
+    r"pypi-[A-Za-z0-9_-]{30,400}",
+    r"ya29\.[A-Za-z0-9_-]{20,400}",
+    r"eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{4,2000}",
+)
+_NAMES = (
+    r"api[_-]?key|(?:access|auth|refresh|session|github|gitlab|id)[_-]?token|client[_-]?secret|secret[_-]?key"
+    r"|secret[_-]?access[_-]?key|private[_-]?key"
+)
+_PASSWORDS = r"passwd|password|passphrase|pwd"
+_AZURE_NAMES = r"(?:account|storage|shared[ _-]?access)[ _-]?key"
+_NAME = r"[^\s/\\\"'<>:|*?,;)\]]{1,100}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of secret: how it is found, and what takes its place."""
+
+    name: str
+    cues: tuple[str, ...]
+    """Lower-case texts, one of which stands in each text that holds such a secret. They are looked for first."""
+
+    pattern: re.Pattern[str]
+    placeholder: str
+
+
+KINDS = (
+    Kind(
+        "private keys",
+        ("private key",),
+        re.compile(
+            r"-----BEGIN (?P<of>[A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?)-----"
+            r"(?:(?:[^-]|-(?!----)){1,20000}-----END (?P=of)-----"
+            r"|(?:\s|\\[nr]){0,9}(?:[A-Za-z0-9+/=]{40,100}(?:\s|\\[nr]){0,9}){1,400})"
+        ),
+        "[private key]",
+    ),
+    Kind(
+        "passwords in addresses",
+        ("://",),
+        re.compile(
+            r"\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,200}):(?!\[password\])[^\s/@\"'<>]{1,500}@", re.IGNORECASE
+        ),
+        r"\1:[password]@",
+    ),
+    Kind(
+        "bearer headers",
+        ("bearer", "authorization"),
+        re.compile(
+            r"\b(Bearer|(?<=Authorization: )(?:Basic|Token))\s{1,5}(?!\[)[A-Za-z0-9._~+/=-]{8,8000}", re.IGNORECASE
+        ),
+        r"\1 [token]",
+    ),
+    Kind(
+        "API keys",
+        ("sk-", "k-lf-", "k_live_", "k_test_", "akia", "asia", "aiza", "gsk_", "xai-", "sg.", "atlas_"),
+        re.compile(r"(?<![A-Za-z0-9_-])(?:" + "|".join(_KEY_SHAPES) + r")"),
+        "[API key]",
+    ),
+    Kind(
+        "addresses with secrets",
+        ("hooks.slack.com",),
+        re.compile(r"(https://hooks\.slack\.com/(?:services|workflows|triggers)/)(?!\[)[A-Za-z0-9_/-]{10,200}"),
+        r"\1[secret]",
+    ),
+    Kind(
+        "tokens",
+        ("gh", "glpat-", "xox", "hf_", "npm_", "pypi-", "ya29.", "eyj"),
+        re.compile(r"(?<![A-Za-z0-9_-])(?:" + "|".join(_TOKEN_SHAPES) + r")"),
+        "[token]",
+    ),
+    Kind("tokens", (":aa",), re.compile(r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"), "[token]"),
+    Kind(
+        "Azure keys",
+        ("key",),
+        re.compile(r"(" + _AZURE_NAMES + r"[\\\"' ]{0,4}[:=]?[\\\"' ]{0,4})[A-Za-z0-9+/]{40,120}={0,2}", re.IGNORECASE),
+        r"\1[secret]",
+    ),
+    Kind(
+        "Azure keys",
+        ("==",),
+        re.compile(
+            r"((?:azure|account[ _-]?(?:name|key)|storage[ _-]?(?:account|key)|\.core\.windows\.net)"
+            r"(?:[^\n]|\n(?!\n)){0,200}?(?<![A-Za-z0-9+/-]))[A-Za-z0-9+/]{86}==(?![A-Za-z0-9+/=])",
+            re.IGNORECASE,
+        ),
+        r"\1[secret]",
+    ),
+    Kind(
+        "named secrets",
+        ("key", "token", "secret", "passw", "passphrase", "pwd"),
+        re.compile(
+            r"((?:" + _NAMES + r"|" + _PASSWORDS + r"|secret|token)[\\\"']{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4})"
+            r"(?=[A-Za-z0-9_./+~!@#$%^&*-]{0,200}\d)(?!\[)[A-Za-z0-9_./+~!@#$%^&*=-]{8,500}+(?!\()",
+            re.IGNORECASE,
+        ),
+        r"\1[secret]",
+    ),
+    Kind(
+        "named secrets",
+        ("passw", "passphrase", "pwd"),
+        re.compile(
+            r"((?:(?<![A-Za-z0-9])(?:[A-Z0-9]{1,40}_){0,6}(?:PASSWORD|PASSWD|PASSPHRASE|PWD)=[\\\"']{0,4})"
+            r"|(?i:[\\\"'](?:[a-z0-9]{1,40}[_-]){0,6}(?:"
+            + _PASSWORDS
+            + r")[\\]{0,2}[\"']\s{0,3}:\s{0,3}[\\]{0,2}[\"']))"
+            r"(?![\[$<{*%])[^\s\\\"'<>]{6,500}",
+        ),
+        r"\1[secret]",
+    ),
+    Kind(
+        HOME,
+        ("/home/", "/users/", ":\\", ":/users", "/root"),
+        re.compile(
+            r"(?<![\w.~-])(?:(?:/home/|/Users/|[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/))" + _NAME + r"|/root(?![\w.-]))"
+        ),
+        "~",
+    ),
+)
+"""Kinds of secrets, in the order in which they are looked for."""
+
+PLACEHOLDERS = ("[secret]", "[token]", "[API key]", "[private key]")
+"""Texts that take the place of a secret as a whole."""
+
+_COUNT_DIGITS = 5
+"""Digits up to which a number is a count, whatever its name."""
+
+_SECRET_NAME = re.compile(
+    rf"(?:^|[_.-])(?:{_NAMES}|{_PASSWORDS}|secret|authorization)$|^token$|accessKey$", re.IGNORECASE
+)
+_AZURE_NAME = re.compile(rf"{_AZURE_NAMES}$", re.IGNORECASE)
+_AZURE_KEY = re.compile(r"[A-Za-z0-9+/]{40,120}={0,2}")
+
+SCRUBBED_FIELDS: Mapping[type[Scrubbable], tuple[str, ...]] = {
+    Trajectory: ("task", "steps", "outcome", "agent_id", "metadata"),
+    JournalEntry: ("content", "metadata"),
+    Turn: ("user_text", "response", "metadata"),
+    Strategy: ("title", "situation", "suggestion", "parameters", "rationale", "metadata"),
+    CodeConcept: ("description", "guidance"),
+}
+"""The fields that are scrubbed. A concept's code and examples stay, because they are run to prove it."""
+
+_counters: ContextVar[tuple[Counter[str], ...]] = ContextVar("atlas_secrets", default=())
+
+
+@contextmanager
+def counting_secrets() -> Iterator[Counter[str]]:
+    """Yield the number of secrets, by kind, that memories replace in what this block writes.
+
+    Writes of threads and tasks that the block starts count where these have its context, as those of async twins do.
+    """
+    counter = Counter[str]()
+    token = _counters.set((*_counters.get(), counter))
+    try:
+        yield counter
+    finally:
+        _counters.reset(token)
+
+
+def described(found: Mapping[str, int]) -> str:
+    """Return for example `Secrets replaced: API keys 1, tokens 2.`, or an empty text where there are none."""
+    kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(found.items()))
+    return f"Secrets replaced: {kinds}." if kinds else ""
+
+
+def report(found: Mapping[str, int]) -> None:
+    """Add replaced secrets to the counters of this context, and log how many there were."""
+    if found:
+        logger.info("%s", described(found))
+    for counter in _counters.get():
+        counter.update(found)
+
+
+def scrubbed_text(text: str, found: Counter[str], *, homes: bool = True) -> str:
+    """Return the text without secrets, and count them by kind in `found`.
+
+    Args:
+        homes: Whether home directories are shortened too.
+    """
+    lowered = text.lower()
+    for kind in KINDS:
+        if any(cue in lowered for cue in kind.cues) and (homes or kind.name != HOME):
+            text, n_found = kind.pattern.subn(kind.placeholder, text)
+            if n_found:
+                found[kind.name] += n_found
+    return text
+
+
+def scrubbed_value(value: Any, found: Counter[str], *, homes: bool = True) -> Any:
+    """Return a value of JSON or a dataclass without secrets, those that only its keys give away among them."""
+    if isinstance(value, str):
+        return scrubbed_text(value, found, homes=homes)
+    if isinstance(value, list | tuple):
+        items = [scrubbed_value(item, found, homes=homes) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, Mapping):
+        return {
+            scrubbed_value(key, found, homes=homes): _member(key, item, found, homes) for key, item in value.items()
+        }
+    if is_dataclass(value) and not isinstance(value, type):
+        return _replaced(value, [part.name for part in fields(value)], found, homes)
+    return value
+
+
+def scrubbed(item: T, found: Counter[str], *, homes: bool = True) -> T:
+    """Return a record without secrets, or itself where it holds none. Its ids and its times stay."""
+    own = Counter[str]()
+    names = next(names for kind, names in SCRUBBED_FIELDS.items() if isinstance(item, kind))
+    try:
+        clean: T = _replaced(item, names, own, homes)
+    except RecursionError:
+        return item  # no ledger takes what nests so deeply
+    found.update(own)
+    return clean if own else item
+
+
+def without_secrets(value: V) -> V:
+    """Return what a memory keeps of a record or a value: without secrets, which `counting_secrets` counts."""
+    found = Counter[str]()
+    clean = scrubbed(value, found, homes=False) if isinstance(value, Scrubbable) else _scrubbed_value(value, found)
+    report(found)
+    return clean
+
+
+def _scrubbed_value(value: Any, found: Counter[str]) -> Any:
+    try:
+        return scrubbed_value(value, found, homes=False)
+    except RecursionError:
+        return value  # as above
+
+
+def _replaced(item: Any, names: Sequence[str], found: Counter[str], homes: bool) -> Any:
+    texts = {name: getattr(item, name) for name in names}
+    return replace(item, **scrubbed_value(texts, found, homes=homes))
+
+
+def _member(key: Any, value: Any, found: Counter[str], homes: bool) -> Any:
+    """Return the value under a key, which may give it away."""
+    if isinstance(value, list | tuple):
+        items = [_member(key, item, found, homes) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if not _is_secret(key, value):
+        return scrubbed_value(value, found, homes=homes)
+    found["named secrets"] += 1
+    return "[secret]"
+
+
+def _is_secret(key: Any, value: Any) -> bool:
+    """Return whether a key gives its value away. A small number is a count, such as that of tokens."""
+    if not isinstance(key, str) or not value or isinstance(value, Mapping | bool) or value in PLACEHOLDERS:
+        return False
+    if isinstance(value, str) and _AZURE_NAME.search(key) and _AZURE_KEY.fullmatch(value):
+        return True
+    is_count = isinstance(value, int | float) and len(str(value)) <= _COUNT_DIGITS
+    return not is_count and _SECRET_NAME.search(key) is not None
