@@ -47,6 +47,7 @@ from atlas.core.types import (
     Trajectory,
     VerificationSpec,
 )
+from atlas.infra.secrets import counting_secrets
 from atlas.memory.base import tables as _tables
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ __all__ = [
     "Usage",
     "VerificationSpec",
     "connect",
+    "counting_secrets",
     "current_run",
     "open_memory",
     "remember",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
 from atlas.importers.registry import FORMATS
+from atlas.infra.secrets import described
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
@@ -73,6 +74,12 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
 def reached(settings: Settings) -> MemorySystem | atlas.RemoteMemory:
     """Return the memory where a command can do with what a server offers: that of a server, or the one opened here."""
     return atlas.connect(settings.server, key=settings.key) if settings.server else opened(settings)
+
+
+def print_scrubbed(found: Mapping[str, int]) -> None:
+    """Print on the error stream which secrets were replaced, if any were."""
+    if found:
+        print(described(found), file=sys.stderr)
 
 
 def calibrate(memory: MemorySystem) -> None:

@@ -16,6 +16,7 @@ from atlas.cli.common import (
     line,
     opened,
     print_plan,
+    print_scrubbed,
     reached,
     safe,
 )
@@ -23,6 +24,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit
 from atlas.core.settings import Settings
 from atlas.core.types import Experience
+from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.finding import profile_problems
@@ -169,15 +171,17 @@ def _whole(experience: Experience) -> str:
 def _tag(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         scoped = memory.experience.within("mark")
-        n_changed = scoped.change_marks(
-            full_ids(memory, options.ids),
-            add_tags=options.add,
-            remove_tags=options.remove,
-            pinned=options.pinned,
-            buried=options.buried,
-            note=options.note,
-        )
+        with counting_secrets() as found:
+            n_changed = scoped.change_marks(
+                full_ids(memory, options.ids),
+                add_tags=options.add,
+                remove_tags=options.remove,
+                pinned=options.pinned,
+                buried=options.buried,
+                note=options.note,
+            )
         print(f"Changed {n_changed}. {how_to_undo(scoped.operation_id if n_changed else None)}".rstrip())
+        print_scrubbed(found)
     return 0
 
 

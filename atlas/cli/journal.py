@@ -17,6 +17,7 @@ from atlas.cli.common import (
     full_ids,
     how_to_undo,
     opened,
+    print_scrubbed,
     progress_bar,
     reached,
     safe,
@@ -25,6 +26,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
+from atlas.infra.secrets import counting_secrets
 from atlas.jobs.compaction import planned_now
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.base.ranking import explain
@@ -213,14 +215,16 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
         scoped = memory.journal.within("store", "written by hand")
         scoped.keep_noise = options.keep_noise or scoped.keep_noise
         scoped.keep_repetitions = options.keep_repetitions or scoped.keep_repetitions
-        written = scoped.add(
-            options.type,
-            options.text,
-            generation=latest[0].generation if latest else options.generation or 0,
-            importance=options.importance,
-            metadata=metadata,
-            links=[(link_type, _id(memory, target)) for link_type, target in options.link],
-        )
+        with counting_secrets() as found:
+            written = scoped.add(
+                options.type,
+                options.text,
+                generation=latest[0].generation if latest else options.generation or 0,
+                importance=options.importance,
+                metadata=metadata,
+                links=[(link_type, _id(memory, target)) for link_type, target in options.link],
+            )
+        print_scrubbed(found)
         if written is not None:
             print(f"Written as {written[:8]}.{_how_to_undo(memory, scoped.operation_id)}")
             return 0
@@ -237,7 +241,7 @@ def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str
             "over a server an entry cannot be linked, or written past a gate; do that on the server's machine or on "
             "its pages, and leave --link, --keep-noise and --keep-repetitions out here"
         )
-    with atlas.connect(settings.server, key=settings.key) as memory:
+    with atlas.connect(settings.server, key=settings.key) as memory, counting_secrets() as found:
         written = memory.journal.add(
             options.type,
             options.text,
@@ -245,6 +249,7 @@ def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str
             importance=options.importance,
             metadata=metadata,
         )
+    print_scrubbed(found)
     if written is None:
         print("Refused by a gate of the journal. Its page says why.", file=sys.stderr)
     else:

@@ -134,6 +134,10 @@ class Settings:
     By default as the store says.
     """
 
+    scrub_secrets: bool = True
+    """ATLAS_SCRUB_SECRETS: 0 stores secrets as they come, such as API keys in what an agent did. Imports of logs always
+    take them out."""
+
     llm_model: str = "claude-haiku-5-5"
     """ATLAS_LLM_MODEL: the language model that is asked. Its key is ANTHROPIC_API_KEY."""
 

@@ -16,6 +16,7 @@ from atlas.core.types import Experience, Trajectory
 from atlas.importers.logs import Wishes, prepared
 from atlas.importers.registry import FORMATS, Format, detect
 from atlas.importers.rows import MEGABYTE, Item, Limits, Row, one_line
+from atlas.infra.secrets import counting_secrets
 from atlas.memory.experience.extraction import to_trajectory
 
 BATCH_ITEMS = 256
@@ -107,7 +108,7 @@ class ImportReport:
 
     files: int
     scrubbed: Mapping[str, int] = field(default_factory=dict)
-    """Number of secrets that were taken out of the rows of logs, by kind."""
+    """Number of secrets that were taken out, by kind."""
 
     unknown: Mapping[str, int] = field(default_factory=dict)
     """Number of attempts whose outcome is unknown, by the reason."""
@@ -249,7 +250,9 @@ class _Run:
         """Hand over what has been collected."""
         items, self._items, self._items_bytes = self._items, [], 0
         if items:
-            count = self._sink.add(items, self._source)
+            with counting_secrets() as found:
+                count = self._sink.add(items, self._source)
+            self._scrubbed.update(found)
             self._n_added += count.added
             self._n_concepts += count.added_concepts
             self._n_entries += count.added_entries

@@ -10,6 +10,7 @@ from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
 from atlas.importers.formats.protea_logs import KnownLogs
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
+from atlas.infra.secrets import without_secrets
 from atlas.memory.base.memory import Memory
 from atlas.memory.experience.extraction import to_experience, to_metadata
 from atlas.memory.system import MemorySystem
@@ -100,6 +101,7 @@ class CountingSink:
     def __init__(self, memory: MemorySystem | None) -> None:
         """Count against a memory, or against none."""
         self._memory = memory
+        self._scrubs = memory is None or memory.storage.settings.scrub_secrets
         self._seen: set[str] = set()
         self._said = set(memory.experience.values("content_hash")) if memory else set()
         self.samples: list[Item] = []
@@ -119,11 +121,21 @@ class CountingSink:
         )
 
     def _is_new(self, item: Item) -> bool:
-        names = {_id(item), *_hashes(item)}
+        names = {_id(item), *self._hashes(item)}
         if names & (self._seen | self._said) or self._is_held(item):
             return False
         self._seen |= names
         return True
+
+    def _hashes(self, item: Item) -> list[str]:
+        """Return the hash of what an attempt says, as the memory would store it."""
+        if isinstance(item, ExportedExperience):
+            return [item.content_hash or to_metadata(item.experience)["content_hash"]]
+        if isinstance(item, Trajectory):
+            clean = without_secrets(item) if self._scrubs else item
+            made = to_experience(clean, experience_id=item.id, embedding_text="", now=datetime.now(UTC))
+            return [to_metadata(made)["content_hash"]]
+        return []
 
     def _is_held(self, item: Item) -> bool:
         if self._memory is None or isinstance(item, Trajectory):
@@ -149,13 +161,3 @@ def _id(item: Item) -> str:
     if isinstance(item, ExportedConcept):
         return item.concept.id
     return item.strategy.id if isinstance(item, ExportedStrategy) else item.id
-
-
-def _hashes(item: Item) -> list[str]:
-    """Return the hash of what an attempt says."""
-    if isinstance(item, ExportedExperience):
-        return [item.content_hash or to_metadata(item.experience)["content_hash"]]
-    if isinstance(item, Trajectory):
-        made = to_experience(item, experience_id=item.id, embedding_text="", now=datetime.now(UTC))
-        return [to_metadata(made)["content_hash"]]
-    return []

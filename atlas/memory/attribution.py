@@ -14,6 +14,7 @@ from atlas.core.operations import Operations
 from atlas.core.types import Task, Trajectory
 from atlas.core.unseen import SHORT_ID, shown_id
 from atlas.infra.actor import actor_name
+from atlas.infra.secrets import counting_secrets, without_secrets
 from atlas.memory.base.memory import Memory
 from atlas.memory.query import AnyMemory, joined, told
 from atlas.storage.store import Store
@@ -207,6 +208,28 @@ def _ids(value: Any) -> tuple[str, ...] | None:
 def _key(task: Task) -> tuple[str, str]:
     """Return by what a task is known: two agents that one process serves may work on the same one at once."""
     return actor_name(""), task.id or task.description
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrubbedAttempt:
+    """An attempt to store."""
+
+    given: Trajectory
+    """As the agent gave it: what was retrieved for its task is known by that."""
+
+    trajectory: Trajectory
+    """Without secrets."""
+
+    scrubbed: Mapping[str, int]
+    """Number of secrets that were replaced, by kind."""
+
+    @classmethod
+    def of(cls, trajectory: Trajectory, storage: Store | None) -> ScrubbedAttempt:
+        """Return an attempt without secrets, or as it is where the store's settings leave them in."""
+        scrubs = storage is None or storage.settings.scrub_secrets
+        with counting_secrets() as found:
+            clean = without_secrets(trajectory) if scrubs else trajectory
+        return cls(given=trajectory, trajectory=clean, scrubbed=dict(found))
 
 
 @dataclass(frozen=True, slots=True)

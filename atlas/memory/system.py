@@ -16,7 +16,7 @@ from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
-from atlas.memory.attribution import TrajectoryAttribution, UseCounter, stored_before
+from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, stored_before
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.context import (
     BUDGET_TOKENS,
@@ -313,13 +313,13 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
         Returns:
             `experience` and `strategies`, each with an id, where they hold it now; `used`, the ids by memory that the
-            outcome was counted for, where there are any; `errors`, by memory, where something failed.
+            outcome was counted for, where there are any; `errors`, by memory, where something failed; `scrubbed`, the
+            number of secrets that were replaced, by kind, where there were any.
 
         Raises:
             InvalidInput: ATLAS's own experience memory cannot hold the attempt; nothing was stored.
         """
-        operations = (memory.within("store").operation_id for memory in self._memories.values())
-        return self._store(trajectory, next(filter(None, operations), None))
+        return self._store(ScrubbedAttempt.of(trajectory, self._storage), self._begun())
 
     astore = twin(store)
 
@@ -330,13 +330,20 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         What a killed process left undone of it is done. `InvalidInput` where another actor or task has its id.
         """
         with self.storage.one_at_a_time():
-            if (before := stored_before(self.experience, self.storage, trajectory)) is None:
-                return self.store(trajectory)
-            return self._store(trajectory, before.operation_id, known=before.record_id) | {"is_known": True}
+            attempt = ScrubbedAttempt.of(trajectory, self._storage)
+            if (before := stored_before(self.experience, self.storage, attempt.trajectory)) is None:
+                return self._store(attempt, self._begun())
+            return self._store(attempt, before.operation_id, known=before.record_id) | {"is_known": True}
 
     astore_once = twin(store_once)
 
-    def _store(self, trajectory: Trajectory, operation_id: str | None, *, known: str = "") -> dict[str, Any]:
+    def _begun(self) -> str | None:
+        """Return the id of an operation that all memories write to, or None where none keeps a history."""
+        operations = (memory.within("store").operation_id for memory in self._memories.values())
+        return next(filter(None, operations), None)
+
+    def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known: str = "") -> dict[str, Any]:
+        trajectory = attempt.trajectory
         stored, others = ({"experience": known} if known else dict[str, Any]()), dict[str, Any]()
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known:
@@ -350,10 +357,11 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             others["strategies"] = outcome(writing, trajectory)
         written = gathered(others)
         made = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
-        attribution = self._attribution.take(trajectory)
+        attribution = self._attribution.take(attempt.given)
         counted = UseCounter(self._memories, self._storage).count(attribution, trajectory, operation_id)
         errors = joined(written.errors, counted.errors)
-        return stored | made | ({"used": counted.used} if counted.used else {}) | ({"errors": errors} if errors else {})
+        counts = {"used": counted.used, "errors": errors, "scrubbed": attempt.scrubbed}
+        return stored | made | {name: value for name, value in counts.items() if value}
 
     def memory_effect(self) -> MemoryEffect:
         """Return at how many tasks attempts that used memories, as `store` counts them, went better than the others."""

@@ -12,6 +12,7 @@ from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, Retrieval
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import CodeConcept, JournalEntry, Link, Strategy
+from atlas.infra.secrets import report
 from atlas.infra.twin import twin
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.protocols.infra import Where
@@ -199,7 +200,9 @@ class RemoteJournal(RemoteRecords[JournalEntry]):
             "metadata": dict(metadata or {}),
             "links": pairs,
         }
-        added: str | None = self._server.ask("POST", self._name, dict[str, Any], body=body)["id"]
+        answer = self._server.ask("POST", self._name, dict[str, Any], body=body)
+        report(answer.get("scrubbed", {}))
+        added: str | None = answer["id"]
         return added
 
     aadd = twin(add)

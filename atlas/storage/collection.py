@@ -33,6 +33,9 @@ class Collection(ABC):
     keeps_tokens: bool = False
     """True where vectors of word pieces are kept beside those of whole texts."""
 
+    scrubs_secrets: bool = True
+    """True where secrets are replaced in what is written."""
+
     keeps_uses: bool = False
     """True where each use of a record is kept. Else `record_use` counts them, where an updater is given."""
 

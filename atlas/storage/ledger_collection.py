@@ -53,6 +53,7 @@ class LedgerCollection(Collection):
         self._operation = operation
         self._searched = Searched(parts.name, parts.ledger, parts.nearest, parts.late)
         self.keeps_tokens = parts.late is not None
+        self.scrubs_secrets = parts.settings.scrub_secrets
 
     @property
     def directory(self) -> Path:

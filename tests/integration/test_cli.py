@@ -13,6 +13,7 @@ import pytest
 
 import atlas
 from atlas.cli import main
+from atlas.core.codec import encode_trajectory
 from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.testing import HashEmbedder
 
@@ -635,6 +636,28 @@ def test_what_the_gates_kept_out_of_the_journal_is_listed_and_let_in(store, caps
     assert "noise           all fine  (2 different words" in line
     assert "Written as" in run(capsys, "journal", "rejected", "--accept", line[:8])
     assert "all fine" in run(capsys, "journal")
+
+
+SECRET = "sk-" + "a1B2" * 6
+
+
+def test_secrets_in_entries_notes_and_imported_attempts_are_replaced_and_counted(journal, tmp_path, capsys):
+    replaced = "Secrets replaced: API keys 1.\n"
+    entry = ("journal", "add", "observation", f"the crawler logs in with {SECRET}")
+    assert said_beside(capsys, *entry) == replaced
+    with atlas.open_memory() as memory:
+        stored = memory.store(atlas.Trajectory(atlas.Task("", "", "log in"), (), atlas.Outcome(True)))["experience"]
+    assert said_beside(capsys, "tag", stored[:8], "--note", f"it was {SECRET}") == replaced
+    attempt = atlas.Trajectory(atlas.Task("t", "", f"log in with {SECRET}"), (), atlas.Outcome(True))
+    (tmp_path / "attempts.jsonl").write_text(
+        json.dumps({"kind": "trajectory", "trajectory": encode_trajectory(attempt)}) + "\n"
+    )
+    given = ("import", str(tmp_path / "attempts.jsonl"))
+    for arguments in ((*given, "--dry-run"), given):
+        said = run(capsys, *arguments)
+        assert "1 read, 1 " in said
+        assert "taken out of the texts: API keys 1" in said
+    assert "1 skipped" in run(capsys, *given)
 
 
 def said_beside(capsys, *arguments):

@@ -234,3 +234,21 @@ def test_a_client_that_leaves_while_the_model_is_made_ready_leaves_no_failure(st
         process.stdin.close()
         said_last = process.stderr.read()
     assert (process.returncode, "terminate" in said_last) == (0, False), said_last
+
+
+def test_secrets_are_replaced_and_the_answer_counts_them(memory):
+    secret = "sk-" + "a1B2" * 6
+
+    async def work(client):
+        stored = await said(client, "store_attempt", task=f"log in with {secret}", steps=[f"login {secret}"])
+        assert stored.endswith(" Secrets replaced: API keys 2.")
+        assert secret not in await said(client, "read", ids=[re.search(r"experience (\w{8})", stored)[1]])
+        for _ in range(2):
+            noted = await said(client, "note", entry_type="observation", content=f"the crawler logs in with {secret}")
+            assert noted.endswith(" Secrets replaced: API keys 1.")
+        assert "Not noted: a gate" not in noted
+        added = await said(client, "add_strategy", situation="to log in", suggestion=f"use {secret}")
+        assert added.endswith(" Secrets replaced: API keys 1.")
+        assert "Secrets" not in await said(client, "store_attempt", task="log in", steps=["login"])
+
+    talk(memory, work)

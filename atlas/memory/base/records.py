@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import EncodedText, encode_texts
+from atlas.infra.secrets import without_secrets
 from atlas.infra.twin import twin
 from atlas.memory.base import tables
 from atlas.memory.base.marks import MarksChange
@@ -206,7 +207,7 @@ class Records:
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
         """Set tags, pin and note of records, as one operation, or raise `NotFound` where one is not there."""
-        self._store.mark(marks)
+        self._store.mark({one: replace(given, note=self._without_secrets(given.note)) for one, given in marks.items()})
 
     amark = twin(mark)
 
@@ -232,7 +233,11 @@ class Records:
             InvalidInput: An empty tag, a text that JSON cannot hold, or one text in place of a list of ids.
         """
         change = MarksChange.checked(
-            add_tags=add_tags, remove_tags=remove_tags, pinned=pinned, buried=buried, note=note
+            add_tags=add_tags,
+            remove_tags=remove_tags,
+            pinned=pinned,
+            buried=buried,
+            note=self._without_secrets(note),
         )
         return self._store.change_marks(list(dict.fromkeys(listed(ids))), change)
 
@@ -291,6 +296,10 @@ class Records:
         return self._store.restore(listed(ids))
 
     arestore = twin(restore)
+
+    def _without_secrets(self, value: T) -> T:
+        """Return a record, or a value of one, as the store may keep it."""
+        return without_secrets(value) if self._store.scrubs_secrets else value
 
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the rows of these records without their vectors, of which no more than a few are held at once."""

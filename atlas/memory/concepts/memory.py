@@ -16,6 +16,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
+from atlas.infra.secrets import SCRUBBED_FIELDS
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
@@ -108,7 +109,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: Its Python does not parse, it says nothing, its name is no identifier, or the library has a
                 concept of the same code, id or name. What is added with others, as by an import, may share a name.
         """
-        concept = checked(concept)
+        concept = self._without_secrets(checked(concept))
         added = retried(lambda: self._writer.add_alone(concept))
         if not added:
             raise InvalidInput(
@@ -172,7 +173,8 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             PlanOutdated: Others changed it each time before this could be written; nothing was done.
         """
         check_changes(changes, EDITABLE)
-        return retried(lambda: self._writer.edit(concept_id, changes))
+        texts = {name: self._without_secrets(changes[name]) for name in SCRUBBED_FIELDS[CodeConcept] if name in changes}
+        return retried(lambda: self._writer.edit(concept_id, changes | texts))
 
     aedit = twin(edit)
 

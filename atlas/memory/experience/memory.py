@@ -157,6 +157,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             PlanOutdated: Others changed it each time before this could be written; nothing was done.
         """
         check_changes(changes, EDITABLE)
+        changes = self._without_secrets(changes)
         return retried(lambda: self._edit(experience_id, changes))
 
     aedit = twin(edit)
@@ -333,6 +334,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Steps of the above
 
     def _to_experience(self, trajectory: Trajectory) -> Experience:
+        trajectory = self._without_secrets(trajectory)
         return extraction.to_experience(
             trajectory,
             experience_id=new_id(),

@@ -83,7 +83,7 @@ class Conversations(Memory[Turn]):
         if not conversation.strip():
             raise InvalidInput("a conversation should have a name, but it is empty; give it one, or leave it out")
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
-        entry = _to_entry(turn)
+        entry = _to_entry(self._without_secrets(turn))
         entry.metadata["created_at"] = place_after_all(self._store, entry.metadata[SAID_AT])
         with self._store.reading():
             moment, latest = self._store.moment(), self._latest(conversation)
@@ -101,7 +101,7 @@ class Conversations(Memory[Turn]):
         Raises:
             InvalidInput: One of them has a text that cannot be kept.
         """
-        entries = [_to_entry(turn) for turn in turns]
+        entries = [_to_entry(self._without_secrets(turn)) for turn in turns]
         for entry in entries:
             entry.metadata["created_at"] = entry.metadata[SAID_AT]
         log = self._log.within("store")

@@ -143,6 +143,7 @@ class Journal(Memory[JournalEntry]):
         place = place_after_all(self._store, instant(now))
         told = importance_of(kind, content, metadata or {}) if importance is None else importance
         entry = new_entry(kind.name, content, generation, told, metadata or {}, links, now=now, place=place)
+        entry = self._without_secrets(entry)
         self._log.check_there([link.target_id for link in entry.links])
         is_refused = self._gates.refuse(entry, kind, kept, self._log)
         return None if is_refused else self.add_entries([entry])[0]
@@ -157,7 +158,7 @@ class Journal(Memory[JournalEntry]):
 
         Return the ids of those that were written, or raise `InvalidInput` where one of them cannot be kept.
         """
-        return self._log.add(entries, reason)
+        return self._log.add([*map(self._without_secrets, entries)], reason)
 
     aadd_entries = twin(add_entries)
 
@@ -171,6 +172,7 @@ class Journal(Memory[JournalEntry]):
         Raises `NotFound`, `InvalidInput` for what cannot be kept, and `PlanOutdated` where others changed it each time.
         """
         check_changes(changes, EDITABLE)
+        changes = self._without_secrets(changes)
         return retried(lambda: self._log.edit(entry_id, changes))
 
     aedit = twin(edit)

@@ -121,7 +121,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             LLMError: The abstractor asks a language model, which gave no usable answer; nothing was written.
         """
-        return self._writer.write(trajectory)
+        return self._writer.write(self._without_secrets(trajectory))
 
     awrite = twin(write)
 
@@ -133,7 +133,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             InvalidInput: It cannot be kept, or the bank has it already, by id or by what it says.
         """
-        made = checked(strategy, self._clock.now())
+        made = self._without_secrets(checked(strategy, self._clock.now()))
         added = self._store.add_unknown(*self._writer.columns(made))
         if not added:
             raise self._known_already(made)
@@ -150,7 +150,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Args:
             on_progress: Called after each attempt with how many are done, and of how many.
         """
-        return self._writer.plan(trajectories, on_progress)
+        return self._writer.plan([*map(self._without_secrets, trajectories)], on_progress)
 
     aplan_write = twin(plan_write)
 
@@ -189,6 +189,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             PlanOutdated: Others changed it each time before this could be written; nothing was done.
         """
         check_changes(changes, EDITABLE)
+        changes = self._without_secrets(changes)
         return retried(lambda: self._edit(strategy_id, changes))
 
     aedit = twin(edit)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -17,6 +18,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import Retrieval
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept, Strategy
+from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.versions import ItemVersion
 from atlas.memory.concepts.memory import ChromaConceptLibrary
@@ -43,6 +45,9 @@ from atlas.server.problems import Outdated
 router = APIRouter()
 
 PARTS = "(uses|rate|links|versions)"
+
+SCRUBBED = "Atlas-Scrubbed"
+"""Header with the number of secrets that were replaced in what was written, by kind. Absent where there were none."""
 
 _one_edit_at_a_time = threading.Lock()
 
@@ -75,33 +80,37 @@ def _found(found: Retrieval[Any]) -> Found:
 
 
 @router.post("/{memory}/marks")
-def mark_many(memory: MemoryName, changes: ManyMarked, served: Served) -> int:
+def mark_many(memory: MemoryName, changes: ManyMarked, served: Served, answer: Response) -> int:
     """Change the marks of records as one operation. Return how many changed."""
-    return memory_named(served, memory).change_marks(**changes.model_dump())
+    with _counting_secrets(answer):
+        return memory_named(served, memory).change_marks(**changes.model_dump())
 
 
 @router.post("/strategies", status_code=201)
-def add_strategy(given: StrategyGiven, served: Served) -> str:
+def add_strategy(given: StrategyGiven, served: Served, answer: Response) -> str:
     """Add a strategy that somebody wrote. Return its id."""
     fields = given.model_dump(exclude_none=True)
-    return served.strategies.add(Strategy(**fields))
+    with _counting_secrets(answer):
+        return served.strategies.add(Strategy(**fields))
 
 
 @router.post("/concepts", status_code=201)
-def add_concept(given: ConceptGiven, served: Served) -> str:
+def add_concept(given: ConceptGiven, served: Served, answer: Response) -> str:
     """Add reusable code. Return its id."""
     fields = given.model_dump(exclude_none=True)
-    return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, given.examples))}))
+    with _counting_secrets(answer):
+        return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, given.examples))}))
 
 
 @router.post("/journal", status_code=201, responses={200: {"model": EntryTold, "description": "Kept out by a gate"}})
 def add_entry(given: EntryGiven, served: Served, response: Response) -> EntryTold:
     """Write an entry of the journal. Return its id, or why a gate kept it out."""
-    added = served.journal.add(**given.model_dump())
+    with _counting_secrets(response) as found:
+        added = served.journal.add(**given.model_dump())
     if added is not None:
-        return EntryTold(id=added)
+        return EntryTold(id=added, scrubbed=dict(found))
     response.status_code = 200
-    return EntryTold(id=None, refusal=served.journal.rejected().why(given.content))
+    return EntryTold(id=None, refusal=served.journal.rejected().why(given.content), scrubbed=dict(found))
 
 
 @router.get("/{memory}")
@@ -151,7 +160,7 @@ def edit(
     With `If-Match`, nothing is done where it has changed since it was read.
     """
     held = memory_named(served, memory)
-    with _one_edit_at_a_time:
+    with _one_edit_at_a_time, _counting_secrets(answer):
         before = _told(held, record_id, set())
         if if_match not in (None, "*", before.etag):
             raise Outdated(f"{memory} {record_id} has changed since it was read; read it again, and edit that")
@@ -169,6 +178,15 @@ def edit(
 def record_use(memory: MemoryName, record_id: Id, use: UseGiven, served: Served) -> None:
     """Say how an attempt went that used a record. An attempt counts once."""
     memory_named(served, memory).record_use(record_id, **use.model_dump())
+
+
+@contextmanager
+def _counting_secrets(answer: Response) -> Iterator[Mapping[str, int]]:
+    """Yield the number of secrets, by kind, that the block replaces. A header of the answer has it too."""
+    with counting_secrets() as found:
+        yield found
+    if found:
+        answer.headers[SCRUBBED] = ", ".join(f"{kind}={n}" for kind, n in sorted(found.items()))
 
 
 def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> RecordTold:

@@ -297,6 +297,9 @@ class EntryTold(BaseModel):
     refusal: str = ""
     """The gate's reason. Empty for an entry that was written."""
 
+    scrubbed: dict[str, int] = {}
+    """Number of secrets that were replaced in it, by kind."""
+
 
 class Stored(BaseModel):
     """Where an attempt is held now."""
@@ -309,6 +312,9 @@ class Stored(BaseModel):
     errors: dict[str, str] = {}
     operation: str | None = None
     """The operation to undo it by."""
+
+    scrubbed: dict[str, int] = {}
+    """Number of secrets that were replaced in it, by kind."""
 
     is_known: bool = False
     """True where it was stored before, under the same key for repetition."""

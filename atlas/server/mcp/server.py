@@ -13,6 +13,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from atlas.core.errors import AtlasError
 from atlas.infra.actor import Role, may
+from atlas.infra.secrets import counting_secrets, described
 from atlas.server.mcp import reading, resources, writing
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ def _bound(
     def called(**arguments: Any) -> str:
         try:
             memory = open_memory()
-            return (tool if is_warm() else BY_WORDS.get(tool, tool))(memory, **arguments)
+            with counting_secrets() as found:
+                answer = (tool if is_warm() else BY_WORDS.get(tool, tool))(memory, **arguments)
+            return f"{answer} {described(found)}" if found else answer
         except AtlasError as error:
             raise ToolError(str(error)) from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.infra.secrets import counting_secrets, described
 from atlas.views.journal.entry import TIERS, EditableEntry, metadata_in
 from atlas.views.shared.kinds import JOURNAL
 from pages.components.lists.edit_forms import EditForm
@@ -35,18 +36,19 @@ def _write(memory: MemorySystem) -> None:
     given = st.session_state
     with announcing_problems():
         scoped = memory.journal.within("store", "written by hand")
-        written = scoped.add(
-            given["journal_new_type"],
-            given["journal_new_content"],
-            generation=given["journal_new_generation"],
-            importance=given["journal_new_importance"],
-            metadata=metadata_in(given["journal_new_metadata"]),
-        )
+        with counting_secrets() as found:
+            written = scoped.add(
+                given["journal_new_type"],
+                given["journal_new_content"],
+                generation=given["journal_new_generation"],
+                importance=given["journal_new_importance"],
+                metadata=metadata_in(given["journal_new_metadata"]),
+            )
         if written is None:
             [refused] = memory.journal.rejected(1).latest
             say_problem(f"A gate refused it: {refused.refusal.reason}. You can accept it under Refused.")
             return
-        announce(str(scoped.operation_id), "Wrote 1 entry")
+        announce(str(scoped.operation_id), f"Wrote 1 entry. {described(found)}" if found else "Wrote 1 entry")
         for key in NEW:
             given.pop(key, None)
 

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from atlas import AtlasError
+from atlas.infra.secrets import counting_secrets, described
 from atlas.views.shared.texts import Text
 from pages.components.shared.texts import draw_code
 from pages.components.shared.undo_toast import announce, announce_problem
@@ -29,12 +30,13 @@ class Begun:
 def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
     """Run `do`, announce it unless nothing changed, and return whether something did."""
     try:
-        is_done = bool(do())
+        with counting_secrets() as found:
+            is_done = bool(do())
     except AtlasError as error:
         announce_problem(error)
         return False
     if is_done:
-        announce(scoped.operation_id, sentence)
+        announce(scoped.operation_id, f"{sentence}. {described(found)}" if found else sentence)
     return is_done
 
 

@@ -284,3 +284,38 @@ def test_a_stream_of_changes_ends_when_its_key_is_revoked(api, memory):
         told = list(lines)
     assert "event: refused" in told
     assert any("was revoked" in line for line in told)
+
+
+SECRET = "sk-" + "a1B2" * 6
+
+
+def test_secrets_are_replaced_and_counted_whatever_is_written(api, memory):
+    headers = key(memory, Role.WRITER)
+
+    def written(method: str, path: str, **body: Any) -> httpx.Response:
+        return api.request(method, path, json=body, headers=headers).raise_for_status()
+
+    attempt = written("POST", "/attempts", **ATTEMPT | {"metadata": {"feedback": f"the key was {SECRET}"}}).json()
+    assert attempt["scrubbed"] == {"API keys": 1}
+    entry = written("POST", "/journal", entry_type="observation", content=f"the key was {SECRET}")
+    assert entry.json()["scrubbed"] == {"API keys": 1}
+    strategy = written("POST", "/strategies", situation="a key is asked for", suggestion=f"give {SECRET}")
+    path = f"/experience/{attempt['experience']}"
+    others = [
+        strategy,
+        written("PATCH", f"/strategies/{strategy.json()}", fields={"rationale": f"it is {SECRET}"}),
+        written("PATCH", path, note=f"it is {SECRET}"),
+        written("POST", "/experience/marks", ids=[attempt["experience"]], note=f"it is still {SECRET}"),
+    ]
+    assert [answer.headers["Atlas-Scrubbed"] for answer in (entry, *others)] == ["API keys=1"] * 5
+    for place in ("/experience", "/journal", "/strategies", path):
+        assert SECRET not in api.get(place, headers=headers).text
+    assert "Atlas-Scrubbed" not in written("POST", "/strategies", situation="a fork", suggestion="go left").headers
+
+
+def test_a_refused_entry_with_a_secret_is_answered_with_the_reason(api, memory):
+    headers = key(memory, Role.WRITER)
+    entry = {"entry_type": "observation", "content": f"the crawler logs in with {SECRET} by noon"}
+    answers = [api.post("/journal", json=entry, headers=headers).json() for _ in range(2)]
+    assert answers[1]["id"] is None
+    assert answers[1]["refusal"] != "a gate of the journal refuses it"
