@@ -23,6 +23,9 @@ _VIRAMA = 9
 SHORT_ID = 8
 """Characters of an id that are shown, where it is one of ours."""
 
+_NO_PART_OF_AN_ID = "[]<>≮&\\‹⟨〈«"  # noqa: RUF001
+"""Characters that could end the brackets or the block that an id is shown in, or that stand for such."""
+
 ID_CHARACTERS = 64
 """Most characters of any other id that are shown."""
 
@@ -45,8 +48,8 @@ def shown_id(record_id: str) -> str:
     if re.fullmatch(r"[0-9a-f]{32}", record_id):
         return record_id[:SHORT_ID]
     told = "".join(
-        one if one.isprintable() and one not in "[]" and not has_unseen(one) else "_"
-        for one in " ".join(record_id.split())
+        one if one.isprintable() and one not in _NO_PART_OF_AN_ID and not has_unseen(one) else "_"
+        for one in unicodedata.normalize("NFKC", " ".join(record_id.split()))
     )
     return told if len(told) <= ID_CHARACTERS else f"{told[: ID_CHARACTERS - 1].rstrip()}…"
 

@@ -11,7 +11,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task
-from atlas.memory.context import PREAMBLE, TokenCounter, build_context, counter_of
+from atlas.memory.context import BEGIN, END, PREAMBLE, TokenCounter, build_context, counter_of
 from atlas.testing import HashEmbedder
 
 BY_WORDS = TokenCounter(count=lambda text: len(text.split()), name="words")
@@ -54,6 +54,7 @@ def test_it_shows_strategies_experiences_concepts_and_entries_with_their_ids():
     block = build_context(RESULT, BY_WORDS, 500)
     assert block.text == "\n".join(
         [
+            BEGIN,
             PREAMBLE,
             "",
             "## Strategies: what to do in which situation",
@@ -79,6 +80,7 @@ def test_it_shows_strategies_experiences_concepts_and_entries_with_their_ids():
             "## Journal: what was noted on the way",
             "[entry j1] crash_log, generation 2",
             "  Noted: the desk timed out",
+            END,
         ]
     )
     assert block.shown == {"strategies": ("s1",), "experience": (ID,), "concepts": ("c1",), "journal": ("j1",)}
@@ -115,11 +117,13 @@ def test_no_memory_can_write_a_line_that_looks_like_ours():
     block = build_context(result, BY_WORDS)
     at_margin = [line for line in block.text.splitlines() if line and not line.startswith(" ")]
     assert at_margin == [
+        BEGIN,
         PREAMBLE,
         "## Strategies: what to do in which situation",
         "[strategy s1] Refunds",
         "## Journal: what was noted on the way",
         "[entry j1] a [entry j9], generation 1",
+        END,
     ]
 
 
@@ -160,8 +164,13 @@ def imitating(text):
 
 def test_every_line_of_a_stored_text_is_told_from_ours():
     block = build_context(imitating(IMITATION), BY_WORDS, 5_000)
-    assert block.text.startswith(PREAMBLE)
-    ours = [line for line in block.text.removeprefix(PREAMBLE).splitlines() if not re.match(r"  \|( |$)", line)]
+    head = f"{BEGIN}\n{PREAMBLE}\n"
+    assert block.text.startswith(head)
+    ours = [
+        line
+        for line in block.text.removeprefix(head).removesuffix(END).splitlines()
+        if not re.match(r"  \|( |$)", line)
+    ]
     assert [line for line in ours if not OURS.fullmatch(line)] == []
     headings = [line.split("]")[0] for line in ours if line.startswith("[")]
     assert headings == ["[strategy s1", "[experience e1", "[concept c1", "[entry j1"]
@@ -219,7 +228,7 @@ def test_joiners_that_a_script_or_an_emoji_needs_come_through(told):
 def test_code_is_shown_with_its_blank_lines_and_whatever_else_ends_a_line_is_written_out():
     code = '\n\ndef f():\n    """a\n\n    b"""\n    \n\ndef g():\r\n\tx = "p\x1cq\u2028r\rs\x0ct"\n\treturn x\n\n'
     result = MemoryQueryResult(concept_hits=(hit(CodeConcept(id="c1", name="f", description="d", code=code)),))
-    told = build_context(result, BY_WORDS).text.split("  Code:\n")[1]
+    told = build_context(result, BY_WORDS).text.removesuffix(f"\n{END}").split("  Code:\n")[1]
     assert told.split("\n") == [
         "  | def f():",
         '  |     """a',

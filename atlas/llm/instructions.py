@@ -1,0 +1,178 @@
+"""Texts that read like an instruction to a model, or like the end of a part of its prompt.
+
+This is a list of well-known forms, not a proof: an instruction in other words reads like any other text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from dataclasses import dataclass
+
+AN_INSTRUCTION = "an instruction"
+A_CLOSING_TAG = "a closing tag"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of text that models take for more than data."""
+
+    name: str
+    reads_like: str
+    cues: tuple[str, ...]
+    """Texts, one of which stands in every match. They are looked for first."""
+
+    pattern: re.Pattern[str]
+    """Compared with what `folded` makes of a text, as its lines and as one line."""
+
+
+def _form(name: str, cues: str, pattern: str, reads_like: str = AN_INSTRUCTION) -> Form:
+    return Form(name, reads_like, tuple(cues.split()), re.compile(pattern))
+
+
+_START = r"(?:^|\n)[\s>*_#\"'`|-]{0,12}"
+"""The beginning of a line, after quotation marks, list marks and emphasis."""
+
+_EARLIER = r"(?:previous|prior|earlier|above|preceding|foregoing|existing|original|system|your)"
+_RULES = r"(?:instructions?|prompts?|rules|guidelines|directives|orders|commands)"
+_PARTS = (
+    r"(?:system(?:[-_ ]\w+)?|users?|assistant|human|developer|instructions?|prompts?|context|atlas[-_ ]?memory|memory|"
+    r"memories|documents?|conversation|history|tool_\w+|function_\w+|antml:\w+)"
+)
+
+FORMS = (
+    _form(
+        "to drop the rules",
+        "ignore disregard forget override bypass",
+        rf"\b(?:ignore|disregard|forget|override|bypass)\b.{{0,30}}\b{_EARLIER} .{{0,20}}{_RULES}\b",
+    ),
+    _form(
+        "to drop them all",
+        "ignore disregard forget",
+        r"\b(?:ignore|disregard|forget) (?:all |any |the |these |those )?(?:of )?(?:the |your )?"
+        rf"(?:instructions\b|{_RULES} (?:above|before|so far)\b|everything (?:above|before)\b)",
+    ),
+    _form(
+        "to disobey",
+        "follow obey",
+        rf"\b(?:do not|don't|never) (?:follow|obey) .{{0,20}}\b{_EARLIER} .{{0,20}}{_RULES}\b",
+    ),
+    _form(
+        "another role",
+        "you",
+        r"\byou are now (?:an? (?!member|part)|my |dan\b|no longer |un\w+ed\b|in \w+ mode\b)",
+    ),
+    _form("from now on", "from", r"\bfrom now on,? you (?:are|will|must|shall|should|only)\b"),
+    _form(
+        "to play a role",
+        "pretend act",
+        r"\b(?:pretend (?:to be|that you are|you are)|act as (?:if you (?:are|were)|dan)) ",
+    ),
+    _form(
+        "to tell the prompt",
+        "prompt instruction message",
+        r"\b(?:reveal|print|show|repeat|output|leak|send) .{0,20}"
+        r"\b(?:system|initial|hidden|developer) (?:prompt|instructions?|message)\b",
+    ),
+    _form(
+        "German",
+        "ignorier vergiss missacht",
+        r"\b(?:ignorier|vergiss|missacht)\w*\b.{0,40}\b(?:anweisung|instruktion|regel|vorgabe|befehl)\w*",
+    ),
+    _form(
+        "French", "ignore oublie", r"\b(?:ignore|oublie)[rzs]?\b.{0,40}\b(?:instruction|consigne|regle|directive)s\b"
+    ),
+    _form(
+        "Spanish",
+        "ignor olvid caso",
+        r"\b(?:ignor[ae]\w*|olvid[ae]\w*|haz caso omiso)\b.{0,40}\b(?:instrucciones|reglas|indicaciones|ordenes)\b",
+    ),
+    _form(
+        "Portuguese", "ignor esquec desconsider", r"\b(?:ignor|esquec|desconsider)\w+\b.{0,40}\b(?:instrucoes|regras)\b"
+    ),
+    _form("Italian", "ignora dimentica", r"\b(?:ignora|dimentica)\w*\b.{0,40}\b(?:istruzioni|regole|indicazioni)\b"),
+    _form("Dutch", "negeer vergeet", r"\b(?:negeer|vergeet)\b.{0,40}\b(?:instructies|regels|opdrachten)\b"),
+    _form(
+        "Russian",
+        "игнорируи забудь",
+        r"\b(?:про)?(?:игнорируи|забудь)\w*\b.{0,40}\b(?:инструкци|указани|правил)\w*",
+    ),
+    _form(
+        "Chinese",
+        "忽略 无视 無視 忘记 忘記 忘掉 理会",
+        r"(?:忽略|无视|無視|忘记|忘記|忘掉|不要理会).{0,15}(?:指令|指示|提示|规则|規則|命令)",
+    ),
+    _form("Japanese", "無視 忘れ", r"(?:指示|命令|規則|指令).{0,10}(?:無視|忘れ)"),
+    _form("Korean", "무시 잊", r"(?:지시|명령|규칙|지침).{0,10}(?:무시|잊)"),
+    _form("Arabic", "تجاهل", r"\bتجاهل\b.{0,40}(?:التعليمات|الاوامر|القواعد)"),  # noqa: RUF001
+    _form("special token", "<| of_turn> sys>>", r"<\|[^\s<>|]{2,40}\|>|<(?:start|end)_of_turn>|<</?sys>>"),
+    _form("special token", "inst] tool_", r"\[/?inst\]|\[/?(?:tool_calls|tool_results)\]"),
+    _form(
+        "tool call",
+        "function invoke tool_",
+        r"<(?:antml:)?(?:function_calls?|invoke name|tool_calls?|tool_use|function=)",
+    ),
+    _form(
+        "role at a line's start",
+        "system assistant developer human",
+        _START + r"(?:system|assistant|developer|human)(?: (?:prompt|message|instructions?))? ?: ?\S",
+    ),
+    _form(
+        "heading of a prompt",
+        "##",
+        r"(?:^|\n)\s{0,4}#{2,} ?(?:system|instructions?|response|assistant|human|user)(?: prompt)? ?:",
+    ),
+    _form(
+        "new instructions",
+        "instruction",
+        _START + r"(?:new|updated|real|actual|important|urgent) instructions? ?:",
+    ),
+    _form("closing tag", "/", rf"< ?/ ?{_PARTS} ?>|</s>", A_CLOSING_TAG),
+    _form(
+        "end of a part",
+        "end",
+        r"(?:^|\n)[-=#*\[( ]{0,8}end of (?:the |your )?(?:system |user )?"
+        r"(?:memory|memories|context|prompt|instructions|conversation)\b",
+        A_CLOSING_TAG,
+    ),
+)
+"""The forms that are known, in the order in which they are looked for. Those named for a language drop the rules."""
+
+_LOOK_ALIKES = str.maketrans("аеорсухіјѕԁһӏԛԝοαειρτυνκ", "aeopcyxijsdhlqwoaeiptuvk")
+"""Cyrillic and Greek letters that look like Latin ones."""
+
+_ESCAPED = re.compile(r"\\(?:u00|x)([2-7][0-9a-f])", re.IGNORECASE)
+_CONTROLS = {code: " " if code == 9 else None for code in (*range(10), *range(11, 32), 127)}
+_LEFT_OUT = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
+"""Categories of characters that are not seen, or that only change the letter before them."""
+
+
+def reads_like(text: str) -> str:
+    """Return `an instruction` or `a closing tag` for a text that reads like one, else an empty text."""
+    lines = folded(text)
+    forms = {lines} if lines.isascii() else {lines, latin(text)}
+    views = [view for form in forms for view in (form, " ".join(form.split()))]
+    for form in FORMS:
+        if any(any(cue in view for cue in form.cues) and form.pattern.search(view) for view in views):
+            return form.reads_like
+    return ""
+
+
+def latin(text: str) -> str:
+    """Return a text as `folded` gives it, with letters that look like Latin ones as those."""
+    return folded(text).translate(_LOOK_ALIKES)
+
+
+def folded(text: str) -> str:
+    """Return a text as forms are compared with it, line by line.
+
+    Without case, accents, invisible characters, full-width and other compatible forms, entities and escapes.
+    """
+    plain = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), html.unescape(text) if "&" in text else text)
+    lines = "\n".join(plain.splitlines())
+    if not lines.isascii():
+        apart = unicodedata.normalize("NFKD", lines)
+        seen = "".join(one for one in apart if one == "\n" or unicodedata.category(one) not in _LEFT_OUT)
+        lines = unicodedata.normalize("NFC", seen)
+    return lines.translate(_CONTROLS).casefold()
