@@ -214,7 +214,8 @@ def _parts(result: MemoryQueryResult, counter: TokenCounter) -> tuple[list[_Part
             except Exception as error:  # noqa: BLE001 - one record, in which somebody else may have put anything
                 failed.append(error)
         if failed:
-            errors[name] = f"{len(failed)} of its records cannot be shown: {described(failed[0])}"
+            reason = _line(_defanged(described(failed[0])))
+            errors[name] = f"{len(failed)} of its records cannot be shown: {reason}"
             logger.warning("memory %r: %s", name, errors[name], exc_info=failed[0])
     return parts, errors
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atlas.core.types import Strategy
+from atlas.infra.secrets import counting_secrets, with_replaced
 from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
 from atlas.memory.strategies.writing import StrategyWritePlan
 from atlas.memory.strategy_sources import unwritten_successes
@@ -107,8 +108,9 @@ def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, D
         parameters=parameters_in(typed.parameters),
         metadata={"derived_by": BY_HAND},
     )
-    strategy_id = scoped.add(strategy)
-    return strategy_id, Done(str(scoped.operation_id), "Wrote 1 strategy")
+    with counting_secrets() as found:
+        strategy_id = scoped.add(strategy)
+    return strategy_id, Done(str(scoped.operation_id), with_replaced("Wrote 1 strategy", found))
 
 
 def has_model(memory: MemorySystem) -> bool:

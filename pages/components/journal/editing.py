@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.infra.secrets import counting_secrets, described
+from atlas.infra.secrets import counting_secrets, with_replaced
 from atlas.views.journal.entry import TIERS, EditableEntry, metadata_in
 from atlas.views.shared.kinds import JOURNAL
 from pages.components.lists.edit_forms import EditForm
@@ -48,7 +48,7 @@ def _write(memory: MemorySystem) -> None:
             [refused] = memory.journal.rejected(1).latest
             say_problem(f"A gate refused it: {refused.refusal.reason}. You can accept it under Refused.")
             return
-        announce(str(scoped.operation_id), f"Wrote 1 entry. {described(found)}" if found else "Wrote 1 entry")
+        announce(str(scoped.operation_id), with_replaced("Wrote 1 entry", found))
         for key in NEW:
             given.pop(key, None)
 

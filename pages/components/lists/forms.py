@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from atlas import AtlasError
-from atlas.infra.secrets import counting_secrets, described
+from atlas.infra.secrets import counting_secrets, with_replaced
 from atlas.views.shared.texts import Text
 from pages.components.shared.texts import draw_code
 from pages.components.shared.undo_toast import announce, announce_problem
@@ -36,7 +36,7 @@ def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
         announce_problem(error)
         return False
     if is_done:
-        announce(scoped.operation_id, f"{sentence}. {described(found)}" if found else sentence)
+        announce(scoped.operation_id, with_replaced(sentence, found))
     return is_done
 
 

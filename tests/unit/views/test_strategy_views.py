@@ -327,6 +327,13 @@ def test_one_is_written_by_hand_or_refused_with_what_to_mend(memory):
         write_by_hand(memory, typed)
 
 
+def test_a_secret_in_one_that_is_written_by_hand_is_replaced_and_told_of(memory):
+    secret = "sk-" + "a1B2" * 6
+    written, done = write_by_hand(memory, EditableStrategy(situation="to log in", suggestion=f"use {secret}"))
+    assert memory.strategies.get(written).suggestion == "use [API key]"
+    assert done.sentence == "Wrote 1 strategy. Secrets replaced: API keys 1."
+
+
 def test_the_overview_names_the_surely_best_and_worst_of_those_tried_enough(memory):
     assert strategy_overview(memory).sentence == ""
     names = {"best": (9, 10), "good": (8, 10), "fair": (7, 10), "worst": (0, 12), "once": (1, 1)}
