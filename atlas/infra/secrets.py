@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from atlas.core.types import CodeConcept, JournalEntry, Strategy, Trajectory, Turn
+from atlas.core.types import CodeConcept, JournalEntry, Strategy, Task, Trajectory, Turn, VerificationSpec
 
 logger = logging.getLogger(__name__)
 
@@ -184,6 +184,9 @@ SCRUBBED_FIELDS: Mapping[type[Scrubbable], tuple[str, ...]] = {
 }
 """The fields that are scrubbed. A concept's code and examples stay, because they are run to prove it."""
 
+TESTS = ("test", "tests", "test_list", "test_setup_code")
+"""Keys of a task's context and of its verification whose values stay, because they are run to prove its solution."""
+
 _counters: ContextVar[tuple[Counter[str], ...]] = ContextVar("atlas_secrets", default=())
 
 
@@ -280,7 +283,19 @@ def _scrubbed_value(value: Any, found: Counter[str]) -> Any:
 
 def _replaced(item: Any, names: Sequence[str], found: Counter[str], homes: bool) -> Any:
     texts = {name: getattr(item, name) for name in names}
-    return replace(item, **scrubbed_value(texts, found, homes=homes))
+    tests = _tests_of(item)
+    for name, kept in tests.items():
+        texts[name] = {key: value for key, value in texts[name].items() if key not in kept}
+    clean = scrubbed_value(texts, found, homes=homes)
+    return replace(item, **clean | {name: {**clean[name], **kept} for name, kept in tests.items()})
+
+
+def _tests_of(item: Any) -> dict[str, dict[str, Any]]:
+    """Return the tests that a task or its verification holds, by their field, or nothing where there are none."""
+    name = "context" if isinstance(item, Task) else "parameters" if isinstance(item, VerificationSpec) else ""
+    held = getattr(item, name) if name else None
+    tests = {key: held[key] for key in TESTS if key in held} if isinstance(held, Mapping) else {}
+    return {name: tests} if tests else {}
 
 
 def _member(key: Any, value: Any, found: Counter[str], homes: bool) -> Any:

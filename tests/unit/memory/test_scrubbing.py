@@ -187,6 +187,17 @@ def test_code_and_examples_of_a_concept_stay_as_they_are(memory):
     assert (changed.code, changed.examples[0]) == (code + "  # sure", examples[0])
 
 
+def test_tests_of_a_task_stay_and_the_rest_of_its_verification_does_not(memory):
+    tests = f'assert mask("{KEY}") == "***"'
+    verification = atlas.VerificationSpec("tests", {"tests": tests, "command": f"pytest --key {KEY}"})
+    given = attempt(context={"test_list": [tests], "env": ALL})
+    stored = memory.store(replace(given, task=replace(given.task, verification=verification)))
+    task = memory.experience.get(stored["experience"]).task
+    assert task.context["test_list"] == [tests]
+    assert KEY not in task.context["env"]
+    assert task.verification.parameters == {"tests": tests, "command": "pytest --key [API key]"}
+
+
 def test_an_attempt_that_is_sent_again_is_known_by_what_was_stored_of_it(memory):
     given = leaking()
     first = memory.store_once(given)
