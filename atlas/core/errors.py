@@ -12,6 +12,7 @@
     ├── UndoRefused             undone already, or changed since
     ├── NotAllowed              something that the role of a key or person does not allow
     ├── PlanOutdated            the store has changed since a plan was made
+    │   └── RecordChanged       a record has changed since whoever edits it read it
     ├── EmbeddingUnavailable    no weights for an embedding model
     ├── LLMError                something about a language model; no memory was changed
     │   ├── LLMUnavailable      no key, forbidden, refused, overloaded, or out of reach
@@ -73,6 +74,10 @@ class NotAllowed(AtlasError):
 
 class PlanOutdated(AtlasError):
     """A plan that was made before the store changed. Make a new one."""
+
+
+class RecordChanged(PlanOutdated):
+    """A record that has changed since it was read by whoever edits it. Read it again, and edit that."""
 
 
 class EmbeddingUnavailable(AtlasError):

@@ -15,6 +15,7 @@ from atlas.core.errors import (
     NotFound,
     PlanOutdated,
     ReadOnlyStore,
+    RecordChanged,
     StoreError,
     UndoRefused,
 )
@@ -29,10 +30,6 @@ class TooLarge(AtlasError):
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(f"a body should have at most {max_bytes:,} bytes, but this one has more; send it in parts")
-
-
-class Outdated(AtlasError):
-    """A change of a record that has been changed since it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ _KINDS: tuple[tuple[type[AtlasError], int, str], ...] = (
     (InvalidInput, 422, "Invalid input"),
     (NotFound, 404, "Not found"),
     (NotAllowed, 403, "Not allowed"),
-    (Outdated, 412, "Changed since"),
+    (RecordChanged, 412, "Changed since"),
     (UndoRefused, 409, "Cannot be undone"),
     (PlanOutdated, 409, "Changed since"),
     (ReadOnlyStore, 403, "Open for reading only"),

@@ -203,8 +203,19 @@ class Collection(ABC):
             InvalidInput: No uses are kept here, and there is no updater.
         """
 
-    def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> Collection:
-        """Return this collection with all its writes in one operation: a new one, or one that was begun."""
+    def within(
+        self,
+        kind: str,
+        reason: str = "",
+        operation_id: str | None = None,
+        *,
+        unchanged_since: Mapping[str, Moment] | None = None,
+    ) -> Collection:
+        """Return this collection with all its writes in one operation: a new one, or one that was begun.
+
+        Args:
+            unchanged_since: Moments by the ids of records. A write of one is refused if others have changed it since.
+        """
         return self
 
     def reading(self) -> AbstractContextManager[object]:

@@ -70,10 +70,18 @@ class LedgerCollection(Collection):
         """The sentence that the index is out of reach. Empty where it is not, or is not needed."""
         return self.parts.nearest.problem
 
-    def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> LedgerCollection:
+    def within(
+        self,
+        kind: str,
+        reason: str = "",
+        operation_id: str | None = None,
+        *,
+        unchanged_since: Mapping[str, Moment] | None = None,
+    ) -> LedgerCollection:
         """Return this collection with all its writes in one operation: a new one, or one that was begun."""
         draft = self._draft(kind, reason)
-        return LedgerCollection(self.parts, replace(draft, id=operation_id) if operation_id else draft)
+        draft = replace(draft, id=operation_id or draft.id, unchanged_since=unchanged_since or {})
+        return LedgerCollection(self.parts, draft)
 
     @property
     def operation_id(self) -> str | None:

@@ -6,7 +6,7 @@ They say nothing of how an engine keeps them, so the code above it is the same f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -141,6 +141,19 @@ WAITING: Where = {HELD_FOR: {"$gt": ""}}
 """The filter of records that wait for review."""
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in a store's history. After a restore the ledger has another id, so what was planned before is void."""
+
+    ledger_id: str = ""
+    change: int = 0
+    """The newest change that had been made."""
+
+
+NO_MOMENT = Moment()
+"""The moment of a store that keeps no history."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationDraft:
     """An operation that is about to write."""
@@ -153,18 +166,8 @@ class OperationDraft:
     is_reviewed: bool = False
     """True if what it adds waits until a curator accepts it, and it may change nothing else."""
 
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A point in a store's history. After a restore the ledger has another id, so what was planned before is void."""
-
-    ledger_id: str = ""
-    change: int = 0
-    """The newest change that had been made."""
-
-
-NO_MOMENT = Moment()
-"""The moment of a store that keeps no history."""
+    unchanged_since: Mapping[str, Moment] = field(default_factory=dict)
+    """Moments by the ids of records. A write is refused if another operation has changed the record since."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbe
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import backing
-from atlas.storage.records import Context
+from atlas.storage.records import Context, Moment
 
 T = TypeVar("T")
 
@@ -81,14 +81,23 @@ class Memory(Records, ABC, Generic[T]):
     def _read(self, rows: Sequence[Row]) -> list[T]:
         """Return what rows stand for, in their order."""
 
-    def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
+    def within(
+        self,
+        kind: str,
+        reason: str = "",
+        *,
+        operation_id: str | None = None,
+        unchanged_since: Mapping[str, Moment] | None = None,
+    ) -> Self:
         """Return this memory, all of whose writes are one operation in the history, undone as a whole.
 
         Args:
             operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
+            unchanged_since: Moments by the ids of records, as `collection.moment()` gives them. A write of such a
+                record raises `RecordChanged` if another operation has changed it or its marks since.
         """
         made = copy(self)
-        made._store = self._store.within(kind, reason, operation_id)
+        made._store = self._store.within(kind, reason, operation_id, unchanged_since=unchanged_since)
         return made
 
     def ranked_with(

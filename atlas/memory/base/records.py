@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import numpy as np
 
-from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.errors import InvalidInput, PlanOutdated, RecordChanged
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import EncodedText, encode_texts
@@ -357,10 +356,17 @@ def listed(ids: Sequence[str]) -> list[str]:
 
 
 def retried(attempt: Callable[[], T]) -> T:
-    """Run `attempt`, again for a few times while it raises PlanOutdated. Return what it gives."""
+    """Run `attempt`, again for a few times while it raises PlanOutdated. Return what it gives.
+
+    RecordChanged is raised at once: the record never becomes again what its editor has read.
+    """
     for _ in range(TRIES - 1):
-        with suppress(PlanOutdated):
+        try:
             return attempt()
+        except RecordChanged:
+            raise
+        except PlanOutdated:
+            continue
     return attempt()
 
 

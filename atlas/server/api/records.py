@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, get_type_hints
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import TypeAdapter, ValidationError
 
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import AtlasError, InvalidInput, NotFound, RecordChanged
 from atlas.core.hits import Retrieval
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept, Strategy
@@ -40,7 +39,6 @@ from atlas.server.api.shapes import (
     StrategyGiven,
     UseGiven,
 )
-from atlas.server.problems import Outdated
 
 router = APIRouter()
 
@@ -48,8 +46,6 @@ PARTS = "(uses|rate|links|versions)"
 
 SCRUBBED = "Atlas-Scrubbed"
 """Header with the number of secrets that were replaced in what was written, by kind. Absent where there were none."""
-
-_one_edit_at_a_time = threading.Lock()
 
 
 @router.post("/{memory}/search")
@@ -157,21 +153,26 @@ def edit(
 ) -> RecordTold:
     """Change what a record says, or its marks, as one operation, and return it.
 
-    With `If-Match`, nothing is done where it has changed since it was read.
+    With `If-Match`, nothing is done where it has changed since it was read, by whatever server of the store.
     """
-    held = memory_named(served, memory)
-    with _one_edit_at_a_time, _counting_secrets(answer):
-        before = _told(held, record_id, set())
-        if if_match not in (None, "*", before.etag):
-            raise Outdated(f"{memory} {record_id} has changed since it was read; read it again, and edit that")
-        scoped: Any = held.within("edit" if changes.fields else "mark")
-        if changes.fields:
-            scoped.edit(record_id, **_typed(type(before.record), changes.fields))
-        if marks := changes.model_dump(exclude={"fields"}, exclude_defaults=True):
-            scoped.change_marks([record_id], **marks)
-    told = _told(held, record_id, set())
-    answer.headers["ETag"] = told.etag
-    return told
+    records = memory_named(served, memory)
+    with records.collection.reading():
+        before, moment = _told(records, record_id, set()), records.collection.moment()
+    tags = [tag.strip() for tag in (if_match or "*").split(",")]
+    if "*" not in tags and before.etag not in tags:
+        raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and edit that")
+    expected = {} if "*" in tags else {record_id: moment}
+    scoped = records.within("edit" if changes.fields else "mark", unchanged_since=expected)
+    try:
+        with _counting_secrets(answer):
+            _write(scoped, before, changes)
+    except AtlasError:
+        with suppress(AtlasError):  # nothing was written yet, or others have built upon it
+            served.undo(str(scoped.operation_id), reason="the rest of the edit was refused")
+        raise
+    after = _told(records, record_id, set())
+    answer.headers["ETag"] = after.etag
+    return after
 
 
 @router.post("/{memory}/{record_id}/uses", status_code=204)
@@ -206,6 +207,14 @@ def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> Record
             links=_links(held, record_id) if "links" in wanted else None,
             versions=_versions(held, record_id) if "versions" in wanted else None,
         )
+
+
+def _write(records: Any, before: RecordTold, changes: EditGiven) -> None:
+    """Write the new fields of a record, then its marks."""
+    if changes.fields:
+        records.edit(before.record.id, **_typed(type(before.record), changes.fields))
+    if marks := changes.model_dump(exclude={"fields"}, exclude_defaults=True):
+        records.change_marks([before.record.id], **marks)
 
 
 def _etag(record: Any, marks: Marks) -> str:

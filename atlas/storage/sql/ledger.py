@@ -412,6 +412,7 @@ class SqlLedger:
         with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
             check_own(writer.connection, operation, collection, ids)
+            writer.check_expected(collection, ids)
             if unchanged_since is not None:
                 check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             for record in records:
@@ -445,6 +446,7 @@ class SqlLedger:
             self.usage.check_unused(collection, used)
             present = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
             check_own(writer.connection, operation, collection, present)
+            writer.check_expected(collection, present)
             for record_id in present:
                 writer.remove("removed", collection, record_id)
         return len(present)

@@ -92,6 +92,7 @@ class SqlMarks:
         check_marks(marks)
         with writing(self._database, self._clock, operation) as writer:
             check_own(writer.connection, operation, collection, marks)
+            writer.check_expected(collection, marks)
             put_marks(writer, collection, _held_as_before(writer.connection, collection, marks))
 
     def change(
@@ -107,6 +108,7 @@ class SqlMarks:
             check_marks(wanted)
             writer.check_there(collection, wanted)
             check_own(writer.connection, operation, collection, wanted)
+            writer.check_expected(collection, wanted)
             changed = {record_id: marks for record_id, marks in wanted.items() if marks != before[record_id]}
             put_marks(writer, collection, changed)
             forget_lost(writer.connection, collection, wanted)

@@ -7,7 +7,7 @@ that an import of many batches is one operation, and what was committed before a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.codec import to_text
-from atlas.core.errors import NotFound
+from atlas.core.errors import NotFound, RecordChanged
 from atlas.core.types import Vectors
 from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Clock
@@ -25,7 +25,7 @@ from atlas.storage.damage import Unreadable, parsed
 from atlas.storage.records import OperationDraft, Record, mismatch
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.filters import bindable
-from atlas.storage.sql.meta import purged_among, read_model, read_revision, refuse_purged, write_revision
+from atlas.storage.sql.meta import purged_among, read_model, read_moment, read_revision, refuse_purged, write_revision
 from atlas.storage.sql.token_vectors import text_hash, write_tokens
 
 FLOAT = np.dtype("<f4")
@@ -79,6 +79,23 @@ class LedgerWriter:
         for record_id in ids:
             if not self.exists(collection, record_id):
                 raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
+
+    def check_expected(self, collection: str, ids: Collection[str]) -> None:
+        """Raise `RecordChanged` if one of these records is not as the operation expects it.
+
+        Its marks count too. What the operation itself has written before does not.
+        """
+        for record_id, moment in self.operation.unchanged_since.items():
+            if record_id not in ids:
+                continue
+            row = self.connection.execute(
+                "SELECT 1 FROM changes WHERE collection = ? AND record_id = ? AND seq > ? AND operation <> ? LIMIT 1",
+                (collection, record_id, moment.change, self.operation.id),
+            ).fetchone()
+            if row or read_moment(self.connection).ledger_id != moment.ledger_id:
+                raise RecordChanged(
+                    f"{record_id!r} has changed since it was read; nothing was done. Read it again, and edit that"
+                )
 
     def exists(self, collection: str, record_id: str) -> bool:
         """Return whether a live record has this id."""
