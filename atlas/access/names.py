@@ -7,13 +7,17 @@ from collections.abc import Iterable
 
 NAME_CHARACTERS = 120
 
+_UNPRINTED = frozenset({"Cc", "Cf", "Cs"})
+"""Categories of characters that no name has: they steer a terminal, turn text around, or are no text."""
+
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"})
 """Categories of characters that a name is compared without, as they are not seen or only decorate a letter."""
 
 
 def plain_name(name: str) -> str:
-    """Return a name as it is shown: composed, without characters that nobody sees, and not too long."""
-    seen = "".join(letter for letter in unicodedata.normalize("NFC", name) if unicodedata.category(letter) != "Cf")
+    """Return a name as it is shown: composed, on one line, without control characters, and not too long."""
+    line = " ".join(unicodedata.normalize("NFC", name).split())
+    seen = "".join(letter for letter in line if unicodedata.category(letter) not in _UNPRINTED)
     return " ".join(seen.split())[:NAME_CHARACTERS].strip() or "somebody"
 
 

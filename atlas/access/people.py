@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.access.keys import KeyRing
-from atlas.access.names import look_alike, unique_name
+from atlas.access.names import look_alike, plain_name, unique_name
 from atlas.access.roles import role_of
 from atlas.core.errors import NotAllowed, NotFound
 from atlas.infra.actor import Actor, Role
@@ -26,12 +26,18 @@ from atlas.storage.place.values import AccessValues
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Somebody, as a provider vouches for them. Name and groups are as the provider tells them."""
+    """A person for whom a provider vouches."""
 
     issuer: str
     subject: str
     name: str
+    """Name for people to read, without the control characters that the provider may send."""
+
     groups: tuple[str, ...] = ()
+    """Groups exactly as the provider names them."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", plain_name(self.name))
 
     @property
     def id(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import stat
 from collections.abc import Collection, Mapping
@@ -74,10 +75,7 @@ class Provider:
         issuer = given.get("ATLAS_OIDC_ISSUER", "")
         if not issuer:
             return None
-        if urlsplit(issuer).scheme not in ("http", "https"):
-            raise InvalidInput(
-                f"ATLAS_OIDC_ISSUER should be an address like https://id.example, but is {issuer!r:.200}"
-            )
+        _check_issuer(issuer)
         client, secret = given.get("ATLAS_OIDC_CLIENT", ""), _secret(given)
         if not client or not secret:
             raise InvalidInput("sign-in needs ATLAS_OIDC_CLIENT and ATLAS_OIDC_SECRET, or ATLAS_OIDC_SECRET_FILE, too")
@@ -89,6 +87,25 @@ class Provider:
             scope=_scope(given.get("ATLAS_OIDC_SCOPE", "")),
             public_url=given.get("ATLAS_PUBLIC_URL", "").rstrip("/"),
         )
+
+
+def _check_issuer(issuer: str) -> None:
+    """Raise `InvalidInput` for an address that no provider can have, or that others could answer in its place."""
+    address = urlsplit(issuer)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise InvalidInput(f"ATLAS_OIDC_ISSUER should be an address like https://id.example, but is {issuer!r:.200}")
+    if address.scheme == "http" and not _is_loopback(address.hostname):
+        raise InvalidInput(
+            f"ATLAS_OIDC_ISSUER should begin with https://, but is {issuer!r:.200}: over plain http whoever stands "
+            "between could sign in as anybody. Give the provider TLS; plain http is for one on this machine alone"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _scope(said: str) -> str:

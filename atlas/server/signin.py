@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from authlib.integrations.starlette_client import OAuth, OAuthError, StarletteOAuth2App
+from joserfc.errors import UnsupportedAlgorithmError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
@@ -27,7 +28,16 @@ SIGN_IN, CALLBACK = "/signin", "/signin/callback"
 _MINUTES = 10
 """Time that somebody has at the provider."""
 
-_SAID_CHARACTERS = 300
+_MESSAGE_CHARACTERS = 300
+
+ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519", "Ed448"),
+)
+"""Algorithms of signatures that only the provider can make. A token without one, or signed with a secret that the
+provider's public key could be taken for, is refused whatever the provider announces."""
+
+_ANNOUNCED = "id_token_signing_alg_values_supported"
 
 Vouched = Callable[[Request, Identity], Response]
 """Gives the answer to somebody for whom the provider vouches."""
@@ -41,6 +51,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Star
     oauth = OAuth()
     oauth.register(
         "oidc",
+        client_cls=_PinnedClient,
         client_id=provider.client,
         client_secret=provider.secret,
         server_metadata_url=f"{provider.issuer}/.well-known/openid-configuration",
@@ -63,8 +74,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Star
         except Exception as error:  # noqa: BLE001 - whatever a token holds, nobody is let in by it
             # whatever an address says of an error, anybody may have written into it
             logger.warning("a sign-in was refused: %s", _in_one_line(error))
-            said = "was refused by the provider" if _is_denied(error) else "could not be finished"
-            return refused(request, f"the sign-in {said}; begin again")
+            return refused(request, _why(error))
         return vouched(request, identity)
 
     return Starlette(
@@ -80,6 +90,15 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Star
             )
         ],
     )
+
+
+class _PinnedClient(StarletteOAuth2App):  # type: ignore[misc]  # the package has no types
+    """A client that accepts no algorithm but those of `ALGORITHMS` that the provider announces, or RS256."""
+
+    async def load_server_metadata(self) -> dict[str, Any]:
+        metadata: dict[str, Any] = await super().load_server_metadata()
+        announced = metadata.get(_ANNOUNCED) or ()
+        return {**metadata, _ANNOUNCED: [name for name in ALGORITHMS if name in announced] or ["RS256"]}
 
 
 async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: str) -> Mapping[str, Any]:
@@ -104,18 +123,27 @@ def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
     groups = claims.get(provider.claim) or ()
     if not isinstance(groups, str | list | tuple) or not claims["sub"]:
         raise ValueError(f"the token should have a `sub`, and {provider.claim} as a text or a list of texts")
-    named = next((claims[name] for name in ("name", "preferred_username", "email") if claims.get(name)), "")
-    return Identity(
+    name = next((claims[claim] for claim in ("name", "preferred_username", "email") if claims.get(claim)), "")
+    identity = Identity(
         issuer=str(claims.get("iss") or provider.issuer),
         subject=str(claims["sub"]),
-        name=str(named or claims["sub"]),
+        name=str(name or claims["sub"]),
         groups=tuple(map(str, [groups] if isinstance(groups, str) else groups)),
     )
+    "\n".join((identity.issuer, identity.subject, *identity.groups)).encode()  # raises for half a surrogate pair
+    return identity
 
 
 def _in_one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:_SAID_CHARACTERS]
+    return " ".join(str(error).split())[:_MESSAGE_CHARACTERS]
 
 
-def _is_denied(error: Exception) -> bool:
-    return isinstance(error, OAuthError) and error.error == "access_denied"
+def _why(error: Exception) -> str:
+    """Return why a sign-in was refused, without words of the address or the token."""
+    if isinstance(error, UnsupportedAlgorithmError):
+        return (
+            "the provider signs its tokens with an algorithm that is not accepted here; accepted are "
+            f"{', '.join(ALGORITHMS)}, where the provider announces them. Have its administrator choose one"
+        )
+    is_denied = isinstance(error, OAuthError) and error.error == "access_denied"
+    return f"the sign-in {'was refused by the provider' if is_denied else 'could not be finished'}; begin again"

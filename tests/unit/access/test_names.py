@@ -90,6 +90,7 @@ def test_no_key_has_the_name_of_the_owner_or_of_a_person(tmp_path, name):
 def test_names_are_shown_without_what_nobody_sees():
     assert plain_name("A\u202ed\u200ba \n Lovelace") == "Ada Lovelace"
     assert plain_name("\u200b") == "somebody"
+    assert plain_name("A\x1b[2Jda\x00\x07\tLove\u2028lace\x7f\ud83d") == "A[2Jda Love lace"
     assert len(plain_name("x" * 500)) == 120
     assert plain_name("प्रिया") == "प्रिया"
 

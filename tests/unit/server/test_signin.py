@@ -25,7 +25,7 @@ from atlas.infra.actor import Role
 from atlas.server.entrance import Entrance
 from atlas.server.sessions import COOKIE, MOST_OF_ONE, Sessions
 from atlas.storage.place.audit import REFUSED
-from tests.support.lying_provider import lying_provider
+from tests.support.lying_provider import lying_provider, signed, signed_with_the_public_key, unsigned
 
 ROLES = {"admins": Role.ADMIN, "team": Role.CURATOR}
 USERS = (
@@ -223,6 +223,68 @@ def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(sessions, stores, c
             assert right.status_code == 303, "with the right claims the same provider is believed"
 
 
+ANNOUNCED = ("none", "HS256", "RS256")
+
+
+@pytest.mark.parametrize(
+    ("sign", "algorithms"),
+    [
+        (unsigned, ("RS256",)),
+        (unsigned, ANNOUNCED),
+        (unsigned, ("none",)),
+        (unsigned, ()),
+        (signed_with_the_public_key, ("RS256",)),
+        (signed_with_the_public_key, ANNOUNCED),
+        (signed_with_the_public_key, ("HS256",)),
+        (signed("RS512"), ("RS256",)),
+        (signed("RS512"), ANNOUNCED),
+    ],
+)
+def test_a_token_of_an_algorithm_that_is_not_accepted_lets_nobody_in(sessions, stores, caplog, sign, algorithms):
+    with lying_provider(sign=sign, algorithms=algorithms) as (issuer, said):
+        provider = Provider(issuer=issuer, client="atlas", secret="secret")
+        with TestClient(Entrance(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
+            refused = answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada"})
+            assert (refused.status_code, COOKIE in client.cookies) == (401, False)
+            assert "signs its tokens with an algorithm that is not accepted here; accepted are RS256" in refused.text
+            assert "Algorithm of" in caplog.text
+            assert stores.first.people.every() == []
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "RS512", "PS256"])
+def test_a_token_of_an_accepted_algorithm_that_the_provider_announces_lets_somebody_in(sessions, algorithm):
+    with lying_provider(sign=signed(algorithm), algorithms=("none", algorithm)) as (issuer, said):
+        provider = Provider(issuer=issuer, client="atlas", secret="secret")
+        with TestClient(Entrance(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
+            assert answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada"}).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("claims", "shown"),
+    [
+        ({"name": "A\x1b[31mda\x00 \x07Love\x9dlace"}, "A[31mda Lovelace, viewer"),
+        ({"name": "Ada\r\nSet-Cookie: a"}, "Ada Set-Cookie: a, viewer"),
+        ({"name": "\x1b\x00", "preferred_username": "ada\x7f"}, "somebody, viewer"),
+        ({"name": "A\ud800da"}, "Ada, viewer"),
+    ],
+)
+def test_names_of_a_provider_lose_their_control_characters(sessions, stores, page, claims, shown):
+    with lying_provider() as (issuer, said):
+        provider = Provider(issuer=issuer, client="atlas", secret="secret")
+        with TestClient(Entrance(page, sessions, provider), base_url="http://atlas.example") as client:
+            assert answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada", **claims}).status_code == 303
+            assert client.get("/").text == shown
+    assert stores.first.audit.events()[0].who == shown.removesuffix(", viewer")
+
+
+@pytest.mark.parametrize("claims", [{"sub": "a\ud800"}, {"sub": "ada", "groups": ["\udfff"]}])
+def test_what_no_text_can_hold_lets_nobody_in(sessions, claims):
+    with lying_provider() as (issuer, said):
+        provider = Provider(issuer=issuer, client="atlas", secret="secret")
+        with TestClient(Entrance(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
+            assert answered(client, said, {"aud": "atlas", "iss": issuer, **claims}).status_code == 401
+
+
 @pytest.mark.parametrize(
     ("claims", "told", "expected"),
     [
@@ -279,6 +341,14 @@ def test_a_provider_comes_from_the_environment(tmp_path):
     assert Provider.from_environment({}) is None
 
 
+@pytest.mark.parametrize(
+    "issuer", ["http://localhost:4444", "http://127.0.0.1:9", "http://127.3.2.1", "http://[::1]:9"]
+)
+def test_a_provider_on_this_machine_may_speak_plain_http(issuer):
+    given = {"ATLAS_OIDC_ISSUER": issuer, "ATLAS_OIDC_CLIENT": "atlas", "ATLAS_OIDC_SECRET": "hush"}
+    assert Provider.from_environment(given).issuer == issuer
+
+
 def test_the_scope_that_is_asked_for_can_be_said(sessions, provider):
     given = {"ATLAS_OIDC_ISSUER": provider.issuer, "ATLAS_OIDC_CLIENT": "atlas", "ATLAS_OIDC_SECRET": "hush"}
     wanted = Provider.from_environment(given | {"ATLAS_OIDC_SCOPE": "openid  groups"})
@@ -309,6 +379,11 @@ def test_whoever_names_no_proxy_in_front_of_a_public_address_is_warned(provider)
     ("given", "said"),
     [
         ({"ATLAS_OIDC_ISSUER": "id.example"}, "https://id.example"),
+        ({"ATLAS_OIDC_ISSUER": "http://id.example"}, "should begin with https://"),
+        ({"ATLAS_OIDC_ISSUER": "http://127.0.0.1.evil.example"}, "should begin with https://"),
+        ({"ATLAS_OIDC_ISSUER": "HTTP://10.0.0.7/realms/one"}, "should begin with https://"),
+        ({"ATLAS_OIDC_ISSUER": "http://[::2]"}, "should begin with https://"),
+        ({"ATLAS_OIDC_ISSUER": "https://"}, "https://id.example"),
         ({"ATLAS_OIDC_ISSUER": "https://id.example"}, "ATLAS_OIDC_CLIENT"),
         ({"ATLAS_OIDC_SECRET": "", "ATLAS_OIDC_SECRET_FILE": "/nowhere"}, "cannot be read"),
     ],
