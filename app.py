@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
 from atlas import AtlasError
+from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.views.shared.state import check_entrance
 from pages.components.concepts.tray import TRAY as CONCEPTS
 from pages.components.experience.tray import TRAY as EXPERIENCES
@@ -92,4 +94,4 @@ def _page(name: str, title: str, icon: str) -> st.Page:
 if __name__ == "__main__":
     main()
 else:  # imported by the server, once, and by no run of a page
-    app = st.App(__file__, lifespan=warmed)
+    app = st.App(__file__, lifespan=warmed, middleware=[Middleware(SecurityHeadersMiddleware)])

@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -26,10 +26,20 @@ from atlas.access.proxy import Proxy
 from atlas.access.roles import roles_from_environment
 from atlas.access.stores import Stores, named_stores
 from atlas.infra.actor import Actor, Finder, Role, acting, look_up_actors
-from atlas.server.access import LOOPBACK, BodyBounded, Dispatched, Doors, HostChecked, KeyAsked, OwnMachineOnly
+from atlas.server.access import (
+    LOOPBACK,
+    BodyBounded,
+    Dispatched,
+    Doors,
+    HostChecked,
+    KeyAsked,
+    OwnMachineOnly,
+    host_name,
+)
 from atlas.server.api.app import make_api
 from atlas.server.entrance import ENTER, Entrance, rights
 from atlas.server.forwarding import Forwarded
+from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.server.mcp.server import make_server
 from atlas.server.problems import Problem
 from atlas.server.rounds import repeating
@@ -68,12 +78,14 @@ def make_app(
     proxy: Proxy | None = None,
     *,
     is_open: bool,
+    public_hosts: Collection[str] = (),
     seconds: float = SESSION_SECONDS,
 ) -> st.App:
     """Return the dashboard with the API and MCP beside it.
 
     Args:
         hosts: Names that the server is known by. It answers to no other.
+        public_hosts: Hosts that browsers know its pages by, whatever a proxy in front of it asks for.
         provider: Where people may sign in.
         proxy: Proxies that are believed.
         is_open: Whether pages, the API and MCP ask for nothing as long as there is no key.
@@ -91,7 +103,7 @@ def make_app(
         MCP: KeyAsked(BodyBounded(over_http), doors, refusal=Problem.rpc_response),
     }
     middleware = [
-        Middleware(HostChecked, hosts=hosts),
+        Middleware(HostChecked, hosts=hosts, public_hosts=public_hosts),
         Middleware(Forwarded, proxy=proxy or Proxy()),
         Middleware(Dispatched, below=below),
     ]
@@ -104,6 +116,8 @@ def make_app(
         )
         middleware.append(Middleware(Entrance, sessions=sessions, provider=provider))
         middleware.append(Middleware(MessagesChecked, rights=partial(rights, sessions)))
+
+    middleware.insert(0, Middleware(SecurityHeadersMiddleware))
 
     @asynccontextmanager
     async def lifespan(server: st.App) -> AsyncIterator[None]:
@@ -144,10 +158,10 @@ def main() -> None:
         sys.exit(f"atlas: {NO_KEY}")
     if provider and (warning := provider.warning(proxy.addresses)):
         logger.warning("atlas: %s", warning)
-    hosts = [*LOOPBACK, options.host, *_own_names(options.host), *options.allow_host]
-    hosts += [provider.public_host] if provider and provider.public_host else []
+    public_hosts = [*options.allow_host, *([provider.public_host] if provider and provider.public_host else [])]
+    hosts = [*LOOPBACK, options.host, *_own_names(options.host), *map(host_name, public_hosts)]
     os.environ["FORWARDED_ALLOW_IPS"] = "none"  # ATLAS_PROXY alone says which proxies are believed
-    app = make_app(stores, hosts, provider, proxy, is_open=is_open, seconds=seconds)
+    app = make_app(stores, hosts, provider, proxy, is_open=is_open, public_hosts=public_hosts, seconds=seconds)
     app.run(
         config={
             "server.address": options.host,

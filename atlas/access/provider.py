@@ -43,8 +43,8 @@ class Provider:
 
     @property
     def public_host(self) -> str:
-        """The name by which browsers know this server. Empty where it is not said."""
-        return urlsplit(self.public_url).hostname or ""
+        """The host by which browsers know this server, with its port where the address has one. Empty without one."""
+        return urlsplit(self.public_url).netloc
 
     @property
     def has_tls(self) -> bool:

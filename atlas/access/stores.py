@@ -19,12 +19,17 @@ from atlas.infra.clock import SystemClock
 from atlas.protocols.infra import Clock
 from atlas.storage.frozen import present_copy
 from atlas.storage.place.audit import AuditLog
+from atlas.storage.place.values import is_damage
 from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 """Result of asking one store."""
+
+
+OUTAGE = "the store is out of reach now, so nobody can be let in; try again in a while. The server's log has the reason"
+"""Sentence for whoever wants to enter meanwhile. It has no address and no path, as they have not entered yet."""
 
 
 class Refused(NotAllowed):
@@ -205,17 +210,17 @@ class Stores:
         Raises:
             StoreUnavailable: None has an answer, and one cannot be read.
         """
-        answers, damage = [], None
+        answers, problem = [], None
         for store in self:
             try:
                 answer = ask(store)
             except StoreUnavailable as error:
-                damage = damage or error
+                problem = problem or error
                 self._tell_once(f"the store {store.name!r} is passed over: {error}")
             else:
                 answers += [(store, answer)] if answer else []
-        if damage is not None and not answers:
-            raise damage
+        if problem is not None and not answers:
+            raise problem if is_damage(problem) else StoreUnavailable(OUTAGE) from problem
         return answers
 
     def _tell_once(self, problem: str) -> None:

@@ -20,7 +20,12 @@ MAX_BODY_BYTES = 16 * 2**20
 """Size of the largest body that is taken."""
 
 PASSED_ON = frozenset(
-    {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via"}
+    {
+        *(b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-cluster-client-ip", b"true-client-ip"),
+        *(b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-forwarded-port", b"x-forwarded-server"),
+        *(b"x-original-forwarded-for", b"cf-connecting-ip", b"cf-ray", b"cdn-loop", b"fastly-client-ip"),
+        *(b"fly-client-ip", b"x-envoy-external-address"),
+    }
 )
 """Headers of requests that a proxy passed on."""
 
@@ -101,28 +106,53 @@ class KeyAsked:
 
 
 class HostChecked:
-    """Refuses requests for hosts that this server is not, and those that a page of another host's makes.
+    """Refuses requests for hosts that this server is not, and those that a page of another origin makes.
 
-    A page of somebody else's could read and change a memory through a person's own browser otherwise: by a name that
+    A page of another server could read and change a memory through a person's own browser otherwise: by a name that
     was made to lead to this machine (DNS rebinding), or by a request that a browser sends without asking (CSRF).
     """
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, hosts: Collection[str], public_hosts: Collection[str] = ()) -> None:
+        """Wrap an application.
+
+        Args:
+            hosts: Names that the server is known by.
+            public_hosts: Hosts that browsers know its pages by where a proxy asks it by another one, each with its
+                port unless that is the usual one of the scheme.
+        """
         self._app = app
-        self._hosts = frozenset(host.lower() for host in hosts)
+        self._hosts = frozenset(map(host_name, hosts))
+        self._public_hosts = frozenset(host.lower() for host in public_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        is_asked = scope["type"] in ("http", "websocket")
-        host, origin = (header(scope, name) if is_asked else "" for name in (b"host", b"origin"))
-        if is_asked and _name(host) not in self._hosts:
-            detail = f"this server is not {host!r:.200}; ask it by a name that it knows, or start it with --allow-host"
-            await _refuse(Problem(400, "Unknown host", detail), scope, receive, send)
-        elif origin and _name(origin.partition("://")[2]) not in self._hosts:
-            detail = f"a page of {origin!r:.200} may not ask this server; if it is yours, start it with --allow-host"
-            await _refuse(Problem(403, "Foreign origin", detail), scope, receive, send)
+        problem = self._problem(scope) if scope["type"] in ("http", "websocket") else None
+        if problem is not None:
+            await _refuse(problem, scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    def _problem(self, scope: Scope) -> Problem | None:
+        """Return why a request is refused, or None."""
+        host, origin = header(scope, b"host"), header(scope, b"origin")
+        if host_name(host) not in self._hosts:
+            detail = f"this server is not {host!r:.200}; ask it by a name that it knows, or start it with --allow-host"
+            return Problem(400, "Unknown host", detail)
+        has_origin = any(name == b"origin" for name, _ in scope["headers"])
+        if has_origin and not self._is_own(origin, host):
+            sender = f"a page of {origin!r:.200}" if origin else "a request with no single origin"
+            detail = f"{sender} may not ask this server; if it is yours, start it with --allow-host HOST[:PORT]"
+            return Problem(403, "Foreign origin", detail)
+        return None
+
+    def _is_own(self, origin: str, host: str) -> bool:
+        """Return whether an origin is that of the pages which a host shows: its name and its port are the same."""
+        scheme, _, authority = origin.lower().partition("://")
+        usual_port = {"http": ":80", "https": ":443"}.get(scheme)
+        if usual_port is None:
+            return False
+        own = (host.lower(), *self._public_hosts)
+        return authority.removesuffix(usual_port) in {known.removesuffix(usual_port) for known in own}
 
 
 class OwnMachineOnly:
@@ -224,7 +254,8 @@ def header(scope: Scope, name: bytes) -> str:
         return str(values[0], "latin-1")
 
 
-def _name(host: str) -> str:
-    """Return a host without its port."""
+def host_name(host: str) -> str:
+    """Return a host without its port. An IPv6 address with a port stands in brackets."""
     bare, _, port = host.rpartition(":")
-    return (bare if bare and port.isdigit() else host).strip("[]").lower()
+    has_port = bool(bare) and port.isdigit() and (":" not in bare or bare.endswith("]"))
+    return (bare if has_port else host).strip("[]").lower()

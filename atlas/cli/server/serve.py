@@ -24,7 +24,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--host", default="127.0.0.1", help="address to serve on (default: 127.0.0.1, this machine)")
     command.add_argument("--port", type=int, default=8501, help="port to serve on (default: 8501)")
     command.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="further name that browsers may ask it by"
+        "--allow-host", action="append", default=[], metavar="NAME", help="further NAME or NAME:PORT that browsers ask"
     )
     command.add_argument(
         "--also",

@@ -1,25 +1,45 @@
-"""Health of the server. It needs no key, and says nothing of what the store holds."""
+"""Health of the server. Without a key it is up or down, and nothing about the store is given."""
 
 from __future__ import annotations
 
+import logging
 from importlib.metadata import version
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 
+from atlas.core.errors import AtlasError, NotAllowed
+from atlas.infra.actor import acting
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import Served, Warm
-from atlas.server.api.shapes import Health
+from atlas.server.api.parts import Warm, served
+from atlas.server.api.shapes import Health, HealthDetails
 from atlas.server.spool import Spool
+
+logger = logging.getLogger(__name__)
 
 router = APIRouter()
 
 
-@router.get("/health")
-def health(memory: Served, is_warm: Warm) -> Health:
-    """Say whether the store can be read, and whether searches are as good and as fast as they will be."""
+@router.get("/health", responses={503: {"model": Health, "description": "The store cannot be read now"}})
+def health(request: Request, is_warm: Warm, response: Response) -> HealthDetails | Health:
+    """Return whether the store can be read and, with a key, how good and how fast searches are now."""
+    try:
+        try:
+            actor = request.app.state.doors.enter(request.headers.get("authorization", ""))
+        except NotAllowed:
+            served(request).revision()
+            return Health(status="ready")
+        with acting(actor):
+            return _details(served(request), is_warm)
+    except AtlasError as error:
+        logger.warning("the store cannot be read: %s", error)
+        response.status_code = 503
+        return Health(status="unavailable")
+
+
+def _details(memory: MemorySystem, is_warm: bool) -> HealthDetails:
     memory.revision()
     spool = Spool(memory.storage.path)
-    return Health(
+    return HealthDetails(
         status="ready",
         version=version("atlas-memory"),
         schema_version=memory.storage.schema_version,

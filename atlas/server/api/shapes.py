@@ -338,9 +338,14 @@ class OperationTold(BaseModel):
 
 
 class Health(BaseModel):
-    """State of the server."""
+    """State of the server, as it is given to everybody."""
 
-    status: Literal["ready"]
+    status: Literal["ready", "unavailable"]
+
+
+class HealthDetails(Health):
+    """State of the server, as it is given to whoever has a key."""
+
     version: str
     schema_version: int
     store: str

@@ -10,11 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from atlas.core.errors import StoreUnavailable
+from atlas.core.errors import AtlasError, StoreUnavailable
 from atlas.protocols.access import AccessText, Kept
 from atlas.storage.place.access import access_place
 
 T = TypeVar("T")
+
+
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""Errors of a text that was read, but holds something else than values."""
 
 
 @dataclass(slots=True)
@@ -37,17 +41,18 @@ class AccessValues(Generic[T]):
         """Return what is said now, and nothing where nothing is.
 
         Raises:
-            StoreUnavailable: It cannot be read, so nobody is let in.
+            StoreUnavailable: The store is out of reach or the text holds something else, so nobody is let in.
         """
         text, seen = self._text(), self._seen
         try:
-            kept = text.read(seen[0] if seen else None)
+            with _reached(text):
+                kept = text.read(seen[0] if seen else None)
             if kept is None:
                 return {}
             if seen is None or kept is not seen[0]:
                 self._seen = seen = kept, {name: self.decode(value) for name, value in json.loads(kept.text).items()}
             return dict(seen[1])
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except _DAMAGE as error:
             raise StoreUnavailable(
                 f"{text} cannot be read ({error}), so nobody is let in; mend it, or remove it and begin again"
             ) from error
@@ -55,7 +60,7 @@ class AccessValues(Generic[T]):
     @contextmanager
     def changing(self) -> Iterator[dict[str, T]]:
         """Yield what is said, and keep it where the block ends without an error. Others wait meanwhile."""
-        with self._threads, self._text().changing() as replace:
+        with self._threads, _reached(text := self._text()), text.changing() as replace:
             held = self.read()
             yield held
             encoded = {name: self.encode(value) for name, value in held.items()}
@@ -63,3 +68,22 @@ class AccessValues(Generic[T]):
 
     def _text(self) -> AccessText:
         return access_place(self.directory).text(self.name)
+
+
+def is_damage(error: StoreUnavailable) -> bool:
+    """Return whether an error of `AccessValues` is about what a text holds, which stays until somebody mends it."""
+    return isinstance(error.__cause__, _DAMAGE)
+
+
+@contextmanager
+def _reached(text: AccessText) -> Iterator[None]:
+    """Raise `StoreUnavailable` where the block fails to reach a text. Nothing is wrong with the text itself then."""
+    try:
+        yield
+    except AtlasError:  # some of them are an OSError too
+        raise
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{text} cannot be reached now ({error.strerror or error}), so nobody is let in; see to its disk and its "
+            "permissions, and try again"
+        ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import stat
 from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
@@ -123,6 +124,31 @@ def test_a_damaged_file_lets_nobody_in(ring: KeyRing, tmp_path: Path, text: str)
     with pytest.raises(StoreUnavailable):
         ring.add("crawler", Role.WRITER, created_by="ada")
     assert (tmp_path / KEYS).read_text() == text
+
+
+@of_files
+def test_a_file_out_of_reach_is_no_damaged_one(ring: KeyRing, tmp_path: Path):
+    (tmp_path / KEYS).mkdir()  # as a disk's fault is an OSError
+    for ask in (
+        lambda: ring.recognise("atlas_made-up"),
+        lambda: ring.add("crawler", Role.WRITER, created_by="ada"),
+    ):
+        with pytest.raises(StoreUnavailable, match=r"cannot be reached now .* try again") as error:
+            ask()
+        assert "begin again" not in str(error.value)
+
+
+@of_files
+def test_a_full_disk_is_told_as_such(ring: KeyRing, tmp_path: Path):
+    ring.add("crawler", Role.WRITER, created_by="ada")
+    before, (_, hard) = (tmp_path / KEYS).read_text(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before), hard))
+    try:
+        with pytest.raises(StoreUnavailable, match=r"cannot be reached now .* see to its disk"):
+            ring.add("another", Role.WRITER, created_by="ada")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert (tmp_path / KEYS).read_text() == before
 
 
 def test_many_processes_may_make_keys_at_once(ring: KeyRing):

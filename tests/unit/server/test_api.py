@@ -128,9 +128,11 @@ def test_a_revoked_or_expired_key_is_refused_at_once(api, memory):
     assert "expired" in answer.json()["detail"]
 
 
-def test_health_needs_no_key_and_says_nothing_of_what_the_store_holds(api, memory):
-    key(memory, Role.VIEWER)
-    assert api.get("/health").json().keys() == {
+def test_health_needs_no_key_and_then_is_up_or_down_alone(api, memory):
+    headers = key(memory, Role.VIEWER)
+    assert api.get("/health").json() == {"status": "ready"}
+    assert api.get("/health", headers={"Authorization": "Bearer guessed"}).json() == {"status": "ready"}
+    assert api.get("/health", headers=headers).json().keys() == {
         "status",
         "version",
         "schema_version",

@@ -132,7 +132,9 @@ def test_a_link_that_is_opened_once_more_is_no_further_session(client, sessions,
     assert [event.what for event in sessions.stores.first.audit.events()] == [LINK_OPENED, LINK_MADE]
 
 
-@pytest.mark.parametrize("name", ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"])
+@pytest.mark.parametrize(
+    "name", ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via", "CF-Connecting-IP", "True-Client-IP"]
+)
 def test_an_open_server_refuses_what_a_proxy_passed_on(name):
     opened = TestClient(OwnMachineOnly(PlainTextResponse("all of it")))
     refused = opened.get("/", headers={name: "203.0.113.9"})

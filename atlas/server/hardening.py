@@ -1,0 +1,28 @@
+"""Headers of every response, by which browsers keep other sites out of the pages."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADERS = (
+    (b"content-security-policy", b"frame-ancestors 'self'"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""No page of another origin may frame ours, and nothing is taken for another type than the one it is sent as."""
+
+
+class SecurityHeadersMiddleware:
+    """Adds the headers to every response. A policy that a response has already holds besides."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
+                message = {**message, "headers": [*message.get("headers", ()), *HEADERS]}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
