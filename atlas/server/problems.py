@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from starlette.responses import JSONResponse
@@ -73,3 +73,15 @@ def problem_of(error: AtlasError) -> Problem:
         if isinstance(error, kind):
             return Problem(status, title, str(error))
     return Problem(500, type(error).__name__, str(error))
+
+
+def unknown_names(unknown: Sequence[str], known: Sequence[str], *, kind: str, of: str) -> str:
+    """Return the sentence for names that somebody gave and nothing has, with those that it has.
+
+    Args:
+        kind: What such a name is of, such as `argument`.
+        of: What was called with them.
+    """
+    named = " and ".join(f"{name!r:.80}" for name in unknown[:3])
+    no = f"is no {kind}" if len(unknown) == 1 else f"are no {kind}s"
+    return f"{named} {no} of {of}; it takes {', '.join(known) or 'none'}"

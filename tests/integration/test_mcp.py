@@ -96,6 +96,12 @@ def test_ten_tools_are_described_in_two_thousand_tokens(memory):
     assert [tool.name for tool in tools if tool.annotations.destructive_hint] == ["undo"]
 
 
+def test_nothing_is_done_where_an_argument_is_not_known(memory):
+    given = {"entry_type": "reflection", "content": "caching made the pages fast", "importance": 1.0}
+    talk(memory, lambda client: refused(client, "note", **given))
+    assert memory.journal.count() == 0
+
+
 def test_a_viewer_sees_the_tools_that_look_and_can_call_no_other(memory):
     async def work(client):
         assert {tool.name for tool in (await client.list_tools()).tools} == READING
@@ -151,6 +157,18 @@ def test_a_repeated_call_stores_once(memory):
         ("search", {"query": "x", "cursor": "-1"}, "`cursor` should be what the last line of a search gave"),
         ("note", {"entry_type": "", "content": "x"}, "type"),
         ("store_attempt", {"task": "", "steps": []}, "description"),
+        (
+            "recall",
+            {"task": TASK, "budget": 9},
+            "'budget' is no argument of `recall`; it takes task, budget_tokens, domain",
+        ),
+        (
+            "undo",
+            {"operation_id": "z", "id": 1, "why": 2},
+            "'id' and 'why' are no arguments of `undo`; it takes operation_id",
+        ),
+        ("history", {"memory": None}, "'memory' is no argument of `history`; it takes limit, of"),
+        ("history", {"\x1b[31m" * 99: 1}, "it takes limit, of"),
     ],
 )
 def test_a_failure_says_what_to_do(memory, tool, arguments, said_of_it):

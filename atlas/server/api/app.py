@@ -18,6 +18,7 @@ from atlas.core.errors import AtlasError
 from atlas.memory.system import MemorySystem
 from atlas.server.access import BodyBounded, Doors, KeyAsked
 from atlas.server.api import attempts, changes, context, health, history, records, traces
+from atlas.server.api.parts import check_query
 from atlas.server.problems import MEDIA_TYPE, Problem, problem_of
 
 Open = Callable[[], MemorySystem]
@@ -51,10 +52,11 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
         responses=PROBLEMS,
     )
     api.state.open_memory, api.state.is_warm, api.state.doors = open_memory, is_warm, doors
-    api.include_router(health.router)
-    asked = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
+    checked = Depends(check_query)
+    api.include_router(health.router, dependencies=[checked])
+    key = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
     for routes in (context, attempts, traces, history, changes, records):
-        api.include_router(routes.router, dependencies=[asked])
+        api.include_router(routes.router, dependencies=[key, checked])
     api.add_exception_handler(AtlasError, _told)
     api.add_exception_handler(RequestValidationError, _invalid)
     api.add_exception_handler(HTTPException, _plain)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
+from fastapi.routing import APIRoute
 
+from atlas.core.errors import InvalidInput
 from atlas.memory.base.memory import Memory
 from atlas.memory.system import MemorySystem
 from atlas.server.api.shapes import MemoryName
+from atlas.server.problems import unknown_names
 
 
 def served(request: Request) -> MemorySystem:
@@ -25,6 +28,14 @@ def is_warm(request: Request) -> bool:
 
 Served = Annotated[MemorySystem, Depends(served)]
 Warm = Annotated[bool, Depends(is_warm)]
+
+
+def check_query(request: Request) -> None:
+    """Raise `InvalidInput` where the query has a parameter that the route does not have."""
+    route: APIRoute = request.scope["route"]
+    known = [parameter.alias for parameter in route.dependant.query_params]
+    if unknown := [name for name in dict(request.query_params) if name not in known]:
+        raise InvalidInput(unknown_names(unknown, known, kind="parameter", of="this address"))
 
 
 def memory_named(memory: MemorySystem, name: MemoryName) -> Memory[Any]:

@@ -8,13 +8,15 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import Tool, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 
 from atlas.core.errors import AtlasError
 from atlas.infra.actor import Role, may
 from atlas.infra.secrets import counting_secrets, described
 from atlas.server.mcp import reading, resources, writing
+from atlas.server.problems import unknown_names
 
 if TYPE_CHECKING:
     from atlas.memory.system import MemorySystem
@@ -48,6 +50,11 @@ TOOLS: tuple[tuple[Callable[..., str], ToolAnnotations], ...] = (
 )
 
 
+PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    tool.__name__: tuple(name for name in inspect.signature(tool).parameters if name != "memory") for tool, _ in TOOLS
+}
+"""Names of each tool's arguments."""
+
 RESOURCES: Mapping[str, Callable[..., str]] = {
     "atlas://overview": resources.overview,
     "atlas://{name}/{id}": resources.record,
@@ -73,11 +80,19 @@ def make_server(open_memory: Callable[[], MemorySystem], is_warm: Callable[[], b
 
 
 class _Server(MCPServer[Any]):
-    """A server that shows each key the tools that it may use."""
+    """A server that shows each key the tools that it may use, and refuses arguments that they do not have."""
 
     async def list_tools(self) -> list[Tool]:
         tools = [tool for tool in await super().list_tools() if tool.annotations == READS or may(Role.WRITER)]
         return [tool.model_copy(update={"input_schema": _untitled(tool.input_schema)}) for tool in tools]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        known = PARAMETERS.get(name, tuple(arguments))  # a tool that does not exist is refused as such
+        if unknown := [argument for argument in arguments if argument not in known]:
+            raise ToolError(unknown_names(unknown, known, kind="argument", of=f"`{name}`"))
+        return await super().call_tool(name, arguments, context)
 
 
 def _untitled(schema: Any) -> Any:

@@ -157,6 +157,23 @@ def test_health_needs_no_key_and_then_is_up_or_down_alone(api, memory):
         ("POST", "/attempts", {**ATTEMPT, "timestamp": "2026-01-01T00:00:00"}, 422, "no time zone"),
         ("POST", "/experience/search", {"query": "x", "where": {"outcome": {"$near": 1}}}, 422, "$near"),
         ("GET", "/experience?where=[", None, 422, "a filter as JSON"),
+        (
+            "GET",
+            "/experience?filter={}",
+            None,
+            422,
+            "'filter' is no parameter of this address; it takes where, limit, order",
+        ),
+        (
+            "GET",
+            "/experience/none?With=uses&x=1",
+            None,
+            422,
+            "'With' and 'x' are no parameters of this address; it takes with",
+        ),
+        ("GET", "/operations?k=1", None, 422, "it takes limit, offset, actor, kind, of, since"),
+        ("POST", "/attempts?id=x", {"task": {"description": "x"}}, 422, "this address; it takes none"),
+        ("GET", "/health?x=1", None, 422, "this address; it takes none"),
         ("PUT", "/attempts", None, 405, "Method Not Allowed"),
     ],
 )
