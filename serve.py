@@ -10,8 +10,8 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -24,26 +24,18 @@ from atlas.access.links import sweep_copies
 from atlas.access.provider import Provider
 from atlas.access.proxy import Proxy
 from atlas.access.roles import roles_from_environment
+from atlas.access.server_token import LOOPBACK, forget, local_address, make_token, published
 from atlas.access.stores import Stores, named_stores
-from atlas.infra.actor import Actor, Finder, Role, acting, look_up_actors
-from atlas.server.access import (
-    LOOPBACK,
-    BodyBounded,
-    Dispatched,
-    Doors,
-    HostChecked,
-    KeyAsked,
-    OwnMachineOnly,
-    host_name,
-)
+from atlas.infra.actor import Actor, Finder, acting, look_up_actors
+from atlas.server.access import BodyBounded, Dispatched, Doors, HostChecked, KeyAsked, OwnMachineOnly, host_name
 from atlas.server.api.app import make_api
-from atlas.server.entrance import ENTER, Entrance, rights
+from atlas.server.entrance import ENTER, TOKEN, Entrance, rights
 from atlas.server.forwarding import Forwarded
 from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.server.mcp.server import make_server
 from atlas.server.problems import Problem
 from atlas.server.rounds import repeating
-from atlas.server.sessions import COOKIE, SESSION_SECONDS, Sessions, session_seconds
+from atlas.server.sessions import COOKIE, Sessions, session_seconds
 from atlas.server.spool import PAUSE_SECONDS, Spool
 from pages.components.shared.memory import STORE, opened_now, warmed
 from pages.frame.messages import MessagesChecked
@@ -57,7 +49,11 @@ _SWEEP_SECONDS = 60.0
 
 NO_KEY = (
     "others could reach this memory, and it has no key yet, so nobody could enter. Make a key first: "
-    "atlas keys add NAME --role admin. Or serve this machine alone, without a key: atlas serve"
+    "atlas keys add NAME --role admin. Or serve this machine alone, with a token: atlas serve"
+)
+NOT_ALONE = (
+    "--no-token opens a server to this machine alone, so it goes with no other --host, no --allow-host, no --ask, no "
+    "sign-in and no ATLAS_PROXY; leave out one or the other"
 )
 
 
@@ -77,9 +73,10 @@ def make_app(
     provider: Provider | None = None,
     proxy: Proxy | None = None,
     *,
+    host: str,
     is_open: bool,
+    sessions: Sessions,
     public_hosts: Collection[str] = (),
-    seconds: float = SESSION_SECONDS,
 ) -> st.App:
     """Return the dashboard with the API and MCP beside it.
 
@@ -88,11 +85,11 @@ def make_app(
         public_hosts: Hosts that browsers know its pages by, whatever a proxy in front of it asks for.
         provider: Where people may sign in.
         proxy: Proxies that are believed.
+        host: Address that the server listens on.
         is_open: Whether pages, the API and MCP ask for nothing as long as there is no key.
-        seconds: Time after which a browser's people have to enter again.
+        sessions: Browsers that were let in.
     """
-    settings = Settings.from_environment()
-    doors = Doors(stores, is_open=is_open, owner=settings.actor)
+    doors = Doors(stores, is_open=is_open)
     tools = make_server(served, is_warm)
     # Its own check of hosts is for loopback alone. Ours stands before everything.
     over_http = tools.streamable_http_app(
@@ -110,7 +107,6 @@ def make_app(
     if is_open:
         middleware.insert(0, Middleware(OwnMachineOnly))
     else:
-        sessions = Sessions(stores, seconds)
         look_up_actors(
             Finder(present=lambda: _page_actor(sessions), choices=lambda: _page_choices(sessions), n_stores=len(stores))
         )
@@ -122,9 +118,9 @@ def make_app(
     @asynccontextmanager
     async def lifespan(server: st.App) -> AsyncIterator[None]:
         with ExitStack() as stack:
+            stack.enter_context(_announced(stores, host))
             for store in stores:
-                owner = Actor(settings.actor, Role.ADMIN, store=store.directory)
-                closing = partial(Spool(store.directory).close_quiet_of, partial(_served_to, owner))
+                closing = partial(Spool(store.directory).close_quiet_of, partial(_served_to, stores.owner_in(store)))
                 stack.enter_context(repeating(closing, pause_seconds=PAUSE_SECONDS, name="atlas-traces"))
                 sweeping = partial(sweep_copies, store.directory)
                 stack.enter_context(repeating(sweeping, pause_seconds=_SWEEP_SECONDS, name="atlas-links"))
@@ -143,17 +139,22 @@ def main() -> None:
     parser.add_argument("--allow-host", action="append", default=[])
     parser.add_argument("--also", action="append", default=[])
     parser.add_argument("--ask", action="store_true")
+    parser.add_argument("--no-token", action="store_true")
     options = parser.parse_args()
     sys.argv[1:] = []
     try:
         provider, proxy = Provider.from_environment(), Proxy.from_environment()
         directories = named_stores(Settings.from_environment().directory.expanduser().resolve(), options.also)
-        stores = Stores(directories, roles_from_environment(), owner=Settings.from_environment().actor)
-        is_open = options.host in LOOPBACK and not (options.allow_host or options.ask or provider or proxy.addresses)
-        can_enter = is_open or provider or proxy.user or stores.has_key()
+        is_alone = options.host in LOOPBACK and not (options.allow_host or options.ask or provider or proxy.addresses)
+        token = make_token() if is_alone and not options.no_token else ""
+        owner = Settings.from_environment().actor
+        stores = Stores(directories, roles_from_environment(), owner=owner, token=token)
+        can_enter = is_alone or provider or proxy.user or stores.has_key()
         seconds = session_seconds(os.environ.get("ATLAS_SESSION_HOURS", ""))
     except AtlasError as error:
         sys.exit(f"atlas: {error}")
+    if options.no_token and not is_alone:
+        sys.exit(f"atlas: {NOT_ALONE}")
     if not can_enter:
         sys.exit(f"atlas: {NO_KEY}")
     if provider and (warning := provider.warning(proxy.addresses)):
@@ -161,15 +162,44 @@ def main() -> None:
     public_hosts = [*options.allow_host, *([provider.public_host] if provider and provider.public_host else [])]
     hosts = [*LOOPBACK, options.host, *_own_names(options.host), *map(host_name, public_hosts)]
     os.environ["FORWARDED_ALLOW_IPS"] = "none"  # ATLAS_PROXY alone says which proxies are believed
-    app = make_app(stores, hosts, provider, proxy, is_open=is_open, public_hosts=public_hosts, seconds=seconds)
+    host = "127.0.0.1" if options.host == "localhost" else options.host
+    sessions = Sessions(stores, seconds, cookie=f"{COOKIE}_{options.port}")
+    app = make_app(
+        stores,
+        hosts,
+        provider,
+        proxy,
+        host=host,
+        is_open=options.no_token,
+        sessions=sessions,
+        public_hosts=public_hosts,
+    )
     app.run(
         config={
-            "server.address": options.host,
+            "server.address": host,
             "server.port": options.port,
             "server.allowedHosts": hosts,
             "server.headless": True,
+            "logger.hideWelcomeMessage": bool(token),  # the address without the token leads to the form
         }
     )
+
+
+@contextmanager
+def _announced(stores: Stores, host: str) -> Iterator[None]:
+    """Print the address with the token, and write the token where this user's programs find it. The port is bound."""
+    port = int(st.get_option("server.port"))
+    with ExitStack() as stack:
+        if stores.token:
+            sys.stdout.write(f"\n  Open the dashboard: {local_address(host, port)}/?{TOKEN}={stores.token}\n\n")
+            sys.stdout.flush()
+            try:
+                stack.enter_context(published(stores.token, stores.first.directory, host, port))
+            except OSError as error:
+                logger.warning("atlas: the token cannot be written (%s); give it to programs as ATLAS_KEY", error)
+        else:
+            forget(port)
+        yield
 
 
 def _own_names(host: str) -> list[str]:
@@ -201,7 +231,7 @@ def _page_actors(sessions: Sessions) -> Mapping[str, Actor]:
     """Return whoever the page that is drawn in this thread is for, in each store that they may see."""
     if get_script_run_ctx(suppress_warning=True) is None:
         return {}
-    return sessions.actors_of(st.context.cookies.get(COOKIE, ""))
+    return sessions.actors_of(st.context.cookies.get(sessions.cookie, ""))
 
 
 def _page_actor(sessions: Sessions) -> Actor | None:

@@ -34,6 +34,14 @@ def real_data(pytestconfig: pytest.Config) -> Path:
     pytest.skip(message)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what says which servers run, and files of stores in PostgreSQL, out of the user's own directory."""
+    with pytest.MonkeyPatch.context() as surroundings:
+        surroundings.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
     """A PostgreSQL server of this test process."""

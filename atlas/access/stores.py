@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from hmac import compare_digest
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +31,11 @@ Answer = TypeVar("Answer")
 
 OUTAGE = "the store is out of reach now, so nobody can be let in; try again in a while. The server's log has the reason"
 """Sentence for whoever wants to enter meanwhile. It has no address and no path, as they have not entered yet."""
+
+OTHER_TOKEN = (
+    "this is neither the token of this server nor a key of its store; each start makes a new token, so open the "
+    "address that `atlas serve` printed last"
+)
 
 
 class Refused(NotAllowed):
@@ -83,6 +89,7 @@ class Stores:
         roles: Mapping[str, Role],
         owner: str = "",
         clock: Clock | None = None,
+        token: str = "",
     ) -> None:
         """Open what says who may enter.
 
@@ -90,7 +97,10 @@ class Stores:
             directories: Directories by the names of the stores.
             roles: Roles by groups. `research/ml` is the group `ml` in the store `research` alone.
             owner: Name of whoever runs the server, which nobody else may have in the history.
+            token: The secret by which they enter every store. Empty for none.
         """
+        self._owner = owner
+        self.token = token
         self._stores = {
             name: ServedStore(
                 name=name,
@@ -119,6 +129,24 @@ class Stores:
         """Return how many stores there are."""
         return len(self._stores)
 
+    @property
+    def secret_name(self) -> str:
+        """Words for what whoever enters has to show."""
+        return "the token that `atlas serve` printed, or a key" if self.token else "a key"
+
+    def is_token(self, secret: str) -> bool:
+        """Return whether a secret is the token. The time that this takes says nothing of how much of it is right."""
+        asked, own = (text.encode(errors="surrogatepass") for text in (secret, self.token))
+        return bool(own) and compare_digest(asked, own)
+
+    def owner_in(self, store: ServedStore) -> Actor:
+        """Return whoever runs the server, in a store."""
+        return Actor(self._owner, Role.ADMIN, store=store.directory, is_owner=True)
+
+    def owner(self) -> dict[str, Actor]:
+        """Return whoever runs the server in each store, by its name."""
+        return {store.name: self.owner_in(store) for store in self}
+
     def has_key(self) -> bool:
         """Return whether there is a key for any of them that is not refused now.
 
@@ -139,7 +167,7 @@ class Stores:
         try:
             return store, store.ring.recognise(secret)
         except NotAllowed as error:
-            raise Refused(str(error), known) from error
+            raise Refused(str(error) if known or not self.token else OTHER_TOKEN, known) from error
 
     def follow(self, secret: str) -> tuple[ServedStore, Link]:
         """Return the link with a secret, and the store that it leads to a copy of.

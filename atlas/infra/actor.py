@@ -60,6 +60,9 @@ class Actor:
     store: Path | None = None
     """Directory of the store that they have this role in, or None for the one that the process is set to."""
 
+    is_owner: bool = False
+    """True for whoever runs the server, who may name files of its machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finder:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 from pydantic import TypeAdapter
 
+from atlas.access.server_token import endpoint
 from atlas.core.errors import (
     AtlasError,
     InvalidInput,
@@ -54,8 +55,8 @@ class Server:
                 "the key should be letters, digits, - and _, as `atlas keys add` printed it; copy it again"
             )
         self.address = address
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(base_url=url, headers=headers, timeout=timeout_seconds)
+        self._key = key
+        self._client = httpx.Client(timeout=timeout_seconds, trust_env=not endpoint(address).is_local)
 
     def ask(
         self,
@@ -73,8 +74,12 @@ class Server:
             AtlasError: The one that the same call on an open memory would raise.
             StoreUnavailable: The server cannot be reached, or fails.
         """
+        there = endpoint(self.address, self._key)  # a server that was started again has another token
+        url = f"{there.address.rstrip('/')}/api/v1/{path}"
         try:
-            answer = self._client.request(method, path, json=body, params=query, headers=headers)
+            answer = self._client.request(
+                method, url, json=body, params=query, headers={**there.headers, **(headers or {})}
+            )
         except httpx.HTTPError as error:
             raise StoreUnavailable(
                 f"the server at {self.address} cannot be reached ({type(error).__name__}: {error}); see that it runs "

@@ -99,7 +99,7 @@ def connect(
 
     Args:
         address: Such as `http://memory.example:8501`. `ATLAS_STORE` where it is None.
-        key: A key of that server. `ATLAS_KEY` where it is None.
+        key: A key of that server. `ATLAS_KEY` where it is None. A server of yours on this machine needs none.
         timeout_seconds: Longest wait for an answer.
 
     Raises:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atlas.access.stores import Stores
 from atlas.core.errors import AtlasError, NotAllowed
-from atlas.infra.actor import Actor, Role, acting
+from atlas.infra.actor import Actor, acting
 from atlas.server.problems import Problem, TooLarge, problem_of
 
 MAX_BODY_BYTES = 16 * 2**20
@@ -29,9 +29,6 @@ PASSED_ON = frozenset(
 )
 """Headers of requests that a proxy passed on."""
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-"""Names of this machine that no other one can reach it by."""
-
 
 @dataclass(frozen=True, slots=True)
 class Doors:
@@ -39,15 +36,10 @@ class Doors:
 
     stores: Stores
     is_open: bool
-    """True where only this machine can reach the server, and may do everything as long as there is no key."""
-
-    owner: str
-    """Name in the history for what this machine does without a key."""
+    """True for a server that asks for no token: whoever reaches it may do everything as long as there is no key."""
 
     def enter(self, authorization: str) -> Actor:
-        """Return whoever a request is for, in the store that its key is for.
-
-        Without any key in use, all is open to this machine.
+        """Return whoever a request is for, in the store that its key is for. The token is for the first store.
 
         Args:
             authorization: The header of that name, or nothing.
@@ -57,11 +49,13 @@ class Doors:
         """
         kind, _, secret = authorization.partition(" ")
         if kind.lower() == "bearer" and secret.strip():
+            if self.stores.is_token(secret.strip()):
+                return self.stores.owner_in(self.stores.first)
             store, key = self.stores.recognise(secret.strip())
             return store.actor(key)
         if self.is_open and not self.stores.has_key():
-            return Actor(self.owner, Role.ADMIN, store=self.stores.first.directory)
-        raise NotAllowed("this needs a key; send it as the header `Authorization: Bearer KEY`")
+            return self.stores.owner_in(self.stores.first)
+        raise NotAllowed(f"this needs {self.stores.secret_name}; send it as the header `Authorization: Bearer KEY`")
 
 
 class KeyAsked:
@@ -165,8 +159,8 @@ class OwnMachineOnly:
         """Answer one request."""
         if scope["type"] in ("http", "websocket") and any(name in PASSED_ON for name, _ in scope["headers"]):
             detail = (
-                "this server is open to its own machine alone, but a proxy passed this request on; make a key with "
-                "atlas keys add NAME, and start it with --ask"
+                "this server was started with --no-token, for its own machine alone, but a proxy passed this request "
+                "on; start it without --no-token"
             )
             await _refuse(Problem(403, "Passed on by a proxy", detail), scope, receive, send)
         else:

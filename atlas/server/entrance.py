@@ -17,11 +17,13 @@ from starlette.websockets import WebSocketClose
 
 from atlas.access.people import Identity
 from atlas.access.provider import Provider
+from atlas.access.server_token import token_file_name
+from atlas.access.stores import OTHER_TOKEN
 from atlas.core.errors import AtlasError, NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor, Role
 from atlas.server import forms, forwarding
 from atlas.server.access import header, peer
-from atlas.server.sessions import COOKIE, Sessions
+from atlas.server.sessions import Sessions
 from atlas.server.signin import SIGN_IN, make_sign_in
 
 ENTER, LEAVE, LINK = "/enter", "/leave", "/link/"
@@ -33,6 +35,9 @@ A page whose key was revoked needs its scripts to say so.
 
 UPLOADS = "/_stcore/upload_file"
 """Beginning of the paths that browsers send files to, which are held in memory until a page reads them."""
+
+TOKEN = "token"
+"""Name in the address that `atlas serve` prints, for the token."""
 
 _FORM_BYTES = 4_096
 
@@ -76,7 +81,9 @@ class Entrance:
             return self._follow(Request(scope, receive))
         if is_request and path == LEAVE:
             return self._leave(scope)
-        if not self._sessions.is_let_in(**_browser(scope)):
+        if self._sessions.stores.token and _is_page(scope) and TOKEN in Request(scope).query_params:
+            return self._open(Request(scope, receive))
+        if not self._sessions.is_let_in(**self._browser(scope)):
             return self._shown_out(scope, receive)
         if path.startswith(UPLOADS) and not self._may_write(scope):
             return Response("A viewer uploads nothing.", 403)
@@ -84,22 +91,32 @@ class Entrance:
 
     async def _enter(self, request: Request) -> Response:
         if request.method != "POST":
-            return self._form()
+            return self._form(request)
         body = b""
         async for chunk in request.stream():
             body += chunk
             if len(body) > _FORM_BYTES:
-                return self._form("A key is shorter than that.", 413)
+                return self._form(request, "A key is shorter than that.", 413)
         try:
             given = parse_qs(body.decode()).get("key", [""])[0].strip()
-            token = self._sessions.begin(given, **_browser(request.scope))
+            token = self._sessions.begin(given, **self._browser(request.scope))
         except (NotAllowed, UnicodeDecodeError) as error:
             return self._refused(request, str(error), error)
         return self._with_session(request, token)
 
+    def _open(self, request: Request) -> Response:
+        """Let in whoever opens an address with the token, and lead them to the same address without it."""
+        if not self._sessions.stores.is_token(secret := request.query_params[TOKEN]):
+            return self._refused(request, OTHER_TOKEN)
+        session = self._sessions.begin(secret, **self._browser(request.scope))
+        rest = request.url.remove_query_params(TOKEN)
+        answer = self._with_session(request, session, f"{rest.path}?{rest.query}".rstrip("?"))
+        answer.headers.update({"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"})
+        return answer
+
     def _follow(self, request: Request) -> Response:
         """Open a link. Whoever is let in already is asked first: opening it ends what they came in with."""
-        secret, browser = request.url.path.removeprefix(LINK), _browser(request.scope)
+        secret, browser = request.url.path.removeprefix(LINK), self._browser(request.scope)
         try:
             if request.method != "POST" and (name := self._sessions.ended_by(secret, **browser)):
                 return forms.opening(name)
@@ -110,7 +127,7 @@ class Entrance:
 
     def _leave(self, scope: Scope) -> Response:
         """End a session where its own browser's page wants it. A page of another server's may lead here too."""
-        browser = _browser(scope)
+        browser = self._browser(scope)
         is_wanted = scope["method"] == "POST" or header(scope, b"sec-fetch-site") in ("same-origin", "none")
         if not is_wanted and self._sessions.is_let_in(**browser):
             return forms.leaving()
@@ -120,7 +137,7 @@ class Entrance:
     def _vouched(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
         """Let in somebody for whom a provider or a proxy vouches, or say why not."""
         try:
-            token = self._sessions.begin_for(identity, **_browser(request.scope))
+            token = self._sessions.begin_for(identity, **self._browser(request.scope))
         except NotAllowed as error:
             return self._refused(request, f"{identity.name}: {error}", error)
         except AtlasError as error:  # what a provider leads to is answered outside `__call__`
@@ -129,7 +146,7 @@ class Entrance:
 
     def _refused(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         self._sessions.stores.note_refusal(peer(request.scope), problem, error)
-        return self._form(problem, 401)
+        return self._form(request, problem, 401)
 
     def _may_write(self, scope: Scope) -> bool:
         return any(actor.role >= Role.WRITER for actor in rights(self._sessions, scope).values())
@@ -138,16 +155,17 @@ class Entrance:
         """Return what answers somebody who has not entered."""
         if scope["type"] == "websocket":
             return WebSocketClose(1008, "no key")
-        is_page = scope["method"] == "GET" and scope["path"].count("/") == 1 and "." not in scope["path"]
         vouched = forwarding.identity(scope)
-        if not is_page:
-            return Response("This needs a key; open / in a browser and enter one.", 401)
+        if not _is_page(scope):
+            return Response(f"This needs {self._sessions.stores.secret_name}; open / in a browser and enter it.", 401)
         if vouched is None:
             return RedirectResponse(ENTER, 303)
         request = Request(scope, receive)
         return self._vouched(request, vouched, f"{request.url.path}?{request.url.query}".rstrip("?"))
 
-    def _form(self, problem: str = "", status: int = 200) -> Response:
+    def _form(self, request: Request, problem: str = "", status: int = 200) -> Response:
+        if self._sessions.stores.token:
+            return forms.asking_for_token(token_file_name(request.scope["server"][1]), problem, status)
         try:
             has_keys = self._sessions.stores.has_key()
         except StoreUnavailable:  # a key that is entered is told so, and whoever signs in needs none
@@ -158,8 +176,11 @@ class Entrance:
         """Return an answer that gives a browser its token, and leads it to the pages."""
         answer = RedirectResponse(lead_to, 303)
         is_secure = self._has_tls or request.url.scheme == "https"
-        answer.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=is_secure)
+        answer.set_cookie(self._sessions.cookie, token, httponly=True, samesite="lax", secure=is_secure)
         return answer
+
+    def _browser(self, scope: Scope) -> _Browser:
+        return _browser(scope, self._sessions.cookie)
 
 
 class _Browser(TypedDict):
@@ -174,7 +195,7 @@ class _Browser(TypedDict):
 
 def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
     """Return for whom a connection acts in each store that they may see. Empty for whoever is not let in."""
-    browser = _browser(scope)
+    browser = _browser(scope, sessions.cookie)
     try:
         return sessions.actors_of(browser["token"]) if sessions.is_let_in(**browser) else {}
     except StoreUnavailable:  # whatever asks next is told so
@@ -187,20 +208,25 @@ def _unavailable(scope: Scope, error: AtlasError) -> ASGIApp:
     return forms.unavailable(str(error))
 
 
-def _browser(scope: Scope) -> _Browser:
+def _is_page(scope: Scope) -> bool:
+    is_read = scope["type"] == "http" and scope["method"] == "GET"
+    return is_read and scope["path"].count("/") == 1 and "." not in scope["path"]
+
+
+def _browser(scope: Scope, cookie: str) -> _Browser:
     """Return whose browser a request comes from."""
     vouched = forwarding.identity(scope)
-    return {"token": _token(scope), "vouched_id": vouched.id if vouched is not None else ""}
+    return {"token": _token(scope, cookie), "vouched_id": vouched.id if vouched is not None else ""}
 
 
-def _token(scope: Scope) -> str:
+def _token(scope: Scope, cookie: str) -> str:
     """Return the browser's token, or nothing."""
     for name, value in scope["headers"]:
         if name == b"cookie":
             try:
-                held = SimpleCookie(value.decode("latin-1")).get(COOKIE)
+                morsel = SimpleCookie(value.decode("latin-1")).get(cookie)
             except CookieError:
-                held = None
-            if held is not None:
-                return held.value
+                morsel = None
+            if morsel is not None:
+                return morsel.value
     return ""

@@ -13,6 +13,17 @@ _FILE = Path(__file__).with_name("enter.html")
 _PART = re.compile(r"<!-- ([a-z ]+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
+def asking_for_token(file: str, problem: str = "", status: int = 200) -> HTMLResponse:
+    """Return the form by which whoever runs the server enters.
+
+    Args:
+        file: Name of the file that has the token.
+        problem: Why they were not let in.
+    """
+    parts = [*(["problem"] if problem else []), "token"]
+    return _page("enter the token", parts, status, problem=problem, file=file)
+
+
 def entering(problem: str = "", status: int = 200, *, has_sign_in: bool, has_keys: bool) -> HTMLResponse:
     """Return the form by which people enter.
 
@@ -52,7 +63,7 @@ def leaving() -> HTMLResponse:
     return _page("leave", ["leave"])
 
 
-def _page(title: str, parts: list[str], status: int = 200, *, problem: str = "", name: str = "") -> HTMLResponse:
+def _page(title: str, parts: list[str], status: int = 200, **texts: str) -> HTMLResponse:
     page = _PART.sub(lambda found: found[2] if found[1] in parts else "", _FILE.read_text(encoding="utf-8"))
-    said = {"title": title, "problem": html.escape(problem), "name": html.escape(name)}
-    return HTMLResponse(Template(page).substitute(said), status)
+    escaped = {name: html.escape(text) for name, text in {"title": title, **texts}.items()}
+    return HTMLResponse(Template(page).substitute(escaped), status)

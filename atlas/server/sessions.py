@@ -14,7 +14,7 @@ from atlas.access.people import Identity
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Actor
-from atlas.storage.place.audit import ENTERED, LINK_OPENED
+from atlas.storage.place.audit import ENTERED, LINK_OPENED, TOKEN_ENTERED
 
 COOKIE = "atlas_session"
 MOST_SESSIONS = 10_000
@@ -67,6 +67,9 @@ class Sessions:
 
     stores: Stores
     seconds: float = SESSION_SECONDS
+    cookie: str = COOKIE
+    """Name of the cookie with a browser's token. Browsers send one server of a machine the cookies of the others."""
+
     monotonic: Callable[[], float] = time.monotonic
     """Returns the process's own time in seconds, which goes on where the machine's clock is put back."""
 
@@ -76,12 +79,18 @@ class Sessions:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
-        """Return a token for a browser that shows a key, or raise `NotAllowed` for one that is refused.
+        """Return a token for a browser that shows a key, or the server's own token.
 
         Args:
             token: The browser's token until now, which ends.
             vouched_id: Id of the person for whom a proxy vouches. The token holds for that person alone.
+
+        Raises:
+            NotAllowed: The key is unknown, revoked or has expired.
         """
+        if self.stores.is_token(secret):
+            self.stores.first.audit.note(TOKEN_ENTERED, who=self.stores.owner_in(self.stores.first).name)
+            return self._begin("owner", self.stores.owner, token, vouched_id)
         store, key = self.stores.recognise(secret)
         store.audit.note(ENTERED, who=key.name)
         return self._begin(f"key {key.id}", partial(store.key, key.id), token, vouched_id)

@@ -45,7 +45,7 @@ _BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL = ".*_meta.json.[0-9]*", ".domain_names
 _OURS = (
     *("atlas.sqlite", "atlas.sqlite-wal", "atlas.sqlite-shm", "atlas.sqlite-journal"),
     *("store.json", "domain_names.json", "*_meta.json", "*.lock", "chroma", CACHE),
-    *("keys.json", "people.json", "links.json", "audit.jsonl"),
+    *("keys.json", "people.json", "links.json", "audit.jsonl", "token-*"),
     *(_BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL, *_LEDGERS, _SET_ASIDE),
 )
 

@@ -9,11 +9,13 @@ import pytest
 
 import atlas
 from atlas.access.keys import KeyRing
+from atlas.access.server_token import make_token
 from atlas.cli import main
 from atlas.core.operations import Operations
 from atlas.infra.actor import Actor, Role, acting
 from atlas.testing import FixedClock, HashEmbedder
 from tests.support.agent import KIND, run
+from tests.support.browser.server import free_port
 from tests.support.records import attempt, attempts, concept
 from tests.support.serving import serving
 
@@ -34,10 +36,11 @@ def here(tmp_path):
         yield memory
 
 
-@pytest.fixture
-def there(here):
-    """The same memory, through a server."""
-    with serving(here) as address, atlas.connect(address) as memory:
+@pytest.fixture(params=["open", "token"])
+def there(request, here):
+    """The same memory, through a server that asks for nothing, and through one whose token is found."""
+    token = make_token() if request.param == "token" else ""
+    with serving(here, token=token) as address, atlas.connect(address) as memory:
         yield memory
 
 
@@ -167,6 +170,38 @@ def test_a_key_is_needed_where_there_are_keys_and_says_who_did_it(here):
     assert here.history(1)[0].actor == "crawler"
 
 
+def test_the_token_is_sent_past_a_proxy_that_the_environment_names(here, monkeypatch):
+    with serving(here, token=make_token()) as address:
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+        with atlas.connect(address) as there:
+            assert there.history(1) == here.history(1)
+
+
+def test_a_client_goes_on_when_the_server_was_started_again_with_another_token(here):
+    port = free_port()
+    with atlas.connect(f"http://localhost:{port}") as there:
+        for _ in range(2):
+            with serving(here, token=make_token(), port=port):
+                assert there.history(1) == here.history(1)
+            with pytest.raises(atlas.StoreUnavailable, match="atlas serve"):
+                there.history(1)
+
+
+def test_a_server_with_a_token_takes_no_other_and_still_takes_keys(here):
+    secret = KeyRing(here.storage.path).add("crawler", Role.WRITER, created_by="me")[1]
+    token = make_token()
+    with serving(here, token=token) as address:
+        for wrong in (make_token(), token[:-1], token.upper(), f"{token}0"):
+            with atlas.connect(address, key=wrong) as there, pytest.raises(atlas.NotAllowed, match="each start makes"):
+                there.history()
+        with atlas.connect(address, key=secret) as there:
+            there.store(attempt("rotate the logs", True))
+        with atlas.connect(address) as there:
+            there.store(attempt("rotate them again", True))
+    assert [operation.actor for operation in here.history(2)] == ["owner", "crawler"]
+
+
 def test_a_server_that_cannot_be_reached_is_told_as_such():
     with atlas.connect("http://127.0.0.1:9") as nowhere, pytest.raises(atlas.StoreUnavailable, match="atlas serve"):
         nowhere.history()
@@ -183,9 +218,10 @@ def test_the_environment_says_where_and_with_which_key(here, monkeypatch):
             assert there.history(1) == here.history(1)
 
 
-def test_commands_that_a_server_can_meet_run_over_it(here, monkeypatch, capsys):
+@pytest.mark.parametrize("token", ["", make_token()], ids=["open", "token"])
+def test_commands_that_a_server_can_meet_run_over_it(here, token, monkeypatch, capsys):
     stored = here.store(attempt("rotate the logs of the crawler"))
-    with serving(here) as address:
+    with serving(here, token=token) as address:
         monkeypatch.setenv("ATLAS_STORE", address)
 
         def said(*words: str) -> str:

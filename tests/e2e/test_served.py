@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +18,7 @@ from playwright.sync_api import Page, expect
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
 from tests.support.browser.page import settle, shoot
-from tests.support.browser.server import ELSEWHERE, GIVE_UP_SECONDS, free_port, run_atlas, wait_until_healthy
+from tests.support.browser.server import ELSEWHERE, GIVE_UP_SECONDS, atlas_serve, run_atlas
 from tests.support.mcp_clients import Connection, said
 from tests.support.repository import REPOSITORY
 
@@ -45,17 +43,8 @@ def keys(store) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def address(store, keys) -> Iterator[str]:
     """A server that other machines could reach."""
-    port = free_port()
-    command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port)]
-    process = subprocess.Popen(
-        [*command, "--allow-host", ELSEWHERE],
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    wait_until_healthy(process, port)
-    yield f"http://127.0.0.1:{port}"
-    process.send_signal(signal.SIGTERM)
-    process.wait(GIVE_UP_SECONDS)
+    with atlas_serve(store, "--allow-host", ELSEWHERE) as server:
+        yield server.address
 
 
 async def connect(address: str, **headers: str) -> None:

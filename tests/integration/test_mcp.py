@@ -15,6 +15,7 @@ from mcp import Client
 
 import atlas
 from atlas.access.keys import KeyRing
+from atlas.access.server_token import make_token
 from atlas.infra.actor import Role
 from atlas.memory.context import counter_of
 from atlas.server.mcp.server import make_server
@@ -231,6 +232,15 @@ def test_a_server_that_is_not_there_and_a_wrong_key_are_told_as_what_they_are(me
     with serving(memory) as address:
         wrong = Connection("auto", environment={"ATLAS_STORE": address, "ATLAS_KEY": "atlas_wrong"})
         assert "this key is not known here" in wrong.run(lambda client: refused(client, "recall", task=TASK))
+
+
+def test_the_command_finds_the_token_of_a_server_of_the_same_user_by_itself(memory):
+    with serving(memory, token=make_token()) as address:
+        relayed = Connection("auto", environment={"ATLAS_STORE": address, "HTTP_PROXY": "http://127.0.0.1:9"})
+        told = relayed.run(lambda client: said(client, "store_attempt", task=TASK, steps=["logrotate"], success=True))
+        assert "Stored experience" in told
+        refused_one = Connection("auto", environment={"ATLAS_STORE": address, "ATLAS_KEY": make_token()})
+        assert "neither the token" in refused_one.run(lambda client: refused(client, "recall", task=TASK))
 
 
 def id_in(text: str) -> str:

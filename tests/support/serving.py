@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 import atlas
+from atlas.access.server_token import published
 from atlas.access.stores import Stores
 from atlas.server.access import BodyBounded, Dispatched, Doors, KeyAsked
 from atlas.server.api.app import make_api
@@ -20,10 +21,16 @@ from atlas.server.problems import Problem
 
 
 @contextmanager
-def serving(memory: atlas.MemorySystem, *, is_open: bool = True, is_warm: bool = True, port: int = 0) -> Iterator[str]:
-    """Serve a memory as `atlas serve` does, without the dashboard; its address."""
-    stores = Stores({"store": memory.storage.path}, {})
-    doors = Doors(stores, is_open=is_open, owner="owner")
+def serving(
+    memory: atlas.MemorySystem, *, token: str = "", is_open: bool = True, is_warm: bool = True, port: int = 0
+) -> Iterator[str]:
+    """Serve a memory as `atlas serve` does, without the dashboard; its address.
+
+    Args:
+        token: The server's, which this user's programs find. Empty for a server that asks for none.
+    """
+    stores = Stores({"store": memory.storage.path}, {}, owner="owner", token=token)
+    doors = Doors(stores, is_open=is_open and not token)
     tools = make_server(lambda: memory, lambda: is_warm)
     over_http = tools.streamable_http_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
@@ -46,6 +53,7 @@ def serving(memory: atlas.MemorySystem, *, is_open: bool = True, is_warm: bool =
         assert thread.is_alive(), "the server ended before it answered"
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
+    with published(token, memory.storage.path, "127.0.0.1", port) if token else nullcontext():
+        yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join()

@@ -33,7 +33,8 @@ def add_commands(commands: Any) -> None:
         metavar="NAME=PATH",
         help="further store to serve, such as research=/srv/atlas/research",
     )
-    command.add_argument("--ask", action="store_true", help="ask for a key on this machine too")
+    command.add_argument("--ask", action="store_true", help="let in keys and sign-ins alone: make no token")
+    command.add_argument("--no-token", action="store_true", help="ask whoever reaches it on this machine for nothing")
 
 
 def _serve(options: argparse.Namespace, settings: Settings) -> int:
@@ -43,7 +44,8 @@ def _serve(options: argparse.Namespace, settings: Settings) -> int:
     for one in options.also:  # and a mistyped path is no new store
         directory = Path(one.rpartition("=")[2]).expanduser()
         open_storage(settings=at(settings, str(directory)), create=False).close()
-    arguments = ["--host", options.host, "--port", str(options.port), *(["--ask"] if options.ask else [])]
+    arguments = ["--host", options.host, "--port", str(options.port)]
+    arguments += [flag for flag, is_set in (("--ask", options.ask), ("--no-token", options.no_token)) if is_set]
     for option, values in (("--allow-host", options.allow_host), ("--also", options.also)):
         arguments += [f"{option}={value}" for value in values]
     os.environ["ATLAS_STORE"] = settings.address or str(settings.directory)

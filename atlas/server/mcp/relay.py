@@ -13,6 +13,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+from atlas.access.server_token import endpoint
+
 T = TypeVar("T")
 
 TIMEOUT_SECONDS = 120.0
@@ -26,7 +28,7 @@ class Relay:
 
     def __init__(self, address: str, key: str) -> None:
         self._address = address.rstrip("/")
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._key = key
 
     async def list_tools(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """Return the tools that the key may use."""
@@ -75,9 +77,10 @@ class Relay:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Client]:
+        at = endpoint(self._address, self._key)
         async with (
-            httpx2.AsyncClient(headers=self._headers, timeout=TIMEOUT_SECONDS) as http,
-            Client(streamable_http_client(f"{self._address}/mcp/", http_client=http)) as there,
+            httpx2.AsyncClient(headers=at.headers, timeout=TIMEOUT_SECONDS, trust_env=not at.is_local) as http,
+            Client(streamable_http_client(f"{at.address}/mcp/", http_client=http)) as there,
         ):
             yield there
 
@@ -96,7 +99,7 @@ async def relay(address: str, key: str) -> None:
 
     Args:
         address: Of a server that `atlas serve` runs.
-        key: A key of that server, or nothing.
+        key: A key of that server, or nothing for the token of one of this user's on this machine.
     """
     there = Relay(address, key)
     server: Server[Any] = Server(

@@ -22,7 +22,7 @@ from atlas.storage.place.access import access_place
 
 logger = logging.getLogger(__name__)
 
-SIGNED_IN, ENTERED, REFUSED = "signed in", "entered with a key", "refused"
+SIGNED_IN, ENTERED, TOKEN_ENTERED, REFUSED = "signed in", "entered with a key", "entered with the token", "refused"
 KEY_MADE, KEY_REVOKED = "key made", "key revoked"
 ROLE_GIVEN, REMOVED, READMITTED = "role given", "removed", "let in again"
 LINK_MADE, LINK_ENDED, LINK_OPENED = "link made", "link ended", "link opened"

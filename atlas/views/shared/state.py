@@ -95,8 +95,9 @@ def asks_who_enters() -> bool:
 
 
 def may_name_paths() -> bool:
-    """Return whether whoever looks at the page sits at the machine whose files they would name."""
-    return not asks_who_enters()
+    """Return whether whoever looks at the page runs the server, whose machine's files they would name."""
+    actor = present_actor()
+    return actor is None or actor.is_owner
 
 
 def place_fact(memory: MemorySystem) -> dict[str, str]:

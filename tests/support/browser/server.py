@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,54 @@ ELSEWHERE = "memory.example"
 
 Serve = Callable[[Path], str]
 """Points the dashboard to a store; its address."""
+
+
+@dataclass(frozen=True)
+class AtlasServer:
+    """A running `atlas serve`."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    output: Path
+    """File of its standard output, then of its errors."""
+
+    @property
+    def address(self) -> str:
+        """Address without the token."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def printed_address(self) -> str:
+        """Address that it printed, with the token."""
+        return re.findall(r"http://\S+token=\S*", self.output.read_text())[-1]
+
+    @property
+    def token(self) -> str:
+        """Token in the address that it printed."""
+        return self.printed_address.rpartition("=")[2]
+
+
+@contextmanager
+def atlas_serve(store: Path, *arguments: str, port: int = 0, **environment: str) -> Iterator[AtlasServer]:
+    """Run `atlas serve` on a store until the end of the block.
+
+    Args:
+        arguments: Further ones of the command.
+        port: Port to serve on, or 0 for a free one.
+        environment: Further variables.
+    """
+    port = port or free_port()
+    output = store.with_name(f"{store.name}-served-{port}.txt")
+    command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port), *arguments]
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    with output.open("w") as written:
+        process = subprocess.Popen(command, cwd=REPOSITORY, env=surroundings, stdout=written, stderr=written)
+    try:
+        wait_until_healthy(process, port)
+        yield AtlasServer(process, port, output)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(GIVE_UP_SECONDS)
 
 
 @contextmanager

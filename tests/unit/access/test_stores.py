@@ -145,7 +145,7 @@ def test_a_server_whose_keys_cannot_be_read_is_not_taken_for_one_without_keys(st
     with pytest.raises(StoreUnavailable, match="cannot be read"):
         stores.has_key()
     with pytest.raises(StoreUnavailable, match="cannot be read"):
-        Doors(stores, is_open=True, owner="root").enter("")
+        Doors(stores, is_open=True).enter("")
     stores.first.ring.add("crawler", Role.WRITER, created_by="root")
     assert stores.has_key(), "one that can be read is enough to ask for one"
 

@@ -37,7 +37,7 @@ def key(memory: atlas.MemorySystem, role: Role, name: str = "crawler", **given) 
     return {"Authorization": f"Bearer {secret}"}
 
 
-def test_this_machine_needs_no_key_as_long_as_there_is_none(api, memory):
+def test_a_server_without_a_token_needs_no_key_as_long_as_there_is_none(api, memory):
     assert api.get("/operations").status_code == 200
     key(memory, Role.VIEWER)
     refused = api.get("/operations")

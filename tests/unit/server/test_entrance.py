@@ -16,13 +16,14 @@ from starlette.testclient import TestClient
 
 from atlas.access.people import Identity
 from atlas.access.provider import Provider
+from atlas.access.server_token import make_token
 from atlas.access.stores import Stores
 from atlas.infra.actor import Role
 from atlas.server.access import Doors, HostChecked, KeyAsked
 from atlas.server.entrance import Entrance
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.frozen import frozen_copy
-from atlas.storage.place.audit import REFUSED
+from atlas.storage.place.audit import REFUSED, TOKEN_ENTERED
 from atlas.testing import FixedClock
 
 EVE = Identity(issuer="https://id.example", subject="eve", name="<b>Eve</b>")
@@ -74,6 +75,19 @@ def link(stores: Stores, clock: FixedClock) -> str:
     made, secret = research.links.add("Board", clock.now() + timedelta(days=7), made_by="root")
     frozen_copy(research.directory, made.id).mkdir()
     return f"/link/{secret}"
+
+
+@pytest.fixture
+def token() -> str:
+    return make_token()
+
+
+@pytest.fixture
+def asking(stores: Stores, token: str) -> Iterator[TestClient]:
+    """A browser before the pages of a server that was started with a token."""
+    directories = {store.name: store.directory for store in stores}
+    with browser(Sessions(Stores(directories, {}, owner="root", token=token))) as opened:
+        yield opened
 
 
 def events(stores: Stores) -> dict[str, list[tuple[str, str]]]:
@@ -163,6 +177,61 @@ def test_the_form_offers_the_ways_that_lead_in(sessions, stores, provider, has_k
     assert "<!-- " not in form
 
 
+def test_an_address_with_the_token_leads_to_the_same_address_without_it(asking, token):
+    opened = asking.get(f"/?a=1&token={token}&b=%2Fx%20y", follow_redirects=False)
+    assert (opened.status_code, opened.headers["location"]) == (303, "/?a=1&b=%2Fx+y")
+    assert (opened.headers["referrer-policy"], opened.headers["cache-control"]) == ("no-referrer", "no-store")
+    assert asking.get("/").text == "root in main, root in research", "who runs the server sees each of its stores"
+    again = asking.get(f"/?token={token}")
+    assert (again.url.path, again.url.query, again.text) == ("/", b"", "root in main, root in research")
+
+
+@pytest.mark.parametrize("path", ["//evil.example", "/media/a", "/a.png", "/_stcore/stream"])
+def test_no_other_address_takes_the_token(asking, token, path):
+    asked = asking.get(f"http://testserver{path}?token={token}", follow_redirects=False)
+    assert (asked.status_code, asked.headers.get("set-cookie")) == (401, None)
+
+
+def test_a_server_with_a_token_asks_for_it_and_takes_it_or_a_key(asking, stores, token):
+    asked = asking.get("/")
+    assert (asked.url.path, "<title>ATLAS memory: enter the token</title>" in asked.text) == ("/enter", True)
+    assert "<code>token-80</code>" in asked.text
+    assert token not in asked.text
+    for wrong in (token[:-1], "", "\ud800".encode("utf-8", "surrogatepass"), "ä", make_token()):
+        refused = asking.post("/enter", data={"key": wrong})
+        assert (refused.status_code, asking.get("/").url.path) == (401, "/enter")
+    assert asking.get("/?token=wrong").status_code == 401
+    assert asking.post("/enter", data={"key": f" {token} "}).text == "root in main, root in research"
+    crawler = stores.first.ring.add("crawler", Role.WRITER, created_by="root")[1]
+    assert asking.post("/enter", data={"key": crawler}).text == "crawler in main"
+
+
+def test_a_server_without_a_token_takes_none(client, sessions):
+    signed_in(client, sessions)
+    assert client.get("/?token=").text == "<b>Eve</b> in main"
+    client.cookies.clear()
+    assert client.post("/enter", data={"key": ""}).status_code == 401
+    assert client.get("/?token=").url.path == "/enter"
+
+
+def test_the_token_stands_in_no_audit_log_and_its_use_does(asking, stores, token):
+    asking.get(f"/?token={token[:-1]}")
+    asking.get(f"/?token={token}")
+    kinds = [(event.what, event.who) for event in stores.first.audit.events()]
+    assert kinds == [(TOKEN_ENTERED, "root"), (REFUSED, "testclient")]
+    assert token[:-1] not in (stores.first.directory / "audit.jsonl").read_text()
+
+
+def test_servers_on_two_ports_do_not_end_each_others_sessions(stores, token):
+    directories = {store.name: store.directory for store in stores}
+    one, other = (Sessions(Stores(directories, {}, token=token), cookie=f"{COOKIE}_{port}") for port in (8501, 8502))
+    with browser(one) as first, browser(other) as second:
+        first.get(f"/?token={token}", follow_redirects=False)
+        second.cookies.update(first.cookies)
+        second.get(f"/?token={token}", follow_redirects=False)
+        assert sorted(second.cookies) == [f"{COOKIE}_8501", f"{COOKIE}_8502"]
+
+
 def test_what_is_known_in_another_store_is_refused_in_its_audit_log_alone(client, stores, link):
     research = list(stores)[1]
     secret = research.ring.add("crawler", Role.WRITER, created_by="root")[1]
@@ -170,7 +239,7 @@ def test_what_is_known_in_another_store_is_refused_in_its_audit_log_alone(client
     research.links.end(research.links.every()[0].id)
     client.post("/enter", data={"key": secret})
     client.get(link)
-    asked = KeyAsked(PlainTextResponse("in"), Doors(stores, is_open=False, owner="root"))
+    asked = KeyAsked(PlainTextResponse("in"), Doors(stores, is_open=False))
     TestClient(asked).get("/", headers={"Authorization": f"Bearer {secret}"})
     told = events(stores)
     assert told["main"] == []

@@ -138,7 +138,7 @@ def test_a_link_that_is_opened_once_more_is_no_further_session(client, sessions,
 def test_an_open_server_refuses_what_a_proxy_passed_on(name):
     opened = TestClient(OwnMachineOnly(PlainTextResponse("all of it")))
     refused = opened.get("/", headers={name: "203.0.113.9"})
-    assert (refused.status_code, "--ask" in refused.json()["detail"]) == (403, True)
+    assert (refused.status_code, "without --no-token" in refused.json()["detail"]) == (403, True)
     assert opened.get("/").text == "all of it"
 
 

@@ -1,0 +1,135 @@
+"""The token of a server that serves its own machine alone: who has it started the server, or was shown its address.
+
+It lies in the store's directory, in a file that only its owner reads. A file of the user's has the place of that file
+by the server's port, so that programs of the same user find the token by the server's address.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import platformdirs
+
+from atlas.infra.durable_files import replace_durably
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Names of this machine that no other one can reach it by."""
+
+_SECRET = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where requests to a server go, and the secret that they carry."""
+
+    address: str
+    secret: str = field(repr=False)
+    """A key or the server's token. Empty for none."""
+
+    is_local: bool
+    """True for a server of this machine, which no proxy of the environment stands before."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers of every request."""
+        return {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A running server of this user on this machine."""
+
+    host: str
+    token: str
+
+
+def make_token() -> str:
+    """Return a new token of 256 random bits."""
+    return secrets.token_hex(32)
+
+
+def token_file_name(port: int) -> str:
+    """Return the name of the file in the store's directory that has the token of the server on a port."""
+    return f"token-{port}"
+
+
+def local_address(host: str, port: int) -> str:
+    """Return the address of a server of this machine."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@contextmanager
+def published(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
+    """Write a token where this user's programs find it, yield its file, and remove it at the end of the block.
+
+    Files of an earlier server of the same port are replaced. Those that a later one has written stay at the end.
+
+    Args:
+        store: The store's directory, or that with its files of this machine.
+        host: Address that the server listens on, not a name.
+        port: Port that the server listens on, which no other process has.
+
+    Raises:
+        OSError: One of the files cannot be written.
+    """
+    file, entry = store / token_file_name(port), _entry(port)
+    described = json.dumps({"host": host, "pid": os.getpid(), "token_file": str(file.absolute())})
+    try:
+        replace_durably(file, token, mode=0o600)
+        entry.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_durably(entry, described, mode=0o600)
+        yield file
+    finally:
+        for path, text in ((entry, described), (file, token)):
+            with suppress(OSError):
+                if path.read_text(encoding="utf-8") == text:
+                    path.unlink()
+
+
+def forget(port: int) -> None:
+    """Remove what says that a server with a token is on a port, for a server without one that is there now."""
+    with suppress(OSError):
+        _entry(port).unlink()
+
+
+def endpoint(address: str, key: str = "") -> Endpoint:
+    """Return where to send requests to a server, with a key or else with the token of a server of this user's.
+
+    The token goes to the address that the server listens on: `localhost` may lead to another program on the same port.
+
+    Args:
+        address: Such as `http://127.0.0.1:8501`.
+        key: A key of the server, or nothing.
+    """
+    try:
+        parts, port = urlsplit(address), urlsplit(address).port or 80
+    except ValueError:
+        return Endpoint(address, key, is_local=False)
+    is_local = parts.scheme == "http" and parts.hostname in LOOPBACK
+    server = _running(port) if is_local and not key else None
+    if server is None or parts.hostname not in (server.host, "localhost"):
+        return Endpoint(address, key, is_local)
+    return Endpoint(local_address(server.host, port), server.token, is_local)
+
+
+def _running(port: int) -> _Server | None:
+    """Return the server of this user on a port, or None where none with a token runs there."""
+    with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
+        entry = json.loads(_entry(port).read_text(encoding="utf-8"))
+        os.kill(entry["pid"], 0)  # raises OSError where there is no such process of this user's
+        token = Path(entry["token_file"]).read_text(encoding="utf-8")
+        if _SECRET.fullmatch(token) and entry["host"] in LOOPBACK:
+            return _Server(entry["host"], token)
+    return None
+
+
+def _entry(port: int) -> Path:
+    return platformdirs.user_state_path("atlas-memory") / "servers" / f"{port}.json"
