@@ -34,7 +34,7 @@ def draw_keys(memory: MemorySystem) -> None:
     """Draw the keys, a form that makes one, and a button that revokes one."""
     st.caption(
         "Agents and people enter with a key where `atlas serve` runs. A key has a role, and a name that History shows. "
-        "On this machine no key is needed as long as there is none."
+        "On the server's own machine the token that `atlas serve` prints does as well."
     )
     if not may_administer():
         st.info("Only an admin sees the keys of this store. Ask one for a key.", icon=":material/lock:")

@@ -31,7 +31,7 @@ def draw_links(memory: MemorySystem) -> None:
         st.info("Only an admin makes links to this store.", icon=":material/lock:")
         return
     if not asks_who_enters():
-        st.info("Links need a server that asks who enters: start it with `atlas serve --ask`.", icon=":material/link:")
+        st.info("Links need a server that asks who enters: start it with `atlas serve`.", icon=":material/link:")
         return
     _draw_new(memory)
     _draw_shown()

@@ -40,17 +40,15 @@ class AtlasServer:
     process: subprocess.Popen[bytes]
     port: int
     output: Path
-    """File of its standard output, then of its errors."""
+    """File of its standard output and errors."""
+
+    printed_address: str
+    """Address with the token, or nothing for a server without one."""
 
     @property
     def address(self) -> str:
         """Address without the token."""
         return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def printed_address(self) -> str:
-        """Address that it printed, with the token."""
-        return re.findall(r"http://\S+token=\S*", self.output.read_text())[-1]
 
     @property
     def token(self) -> str:
@@ -75,7 +73,7 @@ def atlas_serve(store: Path, *arguments: str, port: int = 0, **environment: str)
         process = subprocess.Popen(command, cwd=REPOSITORY, env=surroundings, stdout=written, stderr=written)
     try:
         wait_until_healthy(process, port)
-        yield AtlasServer(process, port, output)
+        yield AtlasServer(process, port, output, "".join(re.findall(r"http://\S+token=\S*", output.read_text())))
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(GIVE_UP_SECONDS)
