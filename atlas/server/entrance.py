@@ -11,7 +11,7 @@ from typing import TypedDict
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
@@ -157,7 +157,9 @@ class Entrance:
             return WebSocketClose(1008, "no key")
         vouched = forwarding.identity(scope)
         if not _is_page(scope):
-            return Response(f"This needs {self._sessions.stores.secret_name}; open / in a browser and enter it.", 401)
+            wanted = self._sessions.stores.secret_name
+            # A text in JSON: Streamlit shows it on a page that was open while the server was started again.
+            return JSONResponse(f"This needs {wanted}; load the page in the browser again, and enter it there.", 401)
         if vouched is None:
             return RedirectResponse(ENTER, 303)
         request = Request(scope, receive)

@@ -62,6 +62,7 @@ def test_a_tab_that_stays_open_over_a_restart_asks_again_once_it_is_loaded(page:
         page.goto(first.printed_address)
         expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
     with atlas_serve(tmp_path / "store", port=first.port) as second:
+        expect(page.get_by_text("This needs the token that `atlas serve` printed")).to_be_visible()
         page.reload()
         expect(page.get_by_label("Token or key")).to_be_visible()
         page.goto(second.printed_address)
