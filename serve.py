@@ -24,7 +24,7 @@ from atlas.access.links import sweep_copies
 from atlas.access.provider import Provider
 from atlas.access.proxy import Proxy
 from atlas.access.roles import roles_from_environment
-from atlas.access.server_token import LOOPBACK, forget, local_address, make_token, published
+from atlas.access.server_token import LOOPBACK, forget, local_address, make_token, publishing
 from atlas.access.stores import Stores, named_stores
 from atlas.infra.actor import Actor, Finder, acting, look_up_actors
 from atlas.server.access import BodyBounded, Dispatched, Doors, HostChecked, KeyAsked, OwnMachineOnly, host_name
@@ -118,7 +118,7 @@ def make_app(
     @asynccontextmanager
     async def lifespan(server: st.App) -> AsyncIterator[None]:
         with ExitStack() as stack:
-            stack.enter_context(_announced(stores, host))
+            stack.enter_context(_announcing(stores, host))
             for store in stores:
                 closing = partial(Spool(store.directory).close_quiet_of, partial(_served_to, stores.owner_in(store)))
                 stack.enter_context(repeating(closing, pause_seconds=PAUSE_SECONDS, name="atlas-traces"))
@@ -186,7 +186,7 @@ def main() -> None:
 
 
 @contextmanager
-def _announced(stores: Stores, host: str) -> Iterator[None]:
+def _announcing(stores: Stores, host: str) -> Iterator[None]:
     """Print the address with the token, and write the token where this user's programs find it. The port is bound."""
     port = int(st.get_option("server.port"))
     with ExitStack() as stack:
@@ -194,7 +194,7 @@ def _announced(stores: Stores, host: str) -> Iterator[None]:
             sys.stdout.write(f"\n  Open the dashboard: {local_address(host, port)}/?{TOKEN}={stores.token}\n\n")
             sys.stdout.flush()
             try:
-                stack.enter_context(published(stores.token, stores.first.directory, host, port))
+                stack.enter_context(publishing(stores.token, stores.first.directory, host, port))
             except OSError as error:
                 logger.warning("atlas: the token cannot be written (%s); give it to programs as ATLAS_KEY", error)
         else:

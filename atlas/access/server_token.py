@@ -67,7 +67,7 @@ def local_address(host: str, port: int) -> str:
 
 
 @contextmanager
-def published(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
+def publishing(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
     """Write a token where this user's programs find it, yield its file, and remove it at the end of the block.
 
     Files of an earlier server of the same port are replaced. Those that a later one has written stay at the end.

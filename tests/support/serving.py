@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 import atlas
-from atlas.access.server_token import published
+from atlas.access.server_token import publishing
 from atlas.access.stores import Stores
 from atlas.server.access import BodyBounded, Dispatched, Doors, KeyAsked
 from atlas.server.api.app import make_api
@@ -53,7 +53,7 @@ def serving(
         assert thread.is_alive(), "the server ended before it answered"
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    with published(token, memory.storage.path, "127.0.0.1", port) if token else nullcontext():
+    with publishing(token, memory.storage.path, "127.0.0.1", port) if token else nullcontext():
         yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join()
