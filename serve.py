@@ -187,16 +187,16 @@ def main() -> None:
 
 @contextmanager
 def _announcing(stores: Stores, host: str) -> Iterator[None]:
-    """Print the address with the token, and write the token where this user's programs find it. The port is bound."""
+    """Write the token where this user's programs find it, and print the address with it. The port is bound by now."""
     port = int(st.get_option("server.port"))
     with ExitStack() as stack:
         if stores.token:
-            sys.stdout.write(f"\n  Open the dashboard: {local_address(host, port)}/?{TOKEN}={stores.token}\n\n")
-            sys.stdout.flush()
             try:
                 stack.enter_context(publishing(stores.token, stores.first.directory, host, port))
             except OSError as error:
                 logger.warning("atlas: the token cannot be written (%s); give it to programs as ATLAS_KEY", error)
+            sys.stdout.write(f"\n  Open the dashboard: {local_address(host, port)}/?{TOKEN}={stores.token}\n\n")
+            sys.stdout.flush()
         else:
             forget(port)
         yield
