@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import atlas
@@ -30,7 +30,7 @@ from atlas.infra.secrets import counting_secrets
 from atlas.jobs.compaction import planned_now
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.base.ranking import explain
-from atlas.memory.journal import LIVE, CompactPlan, LinkSuggestion, SummaryDraft
+from atlas.memory.journal import LIVE, CompactPlan, Eviction, LinkSuggestion, Move, SummaryDraft
 from atlas.memory.journal.importance import NOISE, REPEATED
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import metadata_in
@@ -129,8 +129,16 @@ def _add_changing(parts: Any) -> None:
         metavar="TYPE=N",
         help="also keep the latest N entries of a type",
     )
+    command.add_argument(
+        "--max-entries",
+        type=count,
+        metavar="N",
+        help="delete the entries of least worth beyond N, those that people use last (default: no cap)",
+    )
     command.add_argument("--apply", action="store_true", help="apply the plan; `atlas undo` takes it back")
-    command.add_argument("--all", action="store_true", help="print every entry that would move, not only the first ten")
+    command.add_argument(
+        "--all", action="store_true", help="print every entry that would move or go, not only the first ten of each"
+    )
     command.add_argument(
         "--with-model", action="store_true", help="let a language model write the summaries; needs ANTHROPIC_API_KEY"
     )
@@ -303,6 +311,7 @@ def _compact(options: argparse.Namespace, settings: Settings) -> int:
                 memory,
                 options.keep_recent,
                 dict(options.keep),
+                max_entries=options.max_entries,
                 on_progress=lambda done, total, message: on_progress(done, total),
             )
         _print_plan(plan, show_all=options.all)
@@ -363,18 +372,27 @@ def _print_plan(plan: CompactPlan, *, show_all: bool) -> None:
     tiers = ", ".join(f"{n} to {tier}" for tier, n in plan.tiers.items() if n)
     moving = f"Entries that would move: {len(plan.moves):,} of {plan.n_total:,}{f' ({tiers})' if tiers else ''}."
     print(f"{moving} Summaries that would be written: {len(plan.summaries):,}.")
+    if plan.max_entries:
+        print(f"Entries that would be deleted to keep at most {plan.max_entries:,}: {len(plan.evictions):,}.")
+    if plan.cap_problem:
+        print(plan.cap_problem)
     for reason, n in plan.kept.items():
         print(f"  {n} stay: {safe(reason)}")
-    moves = plan.moves if show_all else plan.moves[:SHOWN]
-    for move in moves:
-        what = f"{move.from_tier} → {move.to_tier}  {safe(move.title)[:60]}  ({safe(move.reason)})"
-        print(f"  {move.id[:8]}  {safe(move.entry_type)} {move.generation}  {what}")
-    if len(moves) < len(plan.moves):
-        print(f"  … and {len(plan.moves) - len(moves)} more (--all prints them)")
+    _print_changes([(move, f"{move.from_tier} → {move.to_tier}") for move in plan.moves], show_all=show_all)
+    _print_changes([(gone, f"{gone.tier} → deleted") for gone in plan.evictions], show_all=show_all)
     for draft in plan.summaries:
         print(_draft_text(draft))
     for problem in plan.problems:
         print(f"not by the language model: {safe(problem)}", file=sys.stderr)
+
+
+def _print_changes(changes: Sequence[tuple[Move | Eviction, str]], *, show_all: bool) -> None:
+    shown = changes if show_all else changes[:SHOWN]
+    for change, tiers in shown:
+        what = f"{tiers}  {safe(change.title)[:60]}  ({safe(change.reason)})"
+        print(f"  {change.id[:8]}  {safe(change.entry_type)} {change.generation}  {what}")
+    if len(shown) < len(changes):
+        print(f"  … and {len(changes) - len(shown)} more (--all prints them)")
 
 
 def _draft_text(draft: SummaryDraft) -> str:

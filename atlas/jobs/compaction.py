@@ -13,7 +13,7 @@ from atlas.jobs.compaction_file import CompactionFile
 from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
 from atlas.maps.map import OnProgress
-from atlas.memory.journal import COLLECTION, CompactPlan
+from atlas.memory.journal import COLLECTION, CompactPlan, RetentionPolicy
 from atlas.memory.system import MemorySystem
 
 KEEP_RECENT = 200
@@ -26,6 +26,7 @@ class PlanCompaction(MemoryJob):
 
     keep_recent: int = KEEP_RECENT
     keep_types: Mapping[str, int] = field(default_factory=dict)
+    max_entries: int | None = None
     with_model: bool = False
     """True where a language model writes the summaries, the one that the settings name."""
 
@@ -40,7 +41,9 @@ class PlanCompaction(MemoryJob):
             LLMUnavailable: A model was asked for, but there is none.
         """
         with self.opened(on_progress, model_if(self.with_model)) as memory:
-            return planned_now(memory, self.keep_recent, self.keep_types, on_progress=on_progress)
+            return planned_now(
+                memory, self.keep_recent, self.keep_types, max_entries=self.max_entries, on_progress=on_progress
+            )
 
 
 def planned_now(
@@ -48,6 +51,7 @@ def planned_now(
     keep_recent: int = KEEP_RECENT,
     keep_types: Mapping[str, int] | None = None,
     *,
+    max_entries: int | None = None,
     on_progress: OnProgress = lambda done, total, message: None,
 ) -> CompactPlan:
     """Return what the journal may forget now. Its language model writes the summaries, where it has one."""
@@ -57,6 +61,7 @@ def planned_now(
         keep_recent,
         keep_types,
         lambda done, total: on_progress(done, total, with_cost(f"summaries written: {done:,} of {total:,}", llm)),
+        max_entries=max_entries,
     )
     return replace(plan, spent=spent_by(llm), made_at=SystemClock().now().isoformat(timespec="seconds"))
 
@@ -64,10 +69,16 @@ def planned_now(
 class LiveCompaction(LiveResult[CompactPlan]):
     """The plan for compacting one journal that was made last, shared by all who look at it. The worker plans."""
 
-    def ask(self, keep_recent: int, keep_types: Mapping[str, int], *, with_model: bool = False) -> None:
-        """Have the worker plan, with so many of the latest entries staying, and of these types as well."""
+    def ask(self, policy: RetentionPolicy, *, with_model: bool = False) -> None:
+        """Have the worker plan within these limits."""
         self._submit(
-            PlanCompaction(**self._place, keep_recent=keep_recent, keep_types=dict(keep_types), with_model=with_model)
+            PlanCompaction(
+                **self._place,
+                keep_recent=policy.keep_recent,
+                keep_types=dict(policy.keep_types),
+                max_entries=policy.max_entries,
+                with_model=with_model,
+            )
         )
 
     def file(self, directory: Path) -> CompactionFile:

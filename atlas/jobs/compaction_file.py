@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, get_type_hints
 
 from atlas.core.journal_codec import TIERS
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.validation import check_form
-from atlas.memory.journal import CompactPlan, Move, SummaryDraft
+from atlas.memory.journal import CompactPlan, Eviction, Move, SummaryDraft
 from atlas.storage.records import Moment
 
 
@@ -19,33 +19,41 @@ class CompactionFile(ArtefactFile[CompactPlan]):
     kind = "compaction"
 
     def _header(self, artefact: CompactPlan) -> Mapping[str, Any]:
-        moves = {name: [getattr(move, name) for move in artefact.moves] for name in _COLUMNS}
-        return {**asdict(replace(artefact, moves=())), "moves": moves}
+        tables = {"moves": _columns(Move, artefact.moves), "evictions": _columns(Eviction, artefact.evictions)}
+        return {**asdict(replace(artefact, moves=(), evictions=())), **tables}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CompactPlan:
-        """Return what a header says. `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
+        """Return the plan of a header. `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
         drafts = ({**draft, "source_ids": tuple(draft["source_ids"])} for draft in header["summaries"])
         plan = CompactPlan(
             **{
                 **header,
                 "moves": (),
+                "evictions": (),
                 "summaries": tuple(SummaryDraft(**draft) for draft in drafts),
                 "moment": Moment(**header["moment"]),
             }
         )
         check_form(plan, CompactPlan)
-        return replace(plan, moves=tuple(_moves(header["moves"])))
+        return replace(
+            plan, moves=tuple(_rows(Move, header["moves"])), evictions=tuple(_rows(Eviction, header["evictions"]))
+        )
 
 
-_COLUMNS = get_type_hints(Move)
-"""The types of what is known of a move. Column by column, the many moves of a long journal are read in no time."""
+_TIERS = {"from_tier", "to_tier", "tier"}
 
 
-def _moves(columns: Mapping[str, Any]) -> Iterator[Move]:
-    for name, form in _COLUMNS.items():
+def _columns(kind: type[Any], rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return rows column by column: the many moves of a long journal are then read at once."""
+    return {name: [getattr(row, name) for row in rows] for name in get_type_hints(kind)}
+
+
+def _rows(kind: type[Any], columns: Mapping[str, Any]) -> Iterator[Any]:
+    forms = get_type_hints(kind)
+    for name, form in forms.items():
         if {*map(type, columns[name])} - {form}:
-            raise TypeError(f"{name} should be {form} for every move")
-    if {*columns["from_tier"], *columns["to_tier"]} - {*TIERS}:
-        raise ValueError(f"a tier is none of {', '.join(TIERS)}")
-    for values in zip(*(columns[name] for name in _COLUMNS), strict=True):
-        yield Move(**dict(zip(_COLUMNS, values, strict=True)))
+            raise TypeError(f"{name} should be {form} in every row")
+        if name in _TIERS and {*columns[name]} - {*TIERS}:
+            raise ValueError(f"a tier is none of {', '.join(TIERS)}")
+    for values in zip(*(columns[name] for name in forms), strict=True):
+        yield kind(**dict(zip(forms, values, strict=True)))

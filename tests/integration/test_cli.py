@@ -620,6 +620,11 @@ def test_compacting_the_journal_is_shown_before_it_is_done_and_undone_as_a_whole
     assert "5 stay: it is among the latest 5 of type observation" in run(
         capsys, "journal", "compact", "--keep-recent", "0", "--keep", "observation=5"
     )
+    said = run(capsys, "journal", "compact", "--keep-recent", "0", "--max-entries", "2")
+    assert "Entries that would be deleted to keep at most 2: 4." in said
+    assert "hot → deleted  Eve survived  (a summary stands for it; worth 0.00" in said
+    said = run(capsys, "journal", "compact", "--keep-recent", "3", "--max-entries", "2")
+    assert "The cap of 2 cannot be reached: 3 entries are protected." in said
     said = run(capsys, "journal", "compact", "--keep-recent", "0", "--apply")
     assert "Done. 1 added, 5 changed." in said
     assert [line.split()[2] for line in run(capsys, "journal").splitlines()] == ["summary"]

@@ -226,6 +226,33 @@ def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_
     assert_no_problem(app)
 
 
+def test_a_cap_is_previewed_with_what_goes_applied_and_undone(dashboard: Dashboard, tmp_path, memory):
+    ids = old_journal(memory)
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app.number_input(key="journal_keep_recent").set_value(10).run()
+    app.number_input(key="journal_max_entries").set_value(12).run()
+    app.button(key="journal_compact").click().run()
+    run_until(app, lambda: "journal_preview" in keys(app))
+    app.button(key="journal_preview").click().run()
+    assert any("19 would be deleted, 1 summary would be written." in element.value for element in app.markdown)
+    assert [why.split(":")[0] for why in app.dataframe[0].value["why"]] == ["hot → deleted"] * 19 + ["hot → cold"]
+    app.text_input(key="plan_count").set_value("20").run()
+    app.button(key="plan_apply").click().run()
+    assert memory.journal.count() == 12
+    undo_button(app).click().run()
+    assert sorted(memory.journal.collection.ids()) == sorted(ids)
+    assert_no_problem(app)
+
+
+def test_a_cap_that_cannot_be_reached_is_said_on_the_page(dashboard: Dashboard, tmp_path, memory):
+    memory.journal.add_entries([entry(n, entry_type="directive") for n in range(3)])
+    plan = planned_now(memory, 0, max_entries=2)
+    CompactionFile(memory.storage.path / CACHE, COLLECTION).save(plan)
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    assert warnings(app)[0].startswith("The cap of 2 cannot be reached: 3 entries are protected.")
+    assert_no_problem(app)
+
+
 def old_journal(memory: atlas.MemorySystem, n: int = 30) -> list[str]:
     """Entries that are forgotten, but for the latest that are to stay."""
     long_ago = datetime.now(UTC) - timedelta(days=300)

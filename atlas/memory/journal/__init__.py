@@ -1,6 +1,6 @@
 """Journal: an agent's typed log with importance, links, forgetting and summaries (Protea)."""
 
-from atlas.memory.journal.compaction import CompactPlan, Move
+from atlas.memory.journal.compact_plan import CompactPlan, Eviction, Move, RetentionPolicy
 from atlas.memory.journal.entries import LIVE
 from atlas.memory.journal.gates import ACCEPTED, GATES, REFUSED_COLLECTION, Gate, Refusals, RefusedEntry
 from atlas.memory.journal.links import Edge, LinkGraph, LinkSuggestion
@@ -15,6 +15,7 @@ __all__ = [
     "REFUSED_COLLECTION",
     "CompactPlan",
     "Edge",
+    "Eviction",
     "Gate",
     "Journal",
     "LinkGraph",
@@ -22,5 +23,6 @@ __all__ = [
     "Move",
     "Refusals",
     "RefusedEntry",
+    "RetentionPolicy",
     "SummaryDraft",
 ]

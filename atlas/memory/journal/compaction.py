@@ -9,19 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from atlas.core.codec import dump
-from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES, TIERS
-from atlas.core.operations import Usage
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.bridge import run
 from atlas.memory.base.memory import Row
-from atlas.memory.journal.contexts import SUMMARY, recency_of
+from atlas.memory.journal.compact_plan import CompactPlan, Move, RetentionPolicy, Subject
+from atlas.memory.journal.contexts import SUMMARY, TASK_TYPE, recency_of
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
+from atlas.memory.journal.eviction import evictions
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.neighbours import title_of
 from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, told_at
@@ -50,91 +51,12 @@ BATCH = 1_000
 
 WORTH_IT, HELD = "it is worth its tier", "a new summary stands for it"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """An entry, as forgetting has to know it."""
-
-    entry: JournalEntry
-    usage: Usage
-    is_pinned: bool
-    n_linking: int
-    """Entries that link to it, but for summaries."""
-
-    summary: JournalEntry | None
-    """The latest that stands for it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """An entry that would go to a farther tier."""
-
-    id: str
-    title: str
-    entry_type: str
-    generation: int
-    from_tier: str
-    to_tier: str
-    value: float
-    """In [0, 3]: importance × recency × use × links."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactPlan:
-    """A plan to compact. Applying it does exactly this, or nothing if one of the entries has changed."""
-
-    moves: tuple[Move, ...]
-    summaries: tuple[SummaryDraft, ...]
-    n_total: int
-    kept: Mapping[str, int]
-    """How many entries stay where they are, by the reason why."""
-
-    keep_recent: int
-    """The latest entries that were to stay, so many."""
-
-    keep_types: Mapping[str, int] = field(default_factory=dict)
-    """Of which types the latest so many were to stay as well."""
-
-    moment: Moment = NO_MOMENT
-    """The point in the store's history that the plan holds for."""
-
-    spent: str = ""
-    """Calls, tokens and their price, or empty where no model was asked."""
-
-    made_at: str = ""
-    """As ISO 8601."""
-
-    @property
-    def is_empty(self) -> bool:
-        """True if there is nothing to do."""
-        return not self.moves and not self.summaries
-
-    @property
-    def touched(self) -> tuple[str, ...]:
-        """The ids of all that would move or be summarised."""
-        ids = [move.id for move in self.moves]
-        return tuple(dict.fromkeys([*ids, *(one for draft in self.summaries for one in draft.source_ids)]))
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Why a language model did not write summaries that it should have, each reason once."""
-        return tuple(dict.fromkeys(draft.problem for draft in self.summaries if draft.problem))
-
-    @property
-    def tiers(self) -> Mapping[str, int]:
-        """How many entries would come to each tier."""
-        return {tier: sum(move.to_tier == tier for move in self.moves) for tier in TIERS[1:]}
+ASKED_FOR = "it is what a person asked for"
+"""Reason why tasks stay, unless a number of them to keep is set. Under a cap they go last."""
 
 
 def plan(
-    log: EntryLog,
-    types: EntryTypes,
-    llm: LLMClient | None,
-    keep_recent: int,
-    keep_types: Mapping[str, int],
-    on_progress: Progress | None,
+    log: EntryLog, types: EntryTypes, llm: LLMClient | None, policy: RetentionPolicy, on_progress: Progress | None
 ) -> CompactPlan:
     """Plan what to forget of a log. See `Journal.plan_compact`."""
     log.store.write_retrievals()
@@ -145,15 +67,14 @@ def plan(
         types,
         log.embedder.encode_batch,
         log.clock.now(),
-        keep_recent=keep_recent,
-        keep_types=keep_types,
+        policy,
         moment=moment,
         on_progress=on_progress if llm is None else None,
     )
     if llm is None:
         return planned
     entries = {subject.entry.id: subject.entry for subject in subjects}
-    sources = [[entries[one] for one in draft.source_ids] for draft in planned.summaries]
+    sources = [[entries[source] for source in draft.source_ids] for draft in planned.summaries]
     return replace(planned, summaries=run(Summariser(llm).written_all(planned.summaries, sources, on_progress)))
 
 
@@ -162,45 +83,51 @@ def plan_compact(
     types: EntryTypes,
     encode: Encode,
     now: datetime,
+    policy: RetentionPolicy,
     *,
-    keep_recent: int = 200,
-    keep_types: Mapping[str, int] | None = None,
     moment: Moment = NO_MOMENT,
     on_progress: Progress | None = None,
 ) -> CompactPlan:
-    """Return who would move to which tier, and which summaries would be written.
+    """Return who would move to which tier, which entries a cap would delete, and which summaries would be written.
 
     Args:
         subjects: Every entry, the newest first.
         encode: Embeds the sentences among which those of a summary are picked.
-        keep_recent: The latest entries stay as they are, so many.
-        keep_types: Of each of these types the latest so many as well.
-        on_progress: Told after each summary how many are drafted, and of how many.
+        on_progress: Called after each summary with how many are drafted, and of how many.
 
     Raises:
-        InvalidInput: A number to keep is negative.
+        InvalidInput: A number to keep is negative, or the cap is less than 1.
     """
-    _check_kept(keep_recent, keep_types or {})
-    reasons = _kept(subjects, types, keep_recent, keep_types or {})
-    judged = [subject for subject in subjects if subject.entry.id not in reasons]
-    groups = _groups([subject for subject in judged if _is_past(subject, types, now)])
+    policy.check()
+    latest, lasting = _latest(subjects, policy), _lasting(subjects, types, policy)
+    groups = _groups(subjects, latest, lasting, types, now)
     summarised = {subject.entry.id for group in groups for subject in group}
-    moves = [_move(subject, types, now, subject.entry.id in summarised) for subject in judged]
-    moved = [move for move in moves if move is not None]
-    kept: dict[str, int] = defaultdict(int)
-    n_held = sum(move is None and _is_held(subject, types, now) for subject, move in zip(judged, moves, strict=True))
-    for reason in reasons.values():
-        kept[reason] += 1
-    for reason, count in ((WORTH_IT, len(judged) - len(moved) - n_held), (HELD, n_held)):
-        if count:
-            kept[reason] = count
+    asked_for = {entry_id for entry_id, reason in lasting.items() if reason == ASKED_FOR} - latest.keys()
+    reasons = lasting | latest
+    n_excess = len(subjects) + len(groups) - policy.max_entries if policy.max_entries else 0
+    evicted = evictions(
+        [subject for subject in subjects if subject.entry.id not in reasons or subject.entry.id in asked_for],
+        n_excess,
+        summarised,
+        asked_for,
+        lambda subject: (worth(subject, types, now), _reason(subject, types, now)),
+    )
+    gone = {eviction.id for eviction in evicted}
+    judged = [subject for subject in subjects if subject.entry.id not in reasons.keys() | gone]
+    moves = {subject.entry.id: _move(subject, types, now, subject.entry.id in summarised) for subject in judged}
+    for subject in judged:
+        if moves[subject.entry.id] is None:
+            reasons[subject.entry.id] = HELD if _is_held(subject, types, now) else WORTH_IT
     return CompactPlan(
-        moves=tuple(moved),
-        summaries=tuple(drafts([[one.entry for one in group] for group in groups], encode, on_progress)),
+        moves=tuple(move for move in moves.values() if move is not None),
+        summaries=tuple(drafts([[subject.entry for subject in group] for group in groups], encode, on_progress)),
         n_total=len(subjects),
-        kept=dict(kept),
-        keep_recent=keep_recent,
-        keep_types=dict(keep_types or {}),
+        kept=dict(Counter(reason for entry_id, reason in reasons.items() if entry_id not in gone)),
+        keep_recent=policy.keep_recent,
+        keep_types=dict(policy.keep_types),
+        evictions=evicted,
+        max_entries=policy.max_entries,
+        n_above_cap=max(0, n_excess - len(evicted)),
         moment=moment,
     )
 
@@ -219,7 +146,7 @@ def read_subjects(log: EntryLog) -> list[Subject]:
         Subject(
             entry=entry,
             usage=usage[entry.id],
-            is_pinned=marks[entry.id].pinned,
+            marks=marks[entry.id],
             n_linking=linking[entry.id],
             summary=summaries.get(entry.id),
         )
@@ -251,15 +178,18 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
     Raises:
         PlanOutdated: See `check_compact`; nothing was done.
     """
-    reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written"
+    deleted = f", {len(plan.evictions)} entries deleted" if plan.evictions else ""
+    reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written{deleted}"
     scoped = log.within("compact", reason)
     check_compact(log, plan)
+    summaries = [_summary_entry(log, draft, kind) for draft in plan.summaries]
     rows = log.store.get([move.id for move in plan.moves])
     tiers = {move.id: move.to_tier for move in plan.moves}
     moved = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
-    if moved:
-        scoped.rewrite(moved, plan.moment, "compact", reason)
-    scoped.add([_summary_entry(log, draft, kind) for draft in plan.summaries])
+    evicted = [eviction.id for eviction in plan.evictions]
+    if moved or evicted:
+        scoped.rewrite(moved, plan.moment, "compact", reason, gone=evicted)
+    scoped.add(summaries)
     return scoped.store.operation_id
 
 
@@ -271,36 +201,32 @@ def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
     return importance * recency_of(subject.entry, types, now) * used * linked
 
 
-def _check_kept(keep_recent: int, keep_types: Mapping[str, int]) -> None:
-    for name, count in {"keep_recent": keep_recent, **keep_types}.items():
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise InvalidInput(f"the entries to keep should be a whole number from 0 up, but {name} is {count!r}")
-
-
-def _kept(
-    subjects: Sequence[Subject], types: EntryTypes, keep_recent: int, keep_types: Mapping[str, int]
-) -> dict[str, str]:
-    """Return why entries stay whatever they are worth, by id."""
-    reasons: dict[str, str] = {}
+def _latest(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, str]:
+    """Return the reason for each of the latest entries that always stay, by id. Summaries stay by their type alone."""
+    written = [subject.entry.id for subject in subjects if subject.entry.entry_type != SUMMARY]
+    reasons = dict.fromkeys(written[: policy.keep_recent], f"it is among the latest {policy.keep_recent}")
     n_seen: dict[str, int] = defaultdict(int)
-    for position, subject in enumerate(subjects):
+    for subject in subjects:
         name = subject.entry.entry_type
         n_seen[name] += 1
-        if position < keep_recent:
-            reasons[subject.entry.id] = f"it is among the latest {keep_recent}"
-        elif n_seen[name] <= keep_types.get(name, 0):
-            reasons[subject.entry.id] = f"it is among the latest {keep_types[name]} of type {name}"
-        elif types.of(name).half_life_days is None:
-            reasons[subject.entry.id] = f"no entry of type {name} is ever forgotten"
-        elif subject.is_pinned:
-            reasons[subject.entry.id] = "it is pinned"
+        if n_seen[name] <= policy.keep_types.get(name, 0):
+            reasons.setdefault(subject.entry.id, f"it is among the latest {policy.keep_types[name]} of type {name}")
     return reasons
 
 
-def _is_past(subject: Subject, types: EntryTypes, now: datetime) -> bool:
-    """Return whether an entry goes, or went, out of prompts, and no summary stands for it yet."""
-    is_low = TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
-    return is_low and subject.summary is None and subject.entry.entry_type != SUMMARY
+def _lasting(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPolicy) -> dict[str, str]:
+    """Return the reason for each entry that stays however old it is, by id."""
+    asked_for = set(types.counting_as(TASK_TYPE)) - policy.keep_types.keys()
+    reasons: dict[str, str] = {}
+    for subject in subjects:
+        name = subject.entry.entry_type
+        if types.of(name).half_life_days is None:
+            reasons[subject.entry.id] = f"no entry of type {name} is ever forgotten"
+        elif subject.marks.pinned:
+            reasons[subject.entry.id] = "it is pinned"
+        elif name in asked_for:
+            reasons[subject.entry.id] = ASKED_FOR
+    return reasons
 
 
 def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
@@ -311,23 +237,23 @@ def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
     return days is None or age_of(subject.summary, now) < timedelta(days=days)
 
 
-def _tier_for(subject: Subject, types: EntryTypes, now: datetime) -> str:
-    """Return the tier of an entry's worth, never nearer than its own, nor farther than a new summary lets it go."""
+def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool = False) -> str:
+    """Return the tier of an entry's worth, never nearer than its own.
+
+    One that a summary stands for is warm at best. A new summary lets it go no farther than cold.
+    """
     value = worth(subject, types, now)
-    by_worth = next(tier for tier, least in THRESHOLDS if value >= least)
-    if _is_held(subject, types, now):
-        by_worth = min(by_worth, COLD, key=TIERS.index)
-    return max(by_worth, subject.entry.tier, key=TIERS.index)
+    tier = next(tier for tier, least in THRESHOLDS if value >= least)
+    if is_summarised or subject.summary is not None:
+        tier = max(tier, WARM, key=TIERS.index)
+    if is_summarised or _is_held(subject, types, now):
+        tier = min(tier, COLD, key=TIERS.index)
+    return max(tier, subject.entry.tier, key=TIERS.index)
 
 
 def _move(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool) -> Move | None:
-    """Return what becomes of an entry.
-
-    One that a summary is written of goes to the cold tier and no farther for now.
-    """
-    entry, to_tier = subject.entry, _tier_for(subject, types, now)
-    if is_summarised:
-        to_tier = max(COLD, entry.tier, key=TIERS.index)
+    """Return what becomes of an entry, or None if it stays where it is."""
+    entry, to_tier = subject.entry, _tier_for(subject, types, now, is_summarised)
     if to_tier == entry.tier:
         return None
     why = "; a summary takes its place" if is_summarised else ""
@@ -353,14 +279,45 @@ def _reason(subject: Subject, types: EntryTypes, now: datetime) -> str:
     )
 
 
-def _groups(subjects: Sequence[Subject]) -> list[list[Subject]]:
-    """Return entries of one type and period, where there are enough of them, each group by time."""
+def _groups(
+    subjects: Sequence[Subject],
+    latest: Mapping[str, str],
+    lasting: Mapping[str, str],
+    types: EntryTypes,
+    now: datetime,
+) -> list[list[Subject]]:
+    """Return the entries that each new summary stands for, by type and period, each group by time.
+
+    A period that is over is summarised whole, with those of its entries that are among the latest: these stay in their
+    tier. Of the current period only entries of little worth are. A group needs `FEWEST` entries that do not stay.
+    """
+    current = max((_period(subject) for subject in subjects), default=0)
     groups: dict[tuple[str, int], list[Subject]] = defaultdict(list)
     for subject in reversed(subjects):
-        generation = subject.entry.generation
-        period = (generation - (generation > 0)) // PERIOD  # the first is from 0, which counts none, to 50
-        groups[subject.entry.entry_type, period].append(subject)
-    return [group for _, group in sorted(groups.items()) if len(group) >= FEWEST]
+        is_over = _period(subject) < current
+        is_low = subject.entry.id not in latest and _is_low(subject, types, now)
+        if (is_over or is_low) and subject.entry.id not in lasting and _is_unsummarised(subject):
+            groups[subject.entry.entry_type, _period(subject)].append(subject)
+    return [
+        group
+        for _, group in sorted(groups.items())
+        if sum(subject.entry.id not in latest for subject in group) >= FEWEST
+    ]
+
+
+def _period(subject: Subject) -> int:
+    """Return the number of an entry's period. The first is from 0, which counts none, to 50."""
+    generation = subject.entry.generation
+    return (generation - (generation > 0)) // PERIOD
+
+
+def _is_unsummarised(subject: Subject) -> bool:
+    return subject.summary is None and subject.entry.entry_type != SUMMARY
+
+
+def _is_low(subject: Subject, types: EntryTypes, now: datetime) -> bool:
+    """Return whether an entry goes, or went, out of prompts."""
+    return TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
 
 
 def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> JournalEntry:

@@ -27,7 +27,7 @@ TASK: Quotas = {"directive": 1, "reflection": 3, "crash_log": 2, "summary": 1, "
 TASK_GENERATION: Quotas = {"summary": 1, "task": 10}
 """The entries for an agent that looks for a task."""
 
-DIRECTIVE, SUMMARY = "directive", "summary"
+DIRECTIVE, SUMMARY, TASK_TYPE = "directive", "summary", "task"
 
 BY_VALUE = (SCORED, SUMMARY)
 """The types of which contexts take the best rather than the latest: what went well is no news, nor what is past."""
@@ -38,6 +38,9 @@ many of each, as they come from an index, which takes no longer in a long journa
 
 LIMIT = 10
 """Entries of a context that is given no bound."""
+
+WARM_WEIGHT = 0.5
+"""Weight of a warm entry beside a hot one: most of what it says is in a summary, or it is old."""
 
 CHARACTERS_PER_TOKEN = 4
 """Of English text, roughly. A character of another script counts as a token."""
@@ -109,8 +112,9 @@ class Contexts:
 
 
 def value_of(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
-    """Return how much an entry is worth now, in [0, 1]: importance and feedback, halved each half-life."""
-    return with_feedback(entry.importance, usage) * recency_of(entry, types, now)
+    """Return the value of an entry now, in [0, 1]: importance and feedback, halved each half-life, less if warm."""
+    weight = WARM_WEIGHT if entry.tier == LIVE[-1] else 1.0
+    return weight * with_feedback(entry.importance, usage) * recency_of(entry, types, now)
 
 
 def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:

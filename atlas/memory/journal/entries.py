@@ -15,7 +15,7 @@ from atlas.memory.base.latest import newest
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import columns, retried
 from atlas.memory.base.versions import item_versions
-from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, Telling, title_of
+from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, Telling, renewed, title_of
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
@@ -136,14 +136,30 @@ class EntryLog(Log):
 
         return retried(write)
 
-    def rewrite(self, rows: Sequence[Row], moment: Moment, kind: str, reason: str = "") -> None:
-        """Write rows whose texts are as they were."""
+    def rewrite(
+        self, rows: Sequence[Row], moment: Moment, kind: str, reason: str = "", *, gone: Sequence[str] = ()
+    ) -> None:
+        """Write rows whose texts are as they were, and delete others in the same transaction.
+
+        Args:
+            gone: The ids of those to delete. Texts that hold their beginnings are renewed.
+        """
+        with self.store.reading():
+            neighbours = renewed(self.store, self.telling, gone=gone) if gone else []
+        written = {row["id"]: row for row in rows}
+        renewals = [
+            replace(entry, metadata=written.pop(entry.id)["metadata"]) if entry.id in written else entry
+            for entry in neighbours
+        ]
+        ids, embeddings, metadatas, documents = columns(renewals, self.store, self.embedder, {})
+        unchanged = list(written.values())
         self.within(kind, reason).store.update(
-            [row["id"] for row in rows],
-            [row["embedding"] for row in rows],
-            [row["metadata"] for row in rows],
-            [row["document"] for row in rows],
+            [*ids, *(row["id"] for row in unchanged)],
+            [*embeddings, *(row["embedding"] for row in unchanged)],
+            [*metadatas, *(row["metadata"] for row in unchanged)],
+            [*documents, *(row["document"] for row in unchanged)],
             unchanged_since=moment,
+            dropped=gone,
         )
 
     def _latest(self) -> list[Line]:

@@ -16,7 +16,7 @@ from atlas.memory.base.latest import place_after_all
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import retried
 from atlas.memory.journal import compaction, links
-from atlas.memory.journal.compaction import CompactPlan
+from atlas.memory.journal.compact_plan import CompactPlan, RetentionPolicy
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
 from atlas.memory.journal.entries import CONTEXT, LIVE, NOUN, TELLING, EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
@@ -84,11 +84,7 @@ class Journal(Memory[JournalEntry]):
         is_gated: bool = True,
         counts_as: str = "",
     ) -> None:
-        """Take entries of one more type, or treat those of a type differently from now on. The store keeps it.
-
-        Args:
-            counts_as: A type in whose place contexts take it. The rest is as `EntryType` has it.
-        """
+        """Add a type of entries, or change one from now on, for all who open the store. See `EntryType`."""
         registered = EntryType(
             name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
         )
@@ -153,10 +149,8 @@ class Journal(Memory[JournalEntry]):
     def add_entries(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
         """Write whole entries past the gates as one operation, without those whose ids are there.
 
-        Their types may be any, and what they are linked to may come later. One that is there stays as it is, but for
-        links that it never had: those are new, and one that was taken back stays so.
-
-        Return the ids of those that were written, or raise `InvalidInput` where one of them cannot be kept.
+        Their types may be any, and what they are linked to may come later. An entry that is there gains only the links
+        that it never had. Return the ids of those that were written, or raise `InvalidInput` where one cannot be kept.
         """
         return self._log.add([*map(self._without_secrets, entries)], reason)
 
@@ -339,20 +333,24 @@ class Journal(Memory[JournalEntry]):
         keep_recent: int = 200,
         keep_types: Mapping[str, int] | None = None,
         on_progress: Progress | None = None,
+        *,
+        max_entries: int | None = None,
     ) -> CompactPlan:
-        """Plan who moves from hot to warm, cold or archived, and what is summarised. Nothing is touched.
+        """Plan who moves from hot to warm, cold or archived, and what is summarised or deleted. Nothing is touched.
 
-        An entry is worth its importance × recency × use × links, with the half-life of its type. Where enough entries
-        of a type and period go out of prompts, a summary is drafted: by the language model where there is one, else of
-        the sentences that say most of it. Each draft says which, and why where the model should have written it.
+        An entry is worth its importance × recency × use × links, with the half-life of its type. Entries of a type are
+        summarised once their 50 generations are over, or once they go out of prompts: by the language model if there is
+        one, else by their most central sentences. Each draft has its writer, and why it was not the model.
 
         Args:
-            keep_recent: The latest entries stay, so many from 0 up, as do those that are pinned, and directives.
-            keep_types: Of these types the latest so many stay as well.
-            on_progress: Told after each summary how many are written, and of how many.
+            keep_recent: Number of latest entries that stay, as do pinned ones, directives and tasks.
+            keep_types: Number of latest entries of a type that stay as well. With a number, older tasks may move.
+            on_progress: Called after each summary with how many are written, and of how many.
+            max_entries: Most entries of the journal afterwards; the others are deleted, tasks and marked ones last.
         """
         self.types.recall(self._store.kept())
-        return compaction.plan(self._log, self.types, self.llm, keep_recent, keep_types or {}, on_progress)
+        policy = RetentionPolicy(keep_recent=keep_recent, keep_types=keep_types or {}, max_entries=max_entries)
+        return compaction.plan(self._log, self.types, self.llm, policy, on_progress)
 
     aplan_compact = twin(plan_compact)
 
@@ -368,11 +366,13 @@ class Journal(Memory[JournalEntry]):
 
     aapply_compact = twin(apply_compact)
 
-    def compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+    def compact(
+        self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None, *, max_entries: int | None = None
+    ) -> CompactPlan:
         """Forget what is worth least, as `plan_compact` says. Return what was done. `undo` takes it back."""
 
         def plan_and_apply() -> CompactPlan:
-            plan = self.plan_compact(keep_recent, keep_types)
+            plan = self.plan_compact(keep_recent, keep_types, max_entries=max_entries)
             self.apply_compact(plan)
             return plan
 

@@ -9,7 +9,8 @@ from atlas.core.settings import Settings
 from atlas.jobs.compaction import KEEP_RECENT as KEEP_RECENT
 from atlas.jobs.compaction import LiveCompaction as LiveCompaction
 from atlas.llm.anthropic import is_configured
-from atlas.memory.journal.compaction import CompactPlan as CompactPlan
+from atlas.memory.journal.compact_plan import CompactPlan as CompactPlan
+from atlas.memory.journal.compact_plan import RetentionPolicy as RetentionPolicy
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted, moment_of
 
@@ -23,7 +24,7 @@ def writers(settings: Settings) -> dict[bool, str]:
 def made_caption(plan: CompactPlan) -> str:
     """Return when it was planned, what it keeps, and what it cost. It may name a type, which is untrusted text."""
     at = moment_of(plan.made_at)
-    kept = ", ".join(_kept(plan.keep_recent, plan.keep_types))
+    kept = ", ".join(_kept(plan.keep_recent, plan.keep_types, plan.max_entries))
     return f"Planned{f' {at}' if at else ''}, keeping {kept}{f'; {plan.spent}' if plan.spent else ''}."
 
 
@@ -38,17 +39,23 @@ def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
     return ""
 
 
-def is_as_asked(plan: CompactPlan, keep_recent: int, keep_types: Mapping[str, int]) -> bool:
-    """Return whether it keeps what a person wants kept now."""
-    return (plan.keep_recent, dict(plan.keep_types)) == (keep_recent, dict(keep_types))
+def is_as_asked(plan: CompactPlan, policy: RetentionPolicy) -> bool:
+    """Return whether a plan was made within the limits that a person wants now."""
+    planned = RetentionPolicy(
+        keep_recent=plan.keep_recent, keep_types=dict(plan.keep_types), max_entries=plan.max_entries
+    )
+    return planned == policy
 
 
 def _is_applied(memory: MemorySystem, plan: CompactPlan) -> bool:
     to_tier = {move.id: move.to_tier for move in plan.moves}
-    held = memory.journal.column("tier", {"id": {"$in": list(to_tier)}}) if to_tier else {}
-    return bool(to_tier) and all(held.get(entry_id) == tier for entry_id, tier in to_tier.items())
+    evicted = [eviction.id for eviction in plan.evictions]
+    tiers = memory.journal.column("tier", {"id": {"$in": [*to_tier, *evicted]}}) if to_tier or evicted else {}
+    is_moved = all(tiers.get(entry_id) == tier for entry_id, tier in to_tier.items())
+    return bool(to_tier or evicted) and is_moved and tiers.keys().isdisjoint(evicted)
 
 
-def _kept(keep_recent: int, keep_types: Mapping[str, int]) -> list[str]:
+def _kept(keep_recent: int, keep_types: Mapping[str, int], max_entries: int | None) -> list[str]:
     recent = f"the latest {counted(keep_recent, 'entry')}" if keep_recent else "none for being recent"
-    return [recent, *(f"the latest {n:,} of type {name}" for name, n in keep_types.items())]
+    cap = [f"at most {counted(max_entries, 'entry')}"] if max_entries else []
+    return [recent, *(f"the latest {n:,} of type {name}" for name, n in keep_types.items()), *cap]

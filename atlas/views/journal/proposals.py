@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.core.journal_codec import LINK_TYPES, TIERS
-from atlas.memory.journal import CompactPlan, Move, SummaryDraft
+from atlas.memory.journal import CompactPlan, Eviction, Move, SummaryDraft
 from atlas.memory.journal.summaries import EXTRACTION
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, light_rows
@@ -79,13 +79,16 @@ class CompactProposal:
     plan: CompactPlan
     view: PlanView
     summaries: tuple[SummaryView, ...]
-    going: tuple[str, ...] = ()
-    """Empty: entries move and are summarised, and none is deleted."""
+
+    @property
+    def going(self) -> tuple[str, ...]:
+        """The ids of the entries that a cap deletes."""
+        return tuple(eviction.id for eviction in self.plan.evictions)
 
     @property
     def done_sentence(self) -> str:
-        """`Moved 827 entries, wrote 11 summaries`."""
-        return _compact_words(self.plan, "moved", "wrote")
+        """`Moved 827 entries, deleted 40 entries, wrote 11 summaries`."""
+        return _compact_words(self.plan, "moved", "deleted", "wrote")
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Move and summarise them as one operation and return its id.
@@ -118,25 +121,29 @@ def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
     return PlanView(
         title="Compact",
         headline=compact_headline(plan),
-        button=_compact_words(plan, "move", "write"),
+        button=_compact_words(plan, "move", "delete", "write"),
         notes=(
+            *filter(None, [plan.cap_problem]),
             "Cold entries no longer go into prompts, but searches find them. Archived ones are found only on request.",
             *(f"A summary was not written by the model: {problem}" for problem in plan.problems),
         ),
-        rows=tuple(_row(move) for move in plan.moves),
+        rows=(*map(_evicted_row, plan.evictions), *map(_row, plan.moves)),
         subject=JOURNAL.noun.capitalize(),
-        caption="Which entries would move, and why",
+        caption="Which entries would go or move, and why",
         figures=_tier_figures(plan, before),
-        n_going=len(plan.moves),
-        share=_share_moving(plan),
+        n_going=len(plan.moves) + len(plan.evictions),
+        share=_share(len(plan.moves) + len(plan.evictions), plan.n_total),
     )
 
 
-def _compact_words(plan: CompactPlan, move: str, write: str) -> str:
-    """Return `Move 827 entries, write 11 summaries`, or an empty text if there is neither."""
-    said = [f"{move} {counted(len(plan.moves), JOURNAL.noun)}"] if plan.moves else []
-    said += [f"{write} {counted(len(plan.summaries), 'summary')}"] if plan.summaries else []
-    return ", ".join(said).capitalize()
+def _compact_words(plan: CompactPlan, move: str, delete: str, write: str) -> str:
+    """Return `Move 827 entries, delete 40 entries, write 11 summaries`, without the parts that are none."""
+    parts = (
+        (move, plan.moves, JOURNAL.noun),
+        (delete, plan.evictions, JOURNAL.noun),
+        (write, plan.summaries, "summary"),
+    )
+    return ", ".join(f"{verb} {counted(len(items), noun)}" for verb, items, noun in parts if items).capitalize()
 
 
 def _tier_figures(plan: CompactPlan, before: Mapping[str, int]) -> tuple[Figure, ...]:
@@ -145,6 +152,8 @@ def _tier_figures(plan: CompactPlan, before: Mapping[str, int]) -> tuple[Figure,
     for move in plan.moves:
         after[move.from_tier] -= 1
         after[move.to_tier] += 1
+    for eviction in plan.evictions:
+        after[eviction.tier] -= 1
     after[TIERS[0]] += len(plan.summaries)
     return tuple(Figure(tier.capitalize(), f"{after[tier]:,}", f"from {before[tier]:,}") for tier in TIERS)
 
@@ -153,22 +162,29 @@ def compact_headline(plan: CompactPlan) -> str:
     """Return what compacting would do, in a sentence that holds no text of an entry."""
     if plan.is_empty:
         return f"Nothing to forget: {_all_stay(plan.n_total)}"
-    moving = f"{len(plan.moves):,} of {counted(plan.n_total, 'entry')} would move ({_share_moving(plan):.1%})"
+    share = _share(len(plan.moves), plan.n_total)
+    moving = f"{len(plan.moves):,} of {counted(plan.n_total, 'entry')} would move ({share:.1%})"
+    deleted = f", {len(plan.evictions):,} would be deleted" if plan.evictions else ""
     written = f", {counted(len(plan.summaries), 'summary')} would be written" if plan.summaries else ""
-    return f"{moving}{written}. Nothing is deleted."
+    return f"{moving}{deleted}{written}.{'' if plan.evictions else ' Nothing is deleted.'}"
 
 
 def _all_stay(n: int) -> str:
     return "the one entry stays where it is." if n == 1 else f"all {n:,} entries stay where they are."
 
 
-def _share_moving(plan: CompactPlan) -> float:
-    return len(plan.moves) / plan.n_total if plan.n_total else 0.0
+def _share(n: int, n_total: int) -> float:
+    return n / n_total if n_total else 0.0
 
 
 def kept_sentences(plan: CompactPlan) -> tuple[tuple[str, int], ...]:
     """Return why entries would stay, and how many for each reason, most first. Untrusted text."""
     return tuple(sorted(plan.kept.items(), key=lambda item: -item[1]))
+
+
+def _evicted_row(eviction: Eviction) -> PlanRow:
+    why = f"{eviction.tier} → deleted: {eviction.reason}"
+    return PlanRow(id=eviction.id, title=eviction.title, goes=True, why=why)
 
 
 def _row(move: Move) -> PlanRow:

@@ -1,8 +1,6 @@
-"""Forgetting: how large each tier is, and a plan of what moves and is summarised. Nothing is ever deleted."""
+"""Forgetting: how large each tier is, and a plan of what moves, is summarised, and is deleted to reach a cap."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import streamlit as st
 
@@ -11,6 +9,7 @@ from atlas.views.journal.forgetting import (
     KEEP_RECENT,
     CompactPlan,
     LiveCompaction,
+    RetentionPolicy,
     is_as_asked,
     made_caption,
     staleness,
@@ -32,6 +31,11 @@ MEANINGS = {
     "archived": "found only when asked for",
 }
 
+CAP = (
+    "Entries beyond it are deleted, those of least worth first. Tasks, summaries, and entries that are tagged, "
+    "noted or linked to go last. The latest, pinned entries and directives never go."
+)
+
 
 def draw_forgetting(memory: MemorySystem) -> None:
     """Draw the tiers, the boxes for what compacting keeps, and the plan that was made last."""
@@ -44,16 +48,29 @@ def draw_forgetting(memory: MemorySystem) -> None:
     st.subheader("Compact", anchor=False)
     st.text(
         "An entry's worth is importance × recency × use × links. Entries of little worth move to a colder tier. Old "
-        "entries of one type and period are summarised, and the summary names them. Pinned entries and directives stay."
+        "entries of one type and period are summarised, and the summary names them. Pinned entries, directives and "
+        "tasks stay."
     )
+    policy = _ask_policy(memory)
+    if not draw_job(memory, LiveCompaction, "Planning", key="journal"):
+        _draw_run(memory, policy)
+    plan = live_result(memory, LiveCompaction).current()
+    if plan is not None:
+        _draw_plan(memory, plan, is_as_asked(plan, policy))
+
+
+def _ask_policy(memory: MemorySystem) -> RetentionPolicy:
+    """Draw the boxes for what always stays and for the cap, and return them."""
     keep_recent = st.number_input("Keep the latest entries, whatever they are worth", 0, None, KEEP_RECENT, 50,
                                   key="journal_keep_recent", width=340)  # fmt: skip
     keep_types = _ask_types(memory)
-    if not draw_job(memory, LiveCompaction, "Planning", key="journal"):
-        _draw_run(memory, keep_recent, keep_types)
-    plan = live_result(memory, LiveCompaction).current()
-    if plan is not None:
-        _draw_plan(memory, plan, is_as_asked(plan, keep_recent, keep_types))
+    max_entries = st.number_input("Most entries of the journal", 1, None, None, 100, key="journal_max_entries",
+                                  width=340, placeholder="No cap", help=CAP)  # fmt: skip
+    return RetentionPolicy(
+        keep_recent=int(keep_recent),
+        keep_types=keep_types,
+        max_entries=None if max_entries is None else int(max_entries),
+    )
 
 
 def _ask_types(memory: MemorySystem) -> dict[str, int]:
@@ -71,7 +88,7 @@ def _ask_types(memory: MemorySystem) -> dict[str, int]:
     return kept
 
 
-def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, int]) -> None:
+def _draw_run(memory: MemorySystem, policy: RetentionPolicy) -> None:
     live, settings = live_result(memory, LiveCompaction), Settings.from_environment()
     is_first = live.current() is None
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -88,7 +105,7 @@ def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, i
             icon=":material/inventory_2:",
             type="primary" if is_first else "secondary",
             on_click=live.ask,
-            args=(keep_recent, keep_types),
+            args=(policy,),
             kwargs={"with_model": with_model},
             help="Runs in the background. Nothing is changed until you apply the plan.",
         )
@@ -98,6 +115,8 @@ def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
     """Draw what the plan would do in one line, whether it still can, and the button that shows all of it."""
     st.markdown(f"**{compact_headline(plan)}**")
     st.text(made_caption(plan))
+    if plan.cap_problem:
+        st.warning(plan.cap_problem, icon=":material/vertical_align_top:")
     if plan.is_empty:
         draw_kept(plan)
         return
@@ -109,11 +128,11 @@ def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
             "The settings have been changed since this was planned. Plan again to use them.", icon=":material/history:"
         )
     is_off = memory.storage.read_only
+    tooltip = "Which entries would go or move and why, with every summary. It can be undone."
     st.button("Preview …", key="journal_preview", type="primary", icon=":material/visibility:",
               disabled=bool(outdated), on_click=propose, args=(memory, CompactRequest(plan=plan)),
               kwargs={"draw_extra": draw_summaries, "is_repeatable": False},
-              help=READ_ONLY if is_off else "Which entries would move and why, with every summary. It can be undone.",
-              )  # fmt: skip
+              help=READ_ONLY if is_off else tooltip)  # fmt: skip
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

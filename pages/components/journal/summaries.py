@@ -20,7 +20,8 @@ KEPT_COLUMNS = {
 def draw_summaries(proposal: CompactProposal) -> None:
     """Draw the summaries that would be written, and what stays as it is."""
     if proposal.summaries:
-        st.caption(f"{counted(len(proposal.summaries), 'summary')} would be written. Their sources move to cold.")
+        written = f"{counted(len(proposal.summaries), 'summary')} would be written."
+        st.caption(f"{written} Their sources leave the hot tier unless they are among the latest.")
     for number, summary in enumerate(proposal.summaries):
         _draw_summary(summary, key=f"plan_summary_{number}")
     draw_kept(proposal.plan)

@@ -55,6 +55,26 @@ def test_a_plan_is_kept_as_it_was_made_and_touches_nothing(memory, file):
     assert memory.revision() == revision
 
 
+def test_a_plan_with_a_cap_is_kept_with_what_it_deletes_and_applied_by_another_opening(memory, file, tmp_path, clock):
+    plan = planned_now(memory, 5, max_entries=8)
+    assert len(plan.evictions) == 23
+    file.save(plan)
+    assert file.load() == plan
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings(), clock=clock) as other:
+        operation_id = other.journal.apply_compact(file.load())
+    assert memory.journal.count() == 8
+    memory.undo(operation_id)
+    assert memory.journal.values("tier") == {"hot": 30}
+
+
+def test_a_plan_that_is_kept_from_before_there_was_a_cap_counts_as_absent(memory, file):
+    plan = planned_now(memory, 5)
+    header = CompactionFile._header(file, plan)
+    file._header = lambda made: {name: value for name, value in header.items() if name != "evictions"}
+    file.save(plan)
+    assert file.load() is None
+
+
 def test_a_plan_that_was_kept_is_applied_by_another_opening_and_undone(memory, file, tmp_path, clock):
     file.save(planned_now(memory, 5))
     with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings(), clock=clock) as other:
@@ -133,7 +153,9 @@ def test_a_move_to_no_tier_counts_as_absent(memory, file):
 
 
 def test_a_job_travels_to_another_process_as_it_is(tmp_path):
-    job = PlanCompaction(store=str(tmp_path), out="there", keep_recent=7, keep_types={"task": 3}, with_model=True)
+    job = PlanCompaction(
+        store=str(tmp_path), out="there", keep_recent=7, keep_types={"task": 3}, max_entries=9, with_model=True
+    )
     assert decode_job(json.loads(json.dumps(encode_job(job)))) == job
 
 

@@ -357,3 +357,124 @@ def test_the_same_entries_are_summed_up_once_by_whoever_is_first(journal, clock)
     for plan in plans:
         journal.apply_compact(plan)
     assert len(journal.recent(10, ["summary"])) == 1
+
+
+def generations(journal, n, *, first=1, entry_type="observation"):
+    """Write one entry for each generation, all on one day."""
+    texts = {number: f"{FRUITS[number % 8]} parser of build {number} is {TASTES[number % 4]}" for number in range(200)}
+    return [write(journal, entry_type, texts[number], number, importance=0.3) for number in range(first, first + n)]
+
+
+def test_fifty_generations_that_are_over_get_one_summary_however_young_they_are(journal):
+    ids = generations(journal, 59)
+    plan = journal.compact(keep_recent=20)
+    [summary] = journal.recent(1, ["summary"])
+    assert summary.content.startswith("Generations 1 to 50, 50 entries of type observation:\n- ")
+    assert {link.target_id for link in summary.links} == set(ids[:50])
+    assert plan.tiers == {"warm": 39, "cold": 0, "archived": 0}
+    assert tiers(journal, ids) == ["warm"] * 39 + ["hot"] * 20
+    assert journal.compact(keep_recent=20).is_empty
+
+
+def test_the_next_fifty_generations_get_the_next_summary_and_no_period_gets_two(journal):
+    generations(journal, 59)
+    journal.compact(keep_recent=20)
+    generations(journal, 60, first=60)
+    journal.compact(keep_recent=20)
+    journal.compact(keep_recent=5)
+    heads = {entry.content.splitlines()[0] for entry in journal.recent(10, ["summary"])}
+    assert heads == {
+        "Generations 1 to 50, 50 entries of type observation:",
+        "Generations 51 to 100, 50 entries of type observation:",
+    }
+
+
+def test_no_summary_is_written_while_all_of_a_period_is_among_the_latest(journal):
+    generations(journal, 59)
+    assert journal.plan_compact(keep_recent=59).is_empty
+
+
+def test_a_warm_entry_goes_into_prompts_after_hot_ones_of_a_little_less_importance(journal):
+    warm = write(journal, "reflection", "mind the plum parser in the loop", 1, importance=0.7)
+    hot = write(journal, "reflection", "mind the pear basket of the loop", 1, importance=0.6)
+    assert [entry.id for entry in journal.context_for_task_generation(2)] == [warm, hot]
+    journal.edit(warm, tier="warm")
+    assert [entry.id for entry in journal.context_for_task_generation(2)] == [hot, warm]
+
+
+def test_tasks_stay_unless_a_number_of_them_is_set(journal, clock):
+    ids = generations(journal, 6, entry_type="task")
+    clock.advance(timedelta(days=3650))
+    assert journal.plan_compact(keep_recent=0).kept == {"it is what a person asked for": 6}
+    plan = journal.plan_compact(keep_recent=0, keep_types={"task": 1})
+    assert {move.id for move in plan.moves} == set(ids[:5])
+
+
+def test_a_cap_deletes_the_entries_of_least_worth_and_one_undo_brings_them_back(journal, store):
+    ids = generations(journal, 12)
+    journal.edit(ids[3], importance=0.9)
+    plan = journal.plan_compact(keep_recent=2, max_entries=6)
+    assert [eviction.id for eviction in plan.evictions] == [one for one in ids[:7] if one != ids[3]]
+    assert plan.evictions[0].reason.startswith("no summary stands for it; worth 0.30: importance 0.30")
+    assert len(journal) == 12
+    operation_id = journal.apply_compact(plan)
+    assert [entry.id for entry in journal.recent(20)] == [ids[place] for place in (11, 10, 9, 8, 7, 3)]
+    store.undo(operation_id)
+    assert [entry.id for entry in journal.recent(20)] == ids[::-1]
+
+
+def test_a_cap_counts_the_summaries_that_the_plan_writes_and_what_they_stand_for_goes_first(journal):
+    ids = generations(journal, 59)
+    plan = journal.compact(keep_recent=20, max_entries=40)
+    assert len(plan.summaries) == 1
+    assert [eviction.id for eviction in plan.evictions] == ids[:20]
+    assert plan.evictions[0].reason.startswith("a summary stands for it; ")
+    assert len(journal) == 40
+    assert journal.compact(keep_recent=20, max_entries=40).is_empty
+
+
+def test_marked_linked_summaries_and_tasks_go_last_and_the_pinned_and_directives_never(journal):
+    task, directive = write(journal, "task", "User asked: bake a cake", 1), write(journal, "directive", "be brief", 1)
+    ids = generations(journal, 5)
+    journal.change_marks([ids[0]], add_tags=["keep"])
+    journal.change_marks([ids[1]], pinned=True)
+    journal.link(directive, ids[2], "refers_to")
+    plan = journal.plan_compact(keep_recent=1, max_entries=3)
+    assert [eviction.id for eviction in plan.evictions] == [ids[3], ids[0], ids[2], task]
+    assert [eviction.reason.split(";")[0] for eviction in plan.evictions] == ["no summary stands for it"] + [
+        "goes last"
+    ] * 3
+    assert plan.cap_problem == ""
+
+
+def test_a_cap_that_protected_entries_exceed_says_so_and_what_to_do(journal):
+    generations(journal, 8)
+    plan = journal.plan_compact(keep_recent=6, max_entries=3)
+    assert (len(plan.evictions), plan.n_above_cap) == (2, 3)
+    assert plan.cap_problem.startswith("The cap of 3 cannot be reached: 6 entries are protected. Keep fewer of the")
+
+
+@pytest.mark.parametrize("cap", [0, -1, True, 2.5, "9"])
+def test_a_cap_that_is_no_number_of_entries_is_refused(journal, cap):
+    with pytest.raises(InvalidInput, match="max_entries should be a whole number from 1 up, or None for no cap"):
+        journal.plan_compact(max_entries=cap)
+
+
+def test_a_cap_is_not_applied_once_an_entry_that_would_go_is_pinned(journal):
+    ids = generations(journal, 4)
+    plan = journal.plan_compact(keep_recent=0, max_entries=2)
+    journal.change_marks([ids[0]], pinned=True)
+    with pytest.raises(PlanOutdated, match="nothing was done"):
+        journal.apply_compact(plan)
+    assert len(journal) == 4
+
+
+def test_texts_after_a_deleted_entry_no_longer_hold_its_beginning(journal, clock):
+    first = write(journal, "observation", "Quinces were counted before lunch", 1, importance=0.1)
+    second = write(journal, "crash_log", "The adverb parser died of a KeyError", 1)
+    clock.advance(timedelta(days=200))
+    journal.compact(keep_recent=0, max_entries=1)
+    assert [entry.id for entry in journal.recent(5, tiers=TIERS)] == [second]
+    assert "Quinces" not in journal.collection.get([second])[0]["document"]
+    assert journal.get(second).tier == "cold"
+    assert first not in journal.collection.ids()
