@@ -12,6 +12,7 @@ from atlas.cli.common import (
     add_report_options,
     chosen_embedder,
     count,
+    limit,
     progress_bar,
     write_report,
 )
@@ -40,7 +41,7 @@ def add_commands(commands: Any) -> None:
         help="memories to replay with; may be repeated (default: each of them)",
     )
     add_format_option(command)
-    command.add_argument("--limit", type=count, metavar="N", help="replay only the first N runs (default: all)")
+    command.add_argument("--limit", type=limit, metavar="N", help="replay only the first N runs (default: all)")
     command.add_argument(
         "--budget",
         type=count,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,8 @@ from tqdm import tqdm
 
 import atlas
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.filters import parse_where
+from atlas.core.limits import check_limit
 from atlas.core.operations import Operation
 from atlas.core.settings import Settings
 from atlas.core.types import Experience
@@ -184,6 +187,31 @@ def safe(text: str, *, keep_lines: bool = False) -> str:
     kept = "\n\t" if keep_lines else ""
     shown = "".join(c if c.isprintable() or c in kept else " " for c in text)
     return shown if keep_lines else " ".join(shown.split())
+
+
+def limit(text: str) -> int:
+    """Return an argument that limits the number of results, 1 or more."""
+    try:
+        check_limit(number := int(text), "it")
+    except InvalidInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return number
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """Print sentences on a question itself, such as a name in its filter that no record has."""
+    for note in notes:
+        print(safe(note), file=sys.stderr)
+
+
+def filter_in(text: str) -> dict[str, Any]:
+    """Return an argument that is a filter as JSON."""
+    try:
+        where = json.loads(text)
+        parse_where(where)
+    except (ValueError, InvalidInput) as error:
+        raise argparse.ArgumentTypeError(f'should be a filter such as {{"outcome": "failed"}}: {error}') from error
+    return dict(where)
 
 
 def count(text: str) -> int:

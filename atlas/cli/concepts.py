@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, count, full_ids, how_to_undo, opened, safe
+from atlas.cli.common import add_command, full_ids, how_to_undo, limit, opened, safe
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept
 from atlas.memory.base.ranking import explain
@@ -22,7 +22,7 @@ def add_commands(commands: Any) -> None:
     """Declare them."""
     command = add_command(commands, "concepts", _concepts, "list, search or print reusable code")
     command.add_argument("query", nargs="?", default="", help="purpose of the code (default: list the newest)")
-    command.add_argument("-n", type=count, default=20, help="number of concepts (default: 20)")
+    command.add_argument("-n", type=limit, default=20, help="number of concepts (default: 20)")
     command.add_argument("--show", metavar="ID", help="print one, by its id or the beginning of it")
     command = add_command(commands, "primitives", _primitives, "list the loaders of primitives, or load one")
     command.add_argument("name", nargs="?", default="", help="the loader (default: list all)")

@@ -11,10 +11,13 @@ from atlas.cli.common import (
     UNTOUCHED,
     add_command,
     count,
+    filter_in,
     full_ids,
     how_to_undo,
+    limit,
     line,
     opened,
+    print_notes,
     print_plan,
     print_scrubbed,
     reached,
@@ -47,8 +50,14 @@ def add_commands(commands: Any) -> None:
 def _add_search(commands: Any) -> None:
     command = add_command(commands, "search", _search, "find experiences for a task")
     command.add_argument("text", help="the task")
-    command.add_argument("-k", type=count, default=4, help="number of hits (default: 4)")
+    command.add_argument("-k", type=limit, default=4, help="number of hits (default: 4)")
     command.add_argument("--words", action="store_true", help="search by keywords only")
+    command.add_argument(
+        "--where",
+        type=filter_in,
+        metavar="JSON",
+        help='search only what passes a filter, like {"outcome": "failed"}',
+    )
     command.add_argument("--all", action="store_true", help="include hits of little or no relevance")
     command.add_argument(
         "--distinct", action="store_true", help="print only the best of similar attempts at the same task"
@@ -95,12 +104,14 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) as memory:
         if options.words:
             _refuse_unheard(options)
-            held = memory.experience.search_words(options.text, options.k)
-            print("\n".join(map(line, held)) or "nothing found")
+            found = memory.experience.retrieve_words(options.text, options.k, where=options.where)
+            print("\n".join(line(hit.item) for hit in found.hits) or "nothing found")
+            print_notes(found.notes)
             return 0
         found = memory.experience.retrieve(
             options.text,
             options.k,
+            where=options.where,
             threshold=0.0 if options.all else None,
             distinct=options.distinct,
             diversity=options.diverse,
@@ -112,6 +123,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
         for said in (
             *(profile_problems(memory) if isinstance(memory, MemorySystem) else ()),
             *found.problems,
+            *found.notes,
             "; ".join(filter(None, (nothing, hidden and f"{hidden}, --all shows them"))),
         ):
             if said:

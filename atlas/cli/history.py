@@ -7,7 +7,7 @@ import itertools
 from typing import Any
 
 import atlas
-from atlas.cli.common import add_command, count, counts, full_ids, how_to_undo, opened, safe
+from atlas.cli.common import add_command, counts, full_ids, how_to_undo, limit, opened, safe
 from atlas.core.errors import NotFound
 from atlas.core.operations import Operation
 from atlas.core.settings import Settings
@@ -20,7 +20,7 @@ HISTORY_BATCH = 100
 def add_commands(commands: Any) -> None:
     """Declare them."""
     command = add_command(commands, "history", _history, "list what was done to the store, newest first")
-    command.add_argument("-n", type=count, default=20, help="number of operations (default: 20)")
+    command.add_argument("-n", type=limit, default=20, help="number of operations (default: 20)")
     command = add_command(commands, "undo", _undo, "take an operation back, exactly")
     command.add_argument(
         "operation",
@@ -29,7 +29,7 @@ def add_commands(commands: Any) -> None:
         help="its id, or the beginning of it (default: the latest that is not undone yet)",
     )
     command = add_command(commands, "trash", _trash, "list deleted experiences, newest first, or restore some")
-    command.add_argument("-n", type=count, default=20, help="number of experiences (default: 20)")
+    command.add_argument("-n", type=limit, default=20, help="number of experiences (default: 20)")
     command.add_argument("--restore", nargs="+", metavar="ID", help="restore these; ids, or beginnings of ids")
 
 

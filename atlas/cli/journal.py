@@ -16,6 +16,7 @@ from atlas.cli.common import (
     counts,
     full_ids,
     how_to_undo,
+    limit,
     opened,
     print_scrubbed,
     progress_bar,
@@ -54,12 +55,12 @@ def add_commands(commands: Any) -> None:
 
 def _add_reading(parts: Any) -> None:
     command = add_command(parts, "recent", _recent, "list the latest entries, newest first")
-    command.add_argument("-n", type=count, default=20, help="number of entries (default: 20)")
+    command.add_argument("-n", type=limit, default=20, help="number of entries (default: 20)")
     command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
     command.add_argument("--all", action="store_true", help="include forgotten entries")
     command = add_command(parts, "search", _search, "find entries, and print why each was found")
     command.add_argument("text", help="what to look for")
-    command.add_argument("-k", type=count, default=10, help="number of hits (default: 10)")
+    command.add_argument("-k", type=limit, default=10, help="number of hits (default: 10)")
     command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
     command.add_argument(
         "--words", action="store_true", help="search by keywords only; the last may be the beginning of a word"
@@ -67,9 +68,9 @@ def _add_reading(parts: Any) -> None:
     command.add_argument("--all", action="store_true", help="include archived entries")
     command = add_command(parts, "show", _show, "print an entry and the entries it is linked to")
     command.add_argument("id", help="its id, or the beginning of it")
-    command.add_argument("--depth", type=count, default=1, help="how many links away an entry may be (default: 1)")
+    command.add_argument("--depth", type=limit, default=1, help="how many links away an entry may be (default: 1)")
     command = add_command(parts, "rejected", _rejected, "list the entries that a gate refused and why, or accept one")
-    command.add_argument("-n", type=count, default=20, help="number of entries (default: 20)")
+    command.add_argument("-n", type=limit, default=20, help="number of entries (default: 20)")
     command.add_argument("--accept", metavar="ID", help="accept this one, by its id or the beginning of it")
 
 
@@ -114,7 +115,7 @@ def _add_changing(parts: Any) -> None:
     )
     command.add_argument("--remove", action="store_true", help="remove the link")
     command = add_command(parts, "suggest", _suggest, "suggest missing links between crashes and their likely fixes")
-    command.add_argument("-n", type=count, default=20, help="number of links (default: 20)")
+    command.add_argument("-n", type=limit, default=20, help="number of links (default: 20)")
     for name, what in (("accept", "make this link"), ("refuse", "never suggest this link again")):
         command.add_argument(f"--{name}", nargs=2, metavar=("SOURCE", "TARGET"), help=what)
     command = add_command(parts, "compact", _compact, "plan which entries to forget, or do it with --apply")

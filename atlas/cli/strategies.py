@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import UNTOUCHED, add_command, count, full_ids, how_to_undo, opened, safe
+from atlas.cli.common import UNTOUCHED, add_command, full_ids, how_to_undo, limit, opened, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Use
 from atlas.core.settings import Settings
@@ -26,7 +26,7 @@ def add_commands(commands: Any) -> None:
     """Declare it."""
     command = add_command(commands, "strategies", _strategies, "list, search, print or write strategies")
     command.add_argument("query", nargs="?", default="", help="task to find strategies for (default: list the newest)")
-    command.add_argument("-n", type=count, default=20, help="number of strategies (default: 20)")
+    command.add_argument("-n", type=limit, default=20, help="number of strategies (default: 20)")
     command.add_argument("--show", metavar="ID", help="print one with its attempts, by its id or the beginning of it")
     command.add_argument(
         "--write", action="store_true", help="write strategies from the successful attempts in the store"

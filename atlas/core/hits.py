@@ -106,6 +106,9 @@ class Retrieval(Generic[T]):
     by_words: bool = False
     """True if words alone found it, as was asked for, or as the embedding model of a server is not ready yet."""
 
+    notes: tuple[str, ...] = ()
+    """Sentences on the question itself, such as a name in its filter that no record has yet."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQueryResult:

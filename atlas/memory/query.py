@@ -10,9 +10,10 @@ from typing import Any, ParamSpec, TypeVar
 
 from atlas.core.codec import check_text
 from atlas.core.hits import MemoryQueryResult, Retrieval
+from atlas.core.limits import check_limit
 from atlas.core.types import Task, Vector
 from atlas.memory.base.memory import Memory
-from atlas.memory.base.ranking import check_diversity, check_k, check_threshold
+from atlas.memory.base.ranking import check_diversity, check_threshold
 from atlas.memory.base.retriever import Search
 from atlas.memory.plugged import Plugged
 from atlas.storage.store import Store
@@ -80,7 +81,7 @@ def searches_for(
     memories: Mapping[str, AnyMemory], task: Task, k: int, among: Among
 ) -> dict[str, Search | Exception | None]:
     """Return what each memory searches for, by its name, or what it raised. Each embedder embeds the task once."""
-    check_k(k)
+    check_limit(k)
     check_text(task.description, "the task's description")
     check_diversity(among.diversity)
     if among.threshold is not None:
@@ -139,6 +140,7 @@ def by_words_alone(
     memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int
 ) -> dict[str, Retrieval[Any] | Exception]:
     """Return what of each memory shares words with a task, or what it raised, by its name. Nothing is embedded."""
+    check_limit(k)
 
     def answer(memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, Plugged):

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from atlas.core.errors import NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval
+from atlas.core.limits import limit_of_list
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
@@ -244,8 +245,10 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
                 does not.
 
         Raises:
-            InvalidInput: A negative k, an impossible threshold, or a text that JSON cannot hold.
+            InvalidInput: An impossible threshold, or a text that JSON cannot hold.
         """
+        if not limit_of_list(k):
+            return MemoryQueryResult()
         memories = self._memories
         among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
         searches = await in_thread(searches_for, memories, task, k, among)
@@ -264,6 +267,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         count_retrieval: bool = True,
     ) -> MemoryQueryResult:
         """Do as `query` does, from sync code: the memories are asked one after another, in one state of their store."""
+        if not limit_of_list(k):
+            return MemoryQueryResult()
         among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
         outcomes = ask_all(self._memories, self._storage, task, k, among, count_retrieval)
         return self._noted(task, outcomes, count_retrieval)
@@ -286,6 +291,9 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
         Args:
             by_words: Whether words alone are looked for, so that no embedding model is needed. Nothing is hidden then.
+
+        Raises:
+            InvalidInput: k is below 1, the budget is negative, or what `query` refuses.
         """
         among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
         asked = by_words_alone if by_words else partial(ask_all, among=among)

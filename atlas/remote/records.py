@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, Retrieval
+from atlas.core.limits import limit_of_list
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import CodeConcept, JournalEntry, Link, Strategy
 from atlas.infra.secrets import report
@@ -56,17 +57,23 @@ class RemoteRecords(Generic[T]):
 
     def search_hits(self, query: str, k: int = 4, *, where: Where | None = None) -> list[Hit[T]]:
         """Return the k best hits, however little they have to do with the query."""
-        return self.retrieve(query, k, where=where, threshold=0.0).hits
+        return self.retrieve(query, k, where=where, threshold=0.0).hits if limit_of_list(k) else []
 
     asearch_hits = twin(search_hits)
 
     def search_words(self, words: str, k: int = 20, *, where: Where | None = None) -> list[T]:
         """Return the records that hold any of these words, most telling first."""
-        body = {"query": words, "k": k, "where": where, "by_words": True}
-        found: Retrieval[T] = self._server.ask("POST", f"{self._name}/search", self._retrieval, body=body)
-        return [hit.item for hit in found.hits]
+        return [hit.item for hit in self.retrieve_words(words, k, where=where).hits] if limit_of_list(k) else []
 
     asearch_words = twin(search_words)
+
+    def retrieve_words(self, query: str, k: int = 4, *, where: Where | None = None) -> Retrieval[T]:
+        """Return the hits of `search_words` for a query. How relevant they are is not known."""
+        body = {"query": query, "k": k, "where": where, "by_words": True}
+        found: Retrieval[T] = self._server.ask("POST", f"{self._name}/search", self._retrieval, body=body)
+        return found
+
+    aretrieve_words = twin(retrieve_words)
 
     def get(self, record_id: str) -> T | None:
         """Return one of them, or None."""

@@ -253,6 +253,10 @@ class Collection(ABC):
         values = Counter(row["metadata"].get(key) for row in self.scan(where))
         return {value: count for value, count in values.most_common() if value is not None}
 
+    def keys(self) -> set[str]:
+        """Return the metadata keys that some record has."""
+        return {key for row in self.scan() for key in row["metadata"]}
+
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, of `marks.…` or of `usage.…`, by id, of the records that have it."""
         values = {row["id"]: row["metadata"].get(key) for row in self.scan(where)}

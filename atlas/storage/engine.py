@@ -60,6 +60,9 @@ class Columns(Protocol):
     def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id."""
 
+    def keys(self, collection: str) -> set[str]:
+        """Return the metadata keys that some live record has."""
+
     def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
         """Return the n records just before each of some, nearest first, among those with the same value of a key."""
 

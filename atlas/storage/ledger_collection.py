@@ -243,6 +243,10 @@ class LedgerCollection(Collection):
         """Return how many records hold each value of a metadata key, most frequent first."""
         return self._ledger.count_by(self._name, key, where)
 
+    def keys(self) -> set[str]:
+        """Return the metadata keys that some record has."""
+        return self._ledger.columns.keys(self._name)
+
     def ids(self, where: Where | None = None) -> list[str]:
         """Return the ids of the records that pass a filter, as they were added."""
         return self._ledger.columns.ids(self._name, where)

@@ -190,6 +190,26 @@ def test_a_profile_in_use_that_is_gone_is_said_with_what_is_found_and_listed(sto
     assert "Searches should use the profile 'kind', which cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("how", [(), ("--words",)])
+def test_a_search_takes_a_filter_names_a_misspelt_one_and_notes_a_name_that_no_record_has(store, capsys, how):
+    assert "rotate a grid" in run(capsys, "search", "grid", "--all" if not how else "--words", "--where", "{}")
+    assert main(("search", "grid", *how, "--where", '{"outcom": "failed"}')) == 1
+    assert "did you mean 'outcome'?" in capsys.readouterr().err
+    assert main(("search", "grid", *how, "--where", '{"region": "north"}')) == 0
+    assert "No record has 'region' yet, so nothing passes the filter on it." in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(("search", "grid", "--where", "[1"))
+    assert "should be a filter such as" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n", ["0", "-1"])
+@pytest.mark.parametrize("command", [("search", "x", "-k"), ("journal", "recent", "-n"), ("history", "-n")])
+def test_less_than_one_result_is_refused(store, capsys, command, n):
+    with pytest.raises(SystemExit):
+        main((*command, n))
+    assert f"it should be 1 or more, but is {n}" in capsys.readouterr().err
+
+
 def test_search_by_words_needs_no_model(store, capsys):
     assert "rotate a grid" in run(capsys, "search", "GRID grids", "--words")
 

@@ -193,6 +193,24 @@ def test_searches_go_by_words_and_say_so_until_the_model_is_ready(memory):
     assert "by words alone" in found and "by words alone" in block  # noqa: PT018
 
 
+@pytest.mark.parametrize("is_warm", [True, False])
+def test_a_search_names_a_misspelt_filter_and_notes_a_name_that_no_record_has(memory, is_warm):
+    memory.experience.store_many(attempts(3))
+
+    async def work(client):
+        assert "did you mean 'outcome'" in await refused(client, "search", query="report", where={"outcom": "failed"})
+        for k in (0, -1):
+            assert "greater than or equal to 1" in await refused(client, "search", query="report", k=k)
+        assert "greater than or equal to 1" in await refused(client, "history", limit=0)
+        return await said(client, "search", query="report", where={"region": "north"})
+
+    async def talked():
+        async with Client(make_server(lambda: memory, lambda: is_warm)) as client:
+            return await work(client)
+
+    assert "No record has 'region' yet, so nothing passes the filter on it." in asyncio.run(talked())
+
+
 def test_pages_of_a_search_follow_each_other(memory):
     memory.experience.store_many(attempts(30))
 

@@ -165,6 +165,7 @@ def reads_of_each(name: str) -> dict[str, Call]:
         "passage": lambda of, one: of.passage(one, QUERY),
         "purged": lambda of, one: of.purged([one]),
         "ranked_with": lambda of, _: of.ranked_with(atlas.RankingWeights()),
+        "filter_notes": lambda of, _: of.filter_notes({"created_at": "2026"}),
         "retrieve": lambda of, _: of.retrieve(QUERY),
         "retrieve_words": lambda of, _: of.retrieve_words(QUERY),
         "search_hits": lambda of, _: of.search_hits(QUERY),

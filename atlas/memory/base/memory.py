@@ -12,13 +12,14 @@ import numpy as np
 
 from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
+from atlas.core.filter_names import filter_notes
 from atlas.core.hits import Hit, Retrieval, unexplained
+from atlas.core.limits import check_limit, limit_of_list
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
 from atlas.memory.base.met_words import MetWords, met_words
-from atlas.memory.base.ranking import check_k
 from atlas.memory.base.records import Records, listed
 from atlas.memory.base.retriever import Ranked, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
@@ -56,6 +57,9 @@ class Memory(Records, ABC, Generic[T]):
 
     noun: ClassVar[str]
     """The name of one of them, in errors."""
+
+    fields: ClassVar[frozenset[str]] = frozenset()
+    """The names that its records can be filtered by, beside their own metadata and `OF_EVERY_MEMORY`."""
 
     context: ClassVar[Context | None] = None
     """Whose words count for the records before them. None where each stands for itself."""
@@ -174,6 +178,8 @@ class Memory(Records, ABC, Generic[T]):
             count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
             with_buried: Whether those that a person has buried are found too.
         """
+        if not limit_of_list(k):
+            return []
         found = self.retrieve(
             query, k, where=where, threshold=0.0, count_retrieval=count_retrieval, with_buried=with_buried
         )
@@ -205,7 +211,10 @@ class Memory(Records, ABC, Generic[T]):
                 is below the threshold stays out.
 
         If the memory's reranker fails, or the service that keeps its index, the answer is that without it, and
-        `problems` says so.
+        `problems` says so. `notes` names what the filter asks for and no record has.
+
+        Raises:
+            InvalidInput: k is below 1, or a name in the filter is near one that exists.
         """
         search = self._prepared(
             query,
@@ -226,8 +235,9 @@ class Memory(Records, ABC, Generic[T]):
         self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **asked: Any
     ) -> Search:
         """Check what is asked, and embed the query. See `Retriever.prepared`."""
+        notes = self.filter_notes(where)
         among = self._among(where, with_buried)
-        return self._retriever.prepared(query, k, where=among, with_buried=with_buried, **asked)
+        return self._retriever.prepared(query, k, where=among, with_buried=with_buried, notes=notes, **asked)
 
     def _searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
         """Return what a search gives, in one state of the store."""
@@ -259,6 +269,7 @@ class Memory(Records, ABC, Generic[T]):
             n_hidden=found.ranked.n_hidden,
             threshold=found.ranked.threshold,
             problems=(*ordered.problems, *filter(None, [self._store.problem])),
+            notes=search.notes,
         )
 
     def _withheld(self) -> set[str]:
@@ -280,8 +291,10 @@ class Memory(Records, ABC, Generic[T]):
             as_typed: Whether the last word may be the beginning of one (`heart` finds heartbeat), and only those are
                 found that hold what stands between quotation marks, word for word; else all are words.
         """
-        check_k(k)
         check_text(words, "the query")
+        self.filter_notes(where)
+        if not limit_of_list(k):
+            return []
         found = self._store.search_text(words, k, where, with_buried=with_buried, as_typed=as_typed)
         return self._read(self._store.get(found.ids))
 
@@ -289,10 +302,22 @@ class Memory(Records, ABC, Generic[T]):
 
     def retrieve_words(self, query: str, k: int = 4, *, where: Where | None = None) -> Retrieval[T]:
         """Return the hits of `search_words` for a query. Nothing is embedded, so how relevant they are is not known."""
-        found = self.search_words(query, k, where=where, as_typed=False)
-        return Retrieval(hits=[unexplained(item) for item in found], n_hidden=0, threshold=0.0, by_words=True)
+        check_limit(k)
+        notes = self.filter_notes(where)
+        hits = [unexplained(item) for item in self.search_words(query, k, where=where, as_typed=False)]
+        return Retrieval(hits=hits, n_hidden=0, threshold=0.0, by_words=True, notes=notes)
 
     aretrieve_words = twin(retrieve_words)
+
+    def filter_notes(self, where: Where | None) -> tuple[str, ...]:
+        """Return a sentence for each name in a filter that no record has.
+
+        Raises:
+            InvalidInput: A name is near one that exists, which the message gives, or the filter is malformed.
+        """
+        return filter_notes(where, self.fields, self._store.keys)
+
+    afilter_notes = twin(filter_notes)
 
     def similar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:
         """Return the k nearest to one, without itself.
@@ -300,7 +325,7 @@ class Memory(Records, ABC, Generic[T]):
         Raises:
             NotFound: It is not there.
         """
-        check_k(k)
+        k = limit_of_list(k)
         with self._store.reading():
             vector = np.atleast_2d(self._row(record_id)["embedding"])[0]
             hits = self._retriever.near(vector, k + 1, with_buried=with_buried)

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from numbers import Integral
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -226,12 +225,6 @@ def _shared(words: float) -> str:
 def _listed(names: Sequence[str]) -> str:
     """Return `success, use and recency`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def check_k(k: int) -> None:
-    """Raise `InvalidInput` for what is no number of results."""
-    if not isinstance(k, Integral) or k < 0:
-        raise InvalidInput(f"k should be 0 or more, but is {k!r}")
 
 
 def overfetch(k: int) -> int:

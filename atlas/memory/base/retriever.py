@@ -10,6 +10,7 @@ import numpy as np
 
 from atlas.core.codec import check_text
 from atlas.core.hits import Candidates, Hit
+from atlas.core.limits import check_limit
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
@@ -20,7 +21,6 @@ from atlas.memory.base.ranking import (
     best_asked,
     candidates_of,
     check_diversity,
-    check_k,
     check_threshold,
     diversified,
     overfetch,
@@ -56,6 +56,9 @@ class Search:
     distinct: bool
     diversity: float
     with_buried: bool
+    notes: tuple[str, ...] = ()
+    """Sentences on names of the filter that no record has."""
+
     vector: Vector | None
     """The query embedded, or None where nothing can be found."""
 
@@ -116,6 +119,7 @@ class Retriever:
         distinct: bool = False,
         diversity: float = 0.0,
         with_buried: bool = False,
+        notes: tuple[str, ...] = (),
         vector: Vector | None = None,
     ) -> Search:
         """Check what is asked, and embed the query where there is anything to find.
@@ -123,12 +127,12 @@ class Retriever:
         Args:
             vector: The query as this embedder embeds it, where that is known already.
         """
-        check_k(k)
+        check_limit(k)
         check_diversity(diversity)
         check_text(query, "the query")
         if threshold is not None:
             check_threshold(threshold)
-        is_idle = not k or not query.strip() or not self._is_filled()
+        is_idle = not query.strip() or not self._is_filled()
         if not is_idle and threshold is None:
             self._calibration.prepare()
         return Search(
@@ -139,6 +143,7 @@ class Retriever:
             distinct=distinct,
             diversity=diversity,
             with_buried=with_buried,
+            notes=notes,
             vector=None if is_idle else self.encode(query) if vector is None else vector,
         )
 

@@ -31,6 +31,7 @@ from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merg
 from atlas.memory.concepts.plugged import asking, check_plugged, succeeded_of
 from atlas.memory.concepts.primitives import shipped, updates
 from atlas.memory.concepts.records import (
+    FIELDS,
     checked,
     to_entry,
     usage_of,
@@ -67,6 +68,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     """Reusable code, in a vector store. Each method has an async twin, with an `a` before its name."""
 
     noun = "concept"
+    fields = FIELDS
 
     def __init__(
         self,

@@ -123,6 +123,15 @@ def defined_names(concept: CodeConcept) -> set[str]:
     return {node.name for node in parse(concept.code).body if isinstance(node, named)} or {concept.name}
 
 
+FIELDS = frozenset(
+    [
+        *("source", "language", "calls", "needs", "defines", "found_in", "composed_of", "merged_hashes"),
+        *("content", "search_text"),
+    ]
+)
+"""Names under which `to_entry` writes what every concept may have, beside those of every memory."""
+
+
 def to_entry(concept: CodeConcept) -> Entry:
     """Return what a vector store keeps of a concept: what can be filtered and sorted by, and the whole as `content`."""
     if concept.created_at is None:

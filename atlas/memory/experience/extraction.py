@@ -91,6 +91,15 @@ def _hash(encoded: Json) -> str:
     return hashlib.sha256(dump(said).encode("utf-8")).hexdigest()
 
 
+FIELDS = frozenset(
+    [
+        *("outcome", "success", "partial_score", "task_id", "domain", "agent_id", "trajectory_id", "n_steps"),
+        *("merged_hashes", "merged_trajectories", "content", "search_text"),
+    ]
+)
+"""Names under which `to_metadata` writes what every experience may have, beside those of every memory."""
+
+
 def to_metadata(experience: Experience) -> dict[str, Any]:
     """Return what a store keeps of an experience: keys to filter and sort by, and the whole as `content`."""
     outcome, encoded = experience.outcome, encode_experience(experience)

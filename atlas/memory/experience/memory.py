@@ -55,6 +55,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     """Attempts at tasks, in a vector store. Each method has an async twin, with an `a` before its name."""
 
     noun = "experience"
+    fields = extraction.FIELDS
 
     def __init__(
         self,

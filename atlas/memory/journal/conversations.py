@@ -40,6 +40,7 @@ class Conversations(Memory[Turn]):
     """
 
     noun = "turn"
+    fields = frozenset(["conversation", SAID_AT, "content"])
     context = Context(within="conversation")
 
     def __init__(

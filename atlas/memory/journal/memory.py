@@ -23,7 +23,7 @@ from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.gates import Gate, Gates, Refusals, kept_switch
 from atlas.memory.journal.importance import importance_of
 from atlas.memory.journal.links import LinkGraph, LinkSuggestion
-from atlas.memory.journal.records import as_protea, from_row, instant, new_entry
+from atlas.memory.journal.records import FIELDS, as_protea, from_row, instant, new_entry
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, VectorStore, Where
 from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import backing
@@ -43,6 +43,7 @@ class Journal(Memory[JournalEntry]):
     """The log of an agent, in a vector store. Each method has an async twin, with an `a` before its name."""
 
     noun = NOUN
+    fields = FIELDS
     context = CONTEXT
 
     def __init__(

@@ -34,6 +34,10 @@ OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
 """The keys of an entry's metadata that the journal itself writes, which nobody else may set or take away."""
 
 
+FIELDS = frozenset(["entry_type", "generation", "importance", "tier", SCORE, *LINK_TYPES, "content"])
+"""Names under which `to_entry` writes what every entry may have, beside those of every memory."""
+
+
 def new_entry(
     entry_type: str,
     content: str,

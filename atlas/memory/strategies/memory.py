@@ -33,7 +33,7 @@ from atlas.memory.strategies.outcomes import (
     retired,
     unretire,
 )
-from atlas.memory.strategies.records import TextOf, checked, content_hash, from_row, situation_of
+from atlas.memory.strategies.records import FIELDS, TextOf, checked, content_hash, from_row, situation_of
 from atlas.memory.strategies.writing import StrategyWritePlan, StrategyWriter
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
@@ -62,6 +62,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     """Strategies by situation, in a vector store. Each method has an async twin, with an `a` before its name."""
 
     noun = "strategy"
+    fields = FIELDS
     success_updater: SuccessRateUpdater
 
     def __init__(

@@ -47,6 +47,10 @@ def checked(strategy: Strategy, now: datetime) -> Strategy:
     return replace(strategy, title=title, parameters=check_parameters(strategy.parameters), created_at=made_at)
 
 
+FIELDS = frozenset(["derived_by", "domain", "sources", "content", "search_text"])
+"""Names under which `to_entry` writes what every strategy may have, beside those of every memory."""
+
+
 def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
     """Return what a store keeps of a strategy: keys to filter and sort by, and the whole as `content`."""
     if strategy.created_at is None:

@@ -72,6 +72,7 @@ def _found(found: Retrieval[Any]) -> Found:
         threshold=found.threshold,
         problems=found.problems,
         by_words=found.by_words,
+        notes=found.notes,
     )
 
 
@@ -120,12 +121,18 @@ def browse(
 ) -> Page:
     """Return records by the time of their adding."""
     held, passing, offset = memory_named(served, memory), _filter(where), int(cursor or 0)
+    notes = held.filter_notes(passing)
     with served.storage.reading():
         rows = held.browse(passing, descending=order == "newest", limit=limit, offset=offset)
         n_records = held.count(passing)
         records = held.get_many([row["id"] for row in rows])
     following = offset + len(rows)
-    return Page(records=records, n_records=n_records, cursor=str(following) if following < n_records else None)
+    return Page(
+        records=records,
+        n_records=n_records,
+        cursor=str(following) if following < n_records else None,
+        notes=notes,
+    )
 
 
 @router.get("/{memory}/{record_id}")

@@ -71,7 +71,7 @@ class ContextAsked(Given):
 
     task: TaskGiven
     budget_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 1_500
-    k: Annotated[int, Field(ge=0, le=100)] = 8
+    k: Annotated[int, Field(ge=1, le=100)] = 8
     """Hits of each memory among which the block chooses."""
 
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -87,7 +87,7 @@ class SearchAsked(Given):
     """A search of one memory."""
 
     query: Text
-    k: Annotated[int, Field(ge=0, le=100)] = 8
+    k: Annotated[int, Field(ge=1, le=100)] = 8
     where: dict[str, Any] | None = None
     """A filter such as `{"outcome": "failed"}`, with `$in`, `$gt`, `$gte`, `$lt`, `$lte`, `$and` and `$or`."""
 
@@ -258,6 +258,9 @@ class Found(BaseModel):
     by_words: bool
     """True while the embedding model is being made ready: words alone found these, so their relevance is not known."""
 
+    notes: tuple[str, ...]
+    """Sentences on the question itself, such as a name in its filter that no record has yet."""
+
 
 class Page(BaseModel):
     """Some records, and where to go on."""
@@ -268,6 +271,9 @@ class Page(BaseModel):
 
     cursor: str | None
     """The cursor of the next page, or null after the last."""
+
+    notes: tuple[str, ...]
+    """Sentences on names of the filter that no record has yet."""
 
 
 class RecordTold(BaseModel):

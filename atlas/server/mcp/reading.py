@@ -96,7 +96,7 @@ def _page(found: Retrieval[Any], skipped: int, k: int) -> str:
         lines.append(f"{found.n_hidden} hidden below {found.threshold:.2f}")
     if len(found.hits) > skipped + k:
         lines.append(f"next: cursor={skipped + k}")
-    return "\n".join(lines) or "Nothing has to do with this query."
+    return "\n".join([*(lines or ["Nothing has to do with this query."]), *found.notes])
 
 
 def _told(block: ContextBlock) -> str:

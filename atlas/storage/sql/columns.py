@@ -65,6 +65,16 @@ class SqlColumns:
             column = {names[seq]: value for seq, value in rows}
             return column if len(column) == len(rows) else _gathered((names[seq], value) for seq, value in rows)
 
+    def keys(self, collection: str) -> set[str]:
+        """Return the metadata keys that some live record has."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT name FROM attribute_keys k "
+                "WHERE collection = ? AND EXISTS (SELECT 1 FROM attributes a WHERE a.key = k.key)",
+                (collection,),
+            ).fetchall()
+        return {name for (name,) in rows}
+
     def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
         """Return the n records just before each of some, nearest first, among those with the same value of a key.
 

@@ -32,6 +32,9 @@ class Found:
     n_hidden: int = 0
     """Hits with too little to do with the question, no more than fill `SEARCH_ROWS`."""
 
+    notes: tuple[str, ...] = ()
+    """Sentences on the question itself, such as a field of the scope that no experience has."""
+
     def __contains__(self, experience_id: object) -> bool:
         """Return whether an experience is one of them."""
         return any(row.id == experience_id for row in self.rows)
@@ -53,6 +56,7 @@ def found_page(memory: MemorySystem, query: Query, found: Found, page: int = 1) 
     caption = _caption(memory, query, found)
     if found.hits and profile_problems(memory):
         caption += f" · {STANDS_IN}"
+    caption = " · ".join([caption, *found.notes])
     return Listing(rows=tuple(on_page(found.rows, page)), n=len(found.rows), caption=caption)
 
 
@@ -128,12 +132,14 @@ def _by_best_match(memory: MemorySystem, query: Query) -> Found:
         rows=tuple(row_of(hit.item, hit) for hit in found.hits),
         hits={hit.item.id: hit.of(hit.item.id) for hit in found.hits},
         n_hidden=found.n_hidden,
+        notes=found.notes,
     )
 
 
 def _by_words(memory: MemorySystem, query: Query) -> Found:
     found = memory.experience.search_words(query.scope.text, SEARCH_ROWS, where=query.where, with_buried=True)
-    return Found(rows=tuple(row_of(experience) for experience in found))
+    notes = memory.experience.filter_notes(query.where)
+    return Found(rows=tuple(row_of(experience) for experience in found), notes=notes)
 
 
 def _caption(memory: MemorySystem, query: Query, found: Found) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
-from atlas.core.hits import Retrieval
+from atlas.core.hits import MemoryQueryResult, Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Strategy
 from atlas.infra.bridge import run
@@ -103,10 +103,18 @@ def test_a_memory_that_fails_costs_its_own_part_and_is_reported():
 
 
 def test_a_mistake_of_the_asker_is_an_error_and_no_part(memory):
-    with pytest.raises(InvalidInput, match="k should be 0 or more"):
-        memory.query_sync(task(REFUND), -1)
+    with pytest.raises(InvalidInput, match="k should be 1 or more, but is 0"):
+        memory.build_context(task(REFUND), k=0)
+    with pytest.raises(InvalidInput, match="k should be 1 or more, but is -1"):
+        memory.build_context(task(REFUND), k=-1, by_words=True)
     with pytest.raises(InvalidInput, match="threshold"):
         memory.query_sync(task(REFUND), threshold=2.0)
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_the_specified_query_for_no_results_finds_none(memory, k):
+    assert memory.query_sync(task(REFUND), k) == MemoryQueryResult()
+    assert asyncio.run(memory.query(task(REFUND), k)) == MemoryQueryResult()
 
 
 def test_a_system_of_one_memory_or_none_answers():

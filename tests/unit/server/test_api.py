@@ -15,6 +15,7 @@ import atlas
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
 from atlas.server.access import MAX_BODY_BYTES
+from tests.support.records import attempt
 from tests.support.serving import serving
 
 ATTEMPT = {
@@ -268,6 +269,32 @@ def test_until_the_model_is_ready_words_alone_answer_and_it_is_said(memory):
             assert elsewhere.experience.retrieve("customer 37").hits
     with serving(memory) as address:
         assert httpx.post(f"{address}/api/v1/context", json=asked, timeout=60).json()["by_words"] is False
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_less_than_one_result_is_refused_and_a_specified_method_lists_none(api, address, memory, k):
+    memory.experience.store(attempt("rotate the logs"))
+    for path, body in (("/experience/search", {"query": "logs"}), ("/context", {"task": {"description": "logs"}})):
+        refused = api.post(path, json=body | {"k": k})
+        assert (refused.status_code, refused.headers["content-type"]) == (422, "application/problem+json")
+    with atlas.connect(address) as elsewhere:
+        assert elsewhere.experience.search_hits("logs", k) == elsewhere.experience.search_words("logs", k) == []
+
+
+def test_a_misspelt_filter_is_a_problem_and_a_name_that_no_record_has_a_note(api, address, memory):
+    memory.experience.store(attempt("rotate the logs"))
+    asked = {"query": "logs", "where": {"outcom": "failed"}}
+    refused = api.post("/experience/search", json=asked)
+    assert (refused.status_code, refused.headers["content-type"]) == (422, "application/problem+json")
+    assert refused.json()["detail"].endswith("did you mean 'outcome'?")
+    assert api.get("/experience", params={"where": '{"outcom": "failed"}'}).status_code == 422
+    note = "No record has 'region' yet, so nothing passes the filter on it."
+    for by_words in (False, True):
+        asked = {"query": "logs", "where": {"region": "north"}, "by_words": by_words}
+        assert api.post("/experience/search", json=asked).json()["notes"] == [note]
+    assert api.get("/experience", params={"where": '{"region": "north"}'}).json()["notes"] == [note]
+    with atlas.connect(address) as elsewhere:
+        assert elsewhere.experience.retrieve("logs", where={"region": "north"}).notes == (note,)
 
 
 def test_what_a_key_under_review_stores_is_told_to_others_once_a_curator_accepts_it(api, memory):

@@ -61,6 +61,13 @@ def test_a_search_stays_within_the_scope_and_shows_what_is_buried(memory, by):
     assert [row.source for row in search(memory, query("egg", by=by, sources=("b",))).rows] == ["b"]
 
 
+@pytest.mark.parametrize("by", [BEST_MATCH, WORDS])
+def test_a_scope_by_something_that_no_experience_has_says_so(memory, by):
+    memory.experience.store(attempt("boil an egg"))
+    note = " · No record has 'source' yet, so nothing passes the filter on it."
+    assert caption(memory, query("egg", by=by, sources=("b",))).endswith(note)
+
+
 def test_attempts_at_one_task_that_are_alike_are_one_row_that_tells_all_outcomes(memory):
     eggs = [attempt("boil an egg", task_id="egg", success=n != 2, agent=str(n)) for n in range(4)]
     ids = memory.experience.store_many([*eggs, attempt("boil an egg in milk", task_id="milk")])

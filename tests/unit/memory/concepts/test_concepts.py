@@ -571,7 +571,7 @@ def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
         library.add({"name": "x"})
     with pytest.raises(InvalidInput, match="the query should be a text, but is None"):
         library.search(None)
-    with pytest.raises(InvalidInput, match="k should be 0 or more, but is '5'"):
+    with pytest.raises(InvalidInput, match="k should be a whole number, but is '5'"):
         library.search("grid", "5")
     library.compression_strategy = library.composition_strategy = Joined()
     with pytest.raises(InvalidInput, match="takes Trajectory objects, but got 'a run'"):

@@ -88,11 +88,14 @@ def test_search_gives_k_or_all_there_are(memory, k, expected):
     assert len(memory.search_hits("cancel a flight", k)) == expected
 
 
-def test_a_negative_k_is_refused(memory):
+@pytest.mark.parametrize("k", [0, -1])
+def test_a_list_of_less_than_one_is_empty_and_retrieving_less_than_one_is_refused(memory, k):
     ids = fill(memory)
-    for ask in (lambda: memory.search(task("x"), k=-1), lambda: memory.similar(ids[0], -1)):
-        with pytest.raises(InvalidInput, match="k should be 0 or more, but is -1"):
-            ask()
+    assert memory.search(task("x"), k=k) == memory.search_hits("x", k) == memory.search_words("x", k) == []
+    assert memory.similar(ids[0], k) == []
+    for ask in (memory.retrieve, memory.retrieve_words):
+        with pytest.raises(InvalidInput, match=f"k should be 1 or more, but is {k}"):
+            ask("x", k)
 
 
 def test_an_empty_memory_finds_nothing(memory):

@@ -1,0 +1,31 @@
+"""Limits: one check for all doors, and the lists of the specified methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from atlas.core.errors import InvalidInput
+from atlas.core.limits import check_limit, limit_of_list
+
+
+@pytest.mark.parametrize("limit", [0, -3, True, 2.0, "4", None])
+def test_what_is_no_whole_number_from_one_up_is_refused(limit):
+    with pytest.raises(InvalidInput, match="limit should be 1 or more, but is"):
+        check_limit(limit, "limit")
+
+
+def test_whole_numbers_of_numpy_count_too():
+    check_limit(np.int64(3))
+    assert limit_of_list(np.int64(3)) == 3
+
+
+@pytest.mark.parametrize(("limit", "length"), [(5, 5), (1, 1), (0, 0), (-7, 0)])
+def test_a_list_has_no_less_than_no_items(limit, length):
+    assert limit_of_list(limit) == length
+
+
+@pytest.mark.parametrize("limit", [None, "4", 1.5, True])
+def test_the_length_of_a_list_is_a_whole_number(limit):
+    with pytest.raises(InvalidInput, match="k should be a whole number, but is"):
+        limit_of_list(limit)
