@@ -20,10 +20,10 @@ from atlas.core.limits import check_limit
 from atlas.core.operations import Operation
 from atlas.core.settings import Settings
 from atlas.core.types import Experience
-from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
+from atlas.embedding.sentence_transformers import choose_model
 from atlas.importers.registry import FORMATS
 from atlas.infra.secrets import described
-from atlas.memory.open import open_memory
+from atlas.memory.open import open_memory, sentence_embedder
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 from atlas.views.shared.kinds import EXPERIENCE, Kind
@@ -99,7 +99,7 @@ def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
         timeout_seconds=settings.hub_timeout_seconds,
         announce=lambda text: print(text, file=sys.stderr),
     )
-    return SentenceTransformerEmbedder(choice.name, settings.device, settings.batch_size, settings.cache)
+    return sentence_embedder(choice.name, settings)
 
 
 @contextmanager

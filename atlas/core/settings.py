@@ -85,6 +85,12 @@ class Settings:
     embedding_model: str = ""
     """ATLAS_EMBEDDING_MODEL: a model's name. Empty means the store's own, or the default for a new store."""
 
+    query_prompt: str = ""
+    """ATLAS_QUERY_PROMPT: the text before each question. Empty means the model's own, and `none` means none."""
+
+    document_prompt: str = ""
+    """ATLAS_DOCUMENT_PROMPT: the text before each document, likewise. A store keeps the one that it was made with."""
+
     device: str = "auto"
     """ATLAS_DEVICE: `auto` and `cpu` run the model on the processor, `cuda` or `mps` on a GPU."""
 

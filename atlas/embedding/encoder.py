@@ -21,9 +21,6 @@ class Encoder(Protocol):
     tokenizer: Any
     """Its tokenizer, of the package `tokenizers`. None if it is of another kind."""
 
-    query_prompt: str
-    """Text that its configuration puts before a question."""
-
     gives_tokens: bool
     """True if it has `encode_with_tokens` and `word_vectors`."""
 

@@ -60,7 +60,6 @@ class OnnxEncoder:
         facts = json.loads((directory / FACTS).read_text(encoding="utf-8"))
         self.dimension: int = facts["dimension"]
         self.window: int | None = facts["window"]
-        self.query_prompt: str = facts["query_prompt"]
         self._padding: dict[str, int] = facts["padding"]
         self.tokenizer = Tokenizer.from_str((directory / TOKENIZER).read_text(encoding="utf-8"))
         self.tokenizer.no_padding()

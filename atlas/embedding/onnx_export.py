@@ -117,7 +117,6 @@ def _write_facts(encoder: TorchEncoder, inputs: Sequence[str], directory: Path) 
     facts = {
         "dimension": encoder.dimension,
         "window": encoder.window,
-        "query_prompt": encoder.query_prompt,
         "padding": {name: padding[name] for name in inputs},
     }
     (directory / FACTS).write_text(json.dumps(facts), encoding="utf-8")
@@ -128,7 +127,7 @@ def _check(graph: OnnxEncoder, encoder: TorchEncoder) -> None:
     """Raise `CannotExport` if the graph's vectors, of texts or of their pieces, are not the model's."""
     differences = [np.abs(graph.encode(TEXTS) - encoder.encode(TEXTS)).max()]
     for text in TEXTS[:: len(_LENGTHS) + 1]:
-        wanted = np.asarray(encoder.model.encode(text, output_value="token_embeddings"))
+        wanted = np.asarray(encoder.model.encode(text, prompt="", output_value="token_embeddings"))
         given = graph.token_vectors(text)
         if wanted.shape != given.shape:
             raise CannotExport(f"its word pieces have vectors of shape {wanted.shape}, the graph's {given.shape}")

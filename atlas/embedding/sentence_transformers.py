@@ -25,6 +25,8 @@ from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Spa
 from atlas.embedding.encoder import Encoder
 from atlas.embedding.late_interaction import NO_TOKENS, NO_WORDS, TokenVectors, WordVectors, joined
 from atlas.embedding.onnx_cache import NotExported, OnnxCache
+from atlas.embedding.prompts import Prompts, model_prompts
+from atlas.embedding.scale import Scale, scale_of
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import Embedder, Progress
 
@@ -47,12 +49,12 @@ ON_PROCESSOR = ("auto", "cpu")
 REMEMBERED_QUERIES = 256
 """Vectors of the last questions that an embedder keeps."""
 
-_BGE_QUERY = "Represent this sentence for searching relevant passages: "
 _DIMENSIONS = {BUNDLED: 384, PREFERRED: 768, "BAAI/bge-small-en-v1.5": 384, "BAAI/bge-large-en-v1.5": 1024}
 _TEXTS_BETWEEN_PROGRESS = 512
 
 _SURELY_FITS = 100
-"""Number of ASCII characters that fit every model's window, since none makes more than one word piece of each."""
+"""Number of ASCII characters that fit every model's window, since none makes more than one word piece of each. A prompt
+of the usual length fits besides."""
 
 
 class SentenceTransformerEmbedder:
@@ -66,7 +68,13 @@ class SentenceTransformerEmbedder:
     """
 
     def __init__(
-        self, model: str = BUNDLED, device: str = "auto", batch_size: int = 32, cache: Path | None = None
+        self,
+        model: str = BUNDLED,
+        device: str = "auto",
+        batch_size: int = 32,
+        cache: Path | None = None,
+        *,
+        prompts: Prompts | None = None,
     ) -> None:
         """Name the model.
 
@@ -75,11 +83,14 @@ class SentenceTransformerEmbedder:
             device: As torch names it. `auto` and `cpu` are the processor.
             batch_size: Most texts embedded at once.
             cache: Directory of exported models. None is the user's own.
+            prompts: Texts before questions and documents. None for those of the model's files or family.
         """
         self.model_name = canonical_name(model)
         self._device = device
         self._batch_size = batch_size
         self._cache = OnnxCache(cache or user_cache())
+        self._prompts = prompts
+        self._scale: Scale | None = None
         self._encoder: Encoder | None = None
         self._problem = ""
         self._cutter: Cutter | None = None
@@ -92,6 +103,33 @@ class SentenceTransformerEmbedder:
     def dimension(self) -> int:
         """Length of its vectors, known without loading for the common models."""
         return _DIMENSIONS.get(self.model_name) or self._loaded().dimension
+
+    @property
+    def prompts(self) -> Prompts:
+        """Texts before questions and documents. A model whose files have to be fetched for them is loaded."""
+        if self._prompts is None:
+            files = model_files(self.model_name)
+            if files is None and self.model_name not in _DIMENSIONS:
+                self._loaded()
+                files = model_files(self.model_name)
+            self._prompts = model_prompts(self.model_name, files)
+        return self._prompts
+
+    def use_prompts(self, prompts: Prompts) -> None:
+        """Put other prompts before questions and documents from now on."""
+        self._prompts, self._scale = prompts, None
+        for remembered in (self._remembered, self._remembered_tokens):
+            remembered.cache_clear()
+
+    def measured_scale(self) -> Scale:
+        """Return the usual similarities of the model, measured on foreign texts when first asked for.
+
+        Raises:
+            EmbeddingUnavailable: The weights cannot be loaded.
+        """
+        if self._scale is None:
+            self._scale = scale_of(self.encode_batch)
+        return self._scale
 
     @property
     def checksum(self) -> str:
@@ -128,7 +166,7 @@ class SentenceTransformerEmbedder:
         return vector
 
     def encode_query(self, text: str) -> Vector:
-        """Return the vector of a question, with the model's query instruction if it has one.
+        """Return the vector of a question, with the model's prompt for questions if it has one.
 
         That of a question longer than the model's window is the mean direction of at most `MAX_QUERY_WINDOWS` windows.
         The vectors of the last questions are kept, and must not be written to.
@@ -137,7 +175,7 @@ class SentenceTransformerEmbedder:
 
     def query_tokens(self, text: str) -> TokenVectors:
         """Return the vectors of a question's word pieces. They are kept as its vector is."""
-        return self._remembered_tokens(text) if self._prompt() else self._remembered(text)[1]
+        return self._remembered_tokens(text) if self.prompts.query else self._remembered(text)[1]
 
     def windows(self, text: str) -> list[Span]:
         """Return spans of characters that cover a text, each of which the model reads whole.
@@ -149,7 +187,9 @@ class SentenceTransformerEmbedder:
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
         """
-        return self._spans(text, "", MAX_WINDOWS)
+        if _is_short(text):
+            return [(0, len(text))]
+        return self._spans(text, self.prompts.document, MAX_WINDOWS)
 
     def count_tokens(self, text: str) -> int | None:
         """Return the number of word pieces in a text of any length, or None if the tokenizer cannot tell.
@@ -161,11 +201,23 @@ class SentenceTransformerEmbedder:
         return cutter.n_pieces(text) if cutter else None
 
     def encode_batch(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
-        """Return the vectors of several documents, shape (n, dim).
+        """Return the vectors of several documents, shape (n, dim), with the model's prompt for documents.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
         """
+        return self._encoded([self.prompts.document + text for text in texts], on_progress)
+
+    def encode_queries(self, texts: list[str]) -> Vectors:
+        """Return the vectors of several short questions, shape (n, dim), with the model's prompt for questions.
+
+        Raises:
+            EmbeddingUnavailable: The weights cannot be loaded.
+        """
+        return self._encoded([self.prompts.query + text for text in texts])
+
+    def _encoded(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
+        """Return the vectors of texts exactly as they are."""
         encoder = self._loaded()
         parts = []
         for start in range(0, len(texts), _TEXTS_BETWEEN_PROGRESS):
@@ -186,6 +238,8 @@ class SentenceTransformerEmbedder:
         encoder = self._loaded()
         if not encoder.gives_tokens or not texts:
             return self.encode_batch(texts), [NO_TOKENS] * len(texts)
+        if self.prompts.document:  # the words of a prompt are none of the text's
+            return self.encode_batch(texts), encoder.encode_with_tokens(texts)[1]
         return encoder.encode_with_tokens(texts)
 
     def word_vectors(self, text: str) -> WordVectors:
@@ -204,28 +258,31 @@ class SentenceTransformerEmbedder:
 
     def _query(self, text: str) -> tuple[Vector, TokenVectors]:
         """Return a question's vector, and its word pieces where one run of the model gives both."""
-        prompt = self._prompt()
-        passages = self._passages(text, prompt)
-        if prompt:
-            vectors, tokens = self.encode_batch([prompt + passage for passage in passages]), [NO_TOKENS]
+        passages = self._passages(text)
+        if self.prompts.query:
+            vectors, tokens = self.encode_queries(passages), [NO_TOKENS]
         else:
-            vectors, tokens = self.encode_with_tokens(passages)
+            vectors, tokens = self._with_tokens(passages)
         vector = mean_direction(vectors)
         vector.flags.writeable = False
         return vector, joined(tokens)
 
     def _query_tokens(self, text: str) -> TokenVectors:
-        """Return a question's word pieces. The words of an instruction are none of them."""
-        return joined(self.encode_with_tokens(self._passages(text, self._prompt()))[1])
+        """Return a question's word pieces. The words of a prompt are none of them."""
+        return joined(self._with_tokens(self._passages(text))[1])
 
-    def _passages(self, text: str, prompt: str) -> list[str]:
-        return [text[start:end] for start, end in self._spans(text, prompt, MAX_QUERY_WINDOWS)]
+    def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Return the vectors of texts exactly as they are, and of their word pieces if the model gives any."""
+        encoder = self._loaded()
+        if not encoder.gives_tokens:
+            return self._encoded(texts), [NO_TOKENS] * len(texts)
+        return encoder.encode_with_tokens(texts)
 
-    def _prompt(self) -> str:
-        return self._loaded().query_prompt or (_BGE_QUERY if self.model_name.startswith("BAAI/bge-") else "")
+    def _passages(self, text: str) -> list[str]:
+        return [text[start:end] for start, end in self._spans(text, self.prompts.query, MAX_QUERY_WINDOWS)]
 
     def _spans(self, text: str, prompt: str, max_windows: int) -> list[Span]:
-        if text.isascii() and len(prompt) + len(text) <= _SURELY_FITS:
+        if _is_short(prompt + text):
             return [(0, len(text))]
         cutter = self._loaded_cutter()
         return cutter.spans(text, instruction=prompt, max_windows=max_windows) if cutter else [(0, len(text))]
@@ -263,3 +320,7 @@ class SentenceTransformerEmbedder:
         if files is None:
             raise NotExported("no files of sentence-transformers were here when it was loaded")
         return files
+
+
+def _is_short(text: str) -> bool:
+    return text.isascii() and len(text) <= _SURELY_FITS

@@ -24,9 +24,6 @@ class TorchEncoder:
         self.dimension = int(model.get_embedding_dimension())
         self.window: int | None = model.max_seq_length
         self.tokenizer: Any = getattr(model.tokenizer, "backend_tokenizer", None)
-        prompts = model.prompts or {}
-        # documents are embedded without one, so a prompt for questions is of use only where documents have none
-        self.query_prompt: str = "" if prompts.get("document") else prompts.get("query") or ""
         self._batch_size = batch_size
         self._lock = threading.Lock()
 
@@ -35,6 +32,7 @@ class TorchEncoder:
         with self._lock:  # tokenizers of transformers are set up for each call
             vectors = self.model.encode(
                 list(texts),
+                prompt="",  # the texts have theirs, and a default one would be put before every text
                 batch_size=self._batch_size,
                 normalize_embeddings=True,
                 convert_to_numpy=True,

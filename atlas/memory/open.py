@@ -11,6 +11,7 @@ from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.plain import whole_embedder
+from atlas.embedding.prompts import Prompts, asked_prompts, prompts_to_use
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
 from atlas.infra.clock import SystemClock
 from atlas.learning.composition import PipelineCompositionStrategy
@@ -95,7 +96,7 @@ def open_memory(
     try:
         chosen = whole_embedder(embedder or _embedder_for(storage, settings, announce or _warn))
         model = EmbeddingModel(chosen.model_name, chosen.dimension)
-        storage.bind(model, checksum=getattr(chosen, "checksum", ""))
+        storage.bind(model, chosen)
         if settings.late_interaction and gives_tokens(chosen):
             storage.late = LateInteraction(storage.ledger, chosen)
         return _memories(
@@ -193,7 +194,7 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
         name = model or (storage.model.name if storage.model else "")
         if not name:
             raise NotFound("the store is not bound to an embedding model yet; name one: atlas reembed --model NAME")
-        embedder = SentenceTransformerEmbedder(name, settings.device, settings.batch_size, settings.cache)
+        embedder = sentence_embedder(name, settings)
         n_texts = reembed(storage.ledger, embedder, on_progress, keeps_tokens=settings.late_interaction)
         storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
     return embedder.model_name, n_texts
@@ -202,13 +203,42 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
 def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], None]) -> WholeEmbedder:
     bound = storage.model
     if bound is not None:
-        name = settings.embedding_model or bound.name
-    else:
-        choice = choose_model(settings.embedding_model, timeout_seconds=settings.hub_timeout_seconds, announce=announce)
-        if not settings.embedding_model:
-            announce(choice.announcement)
-        name = choice.name
-    return SentenceTransformerEmbedder(name, settings.device, settings.batch_size, settings.cache)
+        return _embedder_of(storage, settings.embedding_model or bound.name, settings, announce)
+    choice = choose_model(settings.embedding_model, timeout_seconds=settings.hub_timeout_seconds, announce=announce)
+    if not settings.embedding_model:
+        announce(choice.announcement)
+    return sentence_embedder(choice.name, settings)
+
+
+def sentence_embedder(name: str, settings: Settings) -> SentenceTransformerEmbedder:
+    """Return a model of sentence-transformers by its name, with the prompts that the settings ask for."""
+    embedder = SentenceTransformerEmbedder(name, settings.device, settings.batch_size, settings.cache)
+    if settings.query_prompt or settings.document_prompt:
+        embedder.use_prompts(asked_prompts(embedder.prompts, settings.query_prompt, settings.document_prompt))
+    return embedder
+
+
+def _embedder_of(
+    storage: Store, name: str, settings: Settings, announce: Callable[[str], None]
+) -> SentenceTransformerEmbedder:
+    """Return a model for a store that is bound to one, with the prompts that its vectors were made with."""
+    embedder = sentence_embedder(name, settings)
+    bound = storage.model
+    if bound is None or embedder.model_name != bound.name:
+        return embedder
+    own = embedder.prompts
+    kept = asked_prompts(prompts_to_use(own, storage.prompts), settings.query_prompt, settings.document_prompt)
+    if kept != own:
+        announce(
+            f"This store was embedded with the prompts {_quoted(kept)}, and keeps them. Its model {name} now has "
+            f"{_quoted(own)}. To use those: atlas reembed"
+        )
+        embedder.use_prompts(kept)
+    return embedder
+
+
+def _quoted(prompts: Prompts) -> str:
+    return f"{prompts.query!r} for questions and {prompts.document!r} for documents"
 
 
 def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None, path: Sequence[Path]) -> None:

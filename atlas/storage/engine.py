@@ -199,6 +199,7 @@ class VectorTable(Protocol):
         *,
         model: str,
         dimension: int,
+        prompts: str = "",
         projection: str = "",
     ) -> int:
         """Give every text its vector of another model and bind the store to that."""
@@ -453,7 +454,10 @@ class LedgerEngine(Protocol):
     def model(self) -> tuple[str, int] | None:
         """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
 
-    def bind_model(self, name: str, dimension: int) -> None:
+    def prompts(self) -> str:
+        """Return the prompts of that model as text. Empty if none were written."""
+
+    def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
         """Bind a store that has no model yet. One that has is left as it is."""
 
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:

@@ -15,9 +15,17 @@ from types import TracebackType
 from typing import Any
 
 from atlas.core.address import Address, is_address
-from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore, StoreError, StoreUnavailable
+from atlas.core.errors import (
+    EmbeddingModelMismatch,
+    InvalidInput,
+    NotFound,
+    ReadOnlyStore,
+    StoreError,
+    StoreUnavailable,
+)
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.core.settings import Settings
+from atlas.embedding.prompts import NO_PROMPT, NO_PROMPTS, Prompts, prompts_of, prompts_text, read_prompts
 from atlas.infra.actor import Role, actor_name, check_role, present_actor
 from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import replace_durably
@@ -189,19 +197,34 @@ class Store:
         bound = self.ledger.model()
         return EmbeddingModel(*bound) if bound else None
 
-    def bind(self, model: EmbeddingModel, *, checksum: str = "") -> None:
+    @property
+    def prompts(self) -> Prompts | None:
+        """The prompts that its texts were embedded with. None if none were written."""
+        return read_prompts(self.ledger.prompts())
+
+    def bind(self, model: EmbeddingModel, embedder: object = None) -> None:
         """Bind a new store to an embedding model.
 
+        Args:
+            embedder: The embedder of that model, whose prompts and checksum the store remembers, if it has any.
+
         Raises:
-            EmbeddingModelMismatch: It is bound to another one.
+            EmbeddingModelMismatch: It is bound to another one, or to another prompt for documents.
         """
         if self.model is None and not self.read_only:
-            self.ledger.bind_model(model.name, model.dimension)
+            self.ledger.bind_model(model.name, model.dimension, prompts_text(embedder))
         bound = self.model
         if bound is not None and bound != model:
             raise mismatch((bound.name, bound.dimension), (model.name, model.dimension))
+        prompts, kept = prompts_of(embedder), self.prompts or NO_PROMPTS
+        if bound is not None and prompts is not None and prompts.document != kept.document:
+            raise EmbeddingModelMismatch(
+                f"this store's documents were embedded with the prompt {kept.document!r}, but {model.name!r} puts "
+                f"{prompts.document!r} before them. Open it with ATLAS_DOCUMENT_PROMPT={kept.document or NO_PROMPT!r}, "
+                f"or embed it again: atlas reembed --model {model.name}"
+            )
         if not self.read_only and self.ledger.is_file and not (self.path / LABEL).exists():
-            self.relabel(model, checksum)
+            self.relabel(model, getattr(embedder, "checksum", ""))
 
     def vector_store(self, name: str) -> LedgerVectorStore:
         """Return one collection as the specification's vector store, whose methods are awaited.

@@ -9,6 +9,7 @@ import stat
 import warnings
 import zipfile
 from collections import namedtuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -378,7 +379,7 @@ def test_a_backup_with_a_long_list_of_entries_is_refused_before_the_list_is_read
 
 def test_the_label_names_the_restored_model(tmp_path):
     with Store.open(tmp_path / "store", settings=Settings(actor="tester")) as store:
-        store.bind(EmbeddingModel("other", 4), checksum="sum")
+        store.bind(EmbeddingModel("other", 4), SimpleNamespace(checksum="sum"))
         restore(store, crafted(tmp_path))
         label = json.loads((store.path / LABEL).read_text())
     assert (label["embedding_model"], label["embedding_dimension"], label["embedding_checksum"]) == ("test", 8, "")

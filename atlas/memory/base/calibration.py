@@ -21,6 +21,8 @@ from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector
 from atlas.embedding.foreign_queries import calibration_queries
+from atlas.embedding.prompts import NO_PROMPTS, prompts_of
+from atlas.infra.duck_typing import offered
 from atlas.infra.locks import SharedLock, lock_of
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
@@ -109,6 +111,18 @@ BELOW_USUAL = 0.15
 
 LEAST_SPAN = 0.1
 """Cosine between unrelated and near, at least: a store of one text alone has no scale."""
+
+
+def usual_scale(embedder: WholeEmbedder) -> Calibration:
+    """Return the similarities that are usual with a model: from the table, else as it measures them on foreign texts.
+
+    An embedder without a method `measured_scale` is taken to be like the default of `Calibration`.
+    """
+    measure = offered(embedder, "measured_scale")
+    if embedder.model_name in USUAL or measure is None:
+        return USUAL.get(embedder.model_name, Calibration())
+    measured = measure()
+    return Calibration(unrelated=measured.unrelated, near=max(measured.near, measured.unrelated + LEAST_SPAN))
 
 
 def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32], usual: Calibration) -> Calibration:
@@ -225,6 +239,9 @@ class LiveCalibration:
 
     store: Collection
     embedder: WholeEmbedder
+    _usual: Calibration | None = None
+    """The usual similarities of the model. None until they are asked for."""
+
     _measured: Measured | None = None
     _looked_at: Moment = NO_MOMENT
     """When the records were last counted, to see whether there are many more."""
@@ -239,11 +256,20 @@ class LiveCalibration:
     def __post_init__(self) -> None:
         self._lock = lock_of(self)
 
+    def learn_scale(self) -> None:
+        """Have the usual similarities of the model at hand. Call it outside of any state of the store.
+
+        A model of an unknown scale that can measure its own does so once.
+        """
+        if self._usual is None:
+            self._usual = usual_scale(self.embedder)
+
     def prepare(self) -> None:
         """Have a measurement at hand. Call it outside of any state of the store, as models and writes stand outside.
 
         A store that has grown is measured again in the background.
         """
+        self.learn_scale()
         if self._is_lacking():
             with self._lock:
                 if self._is_lacking():  # yet, and not made by another thread meanwhile
@@ -254,6 +280,7 @@ class LiveCalibration:
 
     def settle(self) -> None:
         """Measure the store now unless that was done at about its size, and keep what was measured with it."""
+        self.learn_scale()
         with self._lock:
             held = self._kept()
             self._take(held or self._measure())
@@ -325,7 +352,7 @@ class LiveCalibration:
         n_records = self.store.count()
         can_ask = len(near) > 0 and n_records >= SMALL
         return Measured(
-            scale=calibrate(unrelated, near, USUAL.get(self.embedder.model_name, Calibration())),
+            scale=calibrate(unrelated, near, self._usual or USUAL.get(self.embedder.model_name, Calibration())),
             n_records=n_records,
             answers=self._answers() if asks and can_ask else (),
             model=self._model(),
@@ -334,8 +361,10 @@ class LiveCalibration:
         )
 
     def _model(self) -> str:
-        """Return what similarities are of: a model's, with or without those of word pieces."""
-        return f"{self.embedder.model_name} with word pieces" if self.store.keeps_tokens else self.embedder.model_name
+        """Return what similarities are of: a model's with its prompts, with or without those of word pieces."""
+        prompts = prompts_of(self.embedder) or NO_PROMPTS
+        model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
+        return f"{model} with word pieces" if self.store.keeps_tokens else model
 
     def _measured_for_later(self) -> Measured:
         """Return a measurement that is kept in the background: a search waits for no other writer."""
@@ -355,7 +384,7 @@ class LiveCalibration:
         """Return what the store answers to foreign queries, in a second or two. Without a model, nothing is known."""
         texts = list(calibration_queries())
         try:
-            vectors = self.embedder.encode_batch(texts)
+            vectors = (offered(self.embedder, "encode_queries") or self.embedder.encode_batch)(texts)
         except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
             logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
             return ()

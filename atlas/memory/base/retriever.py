@@ -133,6 +133,8 @@ class Retriever:
         if threshold is not None:
             check_threshold(threshold)
         is_idle = not query.strip() or not self._is_filled()
+        if not is_idle:
+            self._calibration.learn_scale()
         if not is_idle and threshold is None:
             self._calibration.prepare()
         return Search(

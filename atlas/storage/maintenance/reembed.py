@@ -8,6 +8,7 @@ from contextlib import suppress
 from atlas.core.errors import StoreDamaged
 from atlas.embedding.chunking import EncodedText, encode_texts
 from atlas.embedding.late_interaction import Projection
+from atlas.embedding.prompts import prompts_text
 from atlas.protocols.infra import Progress, WholeEmbedder
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import fitted, gives_tokens, kept
@@ -47,6 +48,7 @@ def reembed(
         embed,
         model=embedder.model_name,
         dimension=embedder.dimension,
+        prompts=prompts_text(embedder),
         projection=projection.as_text() if projection is not None else "",
     )
 

@@ -325,10 +325,18 @@ class SqlLedger:
         with self.database.read() as connection:
             return meta.read_model(connection)
 
-    def bind_model(self, name: str, dimension: int) -> None:
+    def prompts(self) -> str:
+        """Return the prompts of that model as text. Empty if none were written."""
+        with self.database.read() as connection:
+            return meta.read_prompts(connection)
+
+    def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
         """Bind a store that has no model yet. One that has is left as it is."""
+        texts = {"embedding_model": name, "embedding_dimension": dimension, "embedding_prompts": prompts}
         with self.database.write() as connection:
-            for key, value in (("embedding_model", name), ("embedding_dimension", dimension)):
+            for key, value in texts.items():
+                if value == "":
+                    continue
                 connection.execute("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", (key, str(value)))
 
     # Writing

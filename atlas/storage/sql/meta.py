@@ -52,9 +52,15 @@ def write_revision(connection: Connection, revision: int) -> None:
     connection.execute("UPDATE meta SET value = ? WHERE name = 'revision'", (str(revision),))
 
 
-def bind_model(connection: Connection, name: str, dimension: int) -> None:
+def bind_model(connection: Connection, name: str, dimension: int, prompts: str) -> None:
     """Bind the store to an embedding model, in place of the one that it has."""
-    write_texts(connection, "embedding_", {"model": name, "dimension": str(dimension)})
+    write_texts(connection, "embedding_", {"model": name, "dimension": str(dimension), "prompts": prompts})
+
+
+def read_prompts(connection: Connection) -> str:
+    """Return the prompts of the embedding model as they were written, or an empty text."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'embedding_prompts'").fetchone()
+    return str(row[0]) if row else ""
 
 
 def read_model(connection: Connection) -> tuple[str, int] | None:

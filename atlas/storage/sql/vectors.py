@@ -102,12 +102,14 @@ class SqlVectors:
         *,
         model: str,
         dimension: int,
+        prompts: str = "",
         projection: str = "",
     ) -> int:
         """Give every text its vector of another model and bind the store to that.
 
         Args:
             vectors: By text.
+            prompts: Of the model, as text.
             embed: Makes those of texts that others have added meanwhile.
             projection: That packed the token vectors. Empty where the model gives none.
 
@@ -120,7 +122,7 @@ class SqlVectors:
             _replace_records(connection, every)
             _replace_images(connection, every)
             _replace_tokens(connection, {text: every[text] for text in there}, projection)
-            meta.bind_model(connection, model, dimension)
+            meta.bind_model(connection, model, dimension, prompts)
             meta.renew_ledger_id(connection)  # whoever holds vectors of the old model drops them
         return len(there)
 

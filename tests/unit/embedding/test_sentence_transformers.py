@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from atlas.embedding.chunking import MAX_WINDOWS, best_passage, encode_documents
+from atlas.embedding.prompts import family_prompts
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder, bundled_weights
 
 DRAW = random.Random(4)
@@ -104,10 +105,9 @@ def test_what_stands_at_the_end_of_a_long_text_is_found(embedder):
 
 def test_a_question_with_an_instruction_still_fits(embedder, n_pieces, monkeypatch):
     asked = []
-    monkeypatch.setattr(embedder, "model_name", "BAAI/bge-of-this-test")
-    monkeypatch.setattr(embedder, "encode_batch", lambda texts: asked.extend(texts) or np.eye(len(texts), 384))
-    monkeypatch.setattr(type(embedder), "dimension", 384)
-    embedder.encode_query(TEXTS["prose"])
+    monkeypatch.setattr(embedder, "_prompts", family_prompts(["bge-base-en"]))
+    monkeypatch.setattr(embedder, "_encoded", lambda texts: asked.extend(texts) or np.eye(len(texts), 384))
+    embedder.encode_query(f"{TEXTS['prose']} once")
     assert 1 < len(asked) <= 8
     assert all(text.startswith("Represent this sentence") and n_pieces(text) <= WINDOW for text in asked)
 

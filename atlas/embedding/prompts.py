@@ -1,0 +1,155 @@
+"""Prompts of embedding models: the texts that a model expects before a question and before a document."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+NO_PROMPT = "none"
+"""The setting for a model that should have no prompt, whatever its files say."""
+
+README_CHARACTERS = 16_000
+"""Beginning of a model card that is read: the name of its model stands in its first lines."""
+
+_CONFIG = "config_sentence_transformers.json"
+_QUERY_NAMES = ("query", "search_query", "retrieval.query", "web_search_query")
+_DOCUMENT_NAMES = ("document", "passage", "corpus", "search_document", "retrieval.passage")
+"""Names that model files give to the prompts of questions and of documents, as sentence-transformers looks for them."""
+
+_CARD_NAME = re.compile(r"^model-index:\s*\n\s*-\s*name:\s*(.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompts:
+    """The texts before each question and before each document. Empty for none."""
+
+    query: str = ""
+    document: str = ""
+
+    def as_text(self) -> str:
+        """Return them as a store keeps them."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+NO_PROMPTS = Prompts()
+
+_RETRIEVAL = "Represent this sentence for searching relevant passages: "
+_INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
+
+_FAMILIES: tuple[tuple[str, Prompts], ...] = (
+    (r"embedding-?gemma", Prompts(query="task: search result | query: ", document="title: none | text: ")),
+    (r"nomic-embed-text", Prompts(query="search_query: ", document="search_document: ")),
+    (r"\be5-.*instruct|\be5-mistral|gte-qwen", Prompts(query=_INSTRUCT)),
+    (r"\be5-(?:small|base|large)", Prompts(query="query: ", document="passage: ")),
+    (r"\bbge-(?:small|base|large)-zh", Prompts(query="为这个句子生成表示以用于检索相关文章：")),  # noqa: RUF001  (its own colon)
+    (r"\bbge-(?:small|base|large)|\bmxbai-embed|arctic-embed-(?:xs|s|m|l)\b", Prompts(query=_RETRIEVAL)),
+    (r"\bgte-(?:small|base|large)|\bbge-m3", NO_PROMPTS),
+)
+"""Families by what the names of their models contain, in lower case, and the prompts that their model cards give."""
+
+_ARCHITECTURES = {"nomic_bert": "nomic-embed-text", "gemma3_text": "embeddinggemma"}
+"""Model types of `config.json` that only one family has."""
+
+
+def model_prompts(model: str, files: Path | None) -> Prompts:
+    """Return the prompts of a model: those that its own files give, else those of its family, else none.
+
+    Args:
+        model: Its name, or the directory of its files.
+        files: The directory of its files. None if they are not on this machine.
+    """
+    written = _written(_json(files / _CONFIG)) if files is not None else None
+    return written or family_prompts([model.rstrip("/").rpartition("/")[2], *_names_in(files)]) or NO_PROMPTS
+
+
+def family_prompts(names: list[str]) -> Prompts | None:
+    """Return the prompts of the first family that one of several names is of, or None for an unknown family."""
+    for name in names:
+        plain = re.sub(r"[\s_]", "-", name.lower())
+        for pattern, prompts in _FAMILIES:
+            if re.search(pattern, plain):
+                return prompts
+    return None
+
+
+def asked_prompts(own: Prompts, query: str, document: str) -> Prompts:
+    """Return a model's prompts as the settings change them.
+
+    Args:
+        own: Those of the model.
+        query: The setting for questions. Empty leaves the model's own, `none` means that it has none.
+        document: The same for documents.
+    """
+    asked = {"query": query, "document": document}
+    return replace(own, **{name: "" if text == NO_PROMPT else text for name, text in asked.items() if text})
+
+
+def read_prompts(text: str) -> Prompts | None:
+    """Return prompts as `as_text` writes them, or None for an empty or damaged text."""
+    with suppress(ValueError, TypeError, KeyError):
+        kept = json.loads(text)
+        return Prompts(query=str(kept["query"]), document=str(kept["document"]))
+    return None
+
+
+def prompts_of(embedder: object) -> Prompts | None:
+    """Return the prompts of an embedder, or None if it is not one that has any."""
+    prompts = getattr(embedder, "prompts", None)
+    return prompts if isinstance(prompts, Prompts) else None
+
+
+def prompts_text(embedder: object) -> str:
+    """Return an embedder's prompts as a store keeps them.
+
+    Empty for none, except where they come from a directory, whose files may change.
+    """
+    prompts = prompts_of(embedder)
+    is_changeable = Path(str(getattr(embedder, "model_name", ""))).is_dir()
+    return prompts.as_text() if prompts is not None and (prompts != NO_PROMPTS or is_changeable) else ""
+
+
+def prompts_to_use(own: Prompts, kept: Prompts | None) -> Prompts:
+    """Return the prompts that fit the vectors of a store.
+
+    Args:
+        own: Those that the model has now.
+        kept: Those that the store was embedded with. None for one of before they were kept: its documents have none,
+            and neither have its questions if the model's documents should have one.
+    """
+    return kept or (NO_PROMPTS if own.document else own)
+
+
+def _written(config: Mapping[str, Any]) -> Prompts | None:
+    """Return the prompts of a configuration of sentence-transformers, or None if all are empty."""
+    named = config.get("prompts")
+    if not isinstance(named, Mapping):
+        return None
+    texts = {name: text for name, text in named.items() if isinstance(text, str)}
+    usual = texts.get(str(config.get("default_prompt_name")), "")
+    query = next((texts[name] for name in _QUERY_NAMES if texts.get(name)), usual)
+    document = next((texts[name] for name in _DOCUMENT_NAMES if texts.get(name)), "" if usual == query else usual)
+    return Prompts(query=query, document=document) if query or document else None
+
+
+def _names_in(files: Path | None) -> list[str]:
+    """Return the names that a model's files give it: in its configuration, its card and by its architecture."""
+    if files is None:
+        return []
+    config = _json(files / "config.json")
+    names = [str(config.get("_name_or_path", "")), _ARCHITECTURES.get(str(config.get("model_type")), "")]
+    with suppress(OSError), (files / "README.md").open(encoding="utf-8", errors="replace") as card:
+        names += _CARD_NAME.findall(card.read(README_CHARACTERS))
+    return [name for name in names if name]
+
+
+def _json(file: Path) -> Mapping[str, Any]:
+    """Return the object in a file, or an empty one if it is missing, unreadable or holds anything else."""
+    with suppress(OSError, ValueError, RecursionError):
+        read = json.loads(file.read_text(encoding="utf-8"))
+        return read if isinstance(read, dict) else {}
+    return {}
