@@ -16,7 +16,7 @@ from tqdm import tqdm
 import atlas
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.filters import parse_where
-from atlas.core.limits import check_limit
+from atlas.core.hits import check_limit
 from atlas.core.operations import Operation
 from atlas.core.settings import Settings
 from atlas.core.types import Experience

@@ -1,14 +1,16 @@
-"""Hits of a search, and why each was found."""
+"""Hits of a search, why each was found, and how many may be asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from numbers import Integral
+from typing import Any, Generic, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy
 
 T = TypeVar("T")
@@ -194,3 +196,26 @@ class Candidates:
 
     A word that no record holds counts as the rarest would. 0 where the text has no words.
     """
+
+
+def check_limit(limit: object, name: str = "k") -> None:
+    """Raise `InvalidInput` unless a limit is a whole number from 1 up."""
+    if not _is_whole(limit) or limit < 1:
+        raise InvalidInput(f"{name} should be 1 or more, but is {limit!r}")
+
+
+def limit_of_list(limit: int, name: str = "k") -> int:
+    """Return the length of a list that a specified method returns at most: 0 for a limit below 1.
+
+    The methods that the specifications name return an empty list there, where others raise.
+
+    Raises:
+        InvalidInput: It is no whole number.
+    """
+    if not _is_whole(limit):
+        raise InvalidInput(f"{name} should be a whole number, but is {limit!r}")
+    return max(limit, 0)
+
+
+def _is_whole(limit: object) -> TypeGuard[int]:
+    return isinstance(limit, Integral) and not isinstance(limit, bool)

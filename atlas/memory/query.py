@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from atlas.core.codec import check_text
-from atlas.core.hits import MemoryQueryResult, Retrieval
-from atlas.core.limits import check_limit
+from atlas.core.hits import MemoryQueryResult, Retrieval, check_limit
 from atlas.core.types import Task, Vector
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import check_diversity, check_threshold

@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from atlas.core.errors import NotFound
-from atlas.core.hits import MemoryQueryResult, Retrieval
-from atlas.core.limits import limit_of_list
+from atlas.core.hits import MemoryQueryResult, Retrieval, limit_of_list
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread

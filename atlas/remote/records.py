@@ -9,8 +9,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from atlas.core.errors import NotFound
-from atlas.core.hits import Hit, Retrieval
-from atlas.core.limits import limit_of_list
+from atlas.core.hits import Hit, Retrieval, limit_of_list
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import CodeConcept, JournalEntry, Link, Strategy
 from atlas.infra.secrets import report

@@ -12,9 +12,8 @@ import numpy as np
 
 from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
-from atlas.core.filter_names import filter_notes
-from atlas.core.hits import Hit, Retrieval, unexplained
-from atlas.core.limits import check_limit, limit_of_list
+from atlas.core.filters import filter_notes
+from atlas.core.hits import Hit, Retrieval, check_limit, limit_of_list, unexplained
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.embedding.plain import whole_embedder

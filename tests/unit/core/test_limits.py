@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.core.limits import check_limit, limit_of_list
+from atlas.core.hits import check_limit, limit_of_list
 
 
 @pytest.mark.parametrize("limit", [0, -3, True, 2.0, "4", None])

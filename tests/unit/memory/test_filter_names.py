@@ -6,7 +6,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput
-from atlas.core.filter_names import OF_EVERY_MEMORY
+from atlas.core.filters import OF_EVERY_MEMORY
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.testing import HashEmbedder, MemoryVectorStore
 from tests.support.everything import make_everything, opened, strategy

@@ -70,7 +70,7 @@ def test_the_summaries_of_one_plan_to_forget_are_one_operation(opened):
     llm, clock = BilledLLM([POINTS, POINTS]), FixedClock()
     with opened(llm, clock) as memory:
         for number in range(8):
-            for kind in ("observation", "task"):
+            for kind in ("observation", "crash_log"):
                 content = f"The {kind} of parser {number * 37} survived the basket {number * 91}"
                 assert memory.journal.add(kind, content, generation=number)
                 clock.advance(timedelta(minutes=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.core.filter_names import filter_notes, nearest_name
+from atlas.core.filters import filter_notes, nearest_name
 
 OWN = frozenset(["outcome", "domain", "task_id", "entry_type"])
 
