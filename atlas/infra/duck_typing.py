@@ -21,3 +21,15 @@ def is_stub(given: object, name: str) -> bool:
     kinds = [] if name in getattr(given, "__dict__", {}) else type(given).__mro__
     owner = next((kind for kind in kinds if name in vars(kind)), None)
     return owner is not None and Protocol in owner.__bases__
+
+
+def may_be_awaited(given: object, name: str) -> bool:
+    """Return whether an object has a method that is a coroutine, or a decorated one, which may be.
+
+    An ordinary function under its own name is taken for a sync one.
+    """
+    method = offered(given, name)
+    if not callable(method):
+        return False
+    function = inspect.unwrap(method)
+    return inspect.iscoroutinefunction(function) or getattr(function, "__name__", None) != name

@@ -232,6 +232,10 @@ class Collection(ABC):
         """Return how many records pass a filter."""
         return len(self.scan(where))
 
+    def n_at_most(self) -> int:
+        """Return a number of records that there are at most, at the least cost."""
+        return self.count()
+
     def is_empty(self) -> bool:
         """Return whether there is no record."""
         return not self.scan(limit=1)

@@ -16,7 +16,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
-from atlas.storage.plain.collection import FIRST_ASKED
+from atlas.storage.plain.scoped_store import FIRST_REQUESTED
 from atlas.testing import HashEmbedder
 from tests.support.contract.plain import REFUND, FiveMethods, FourMethods, PlainExperience, SixMethods, attempt, concept
 
@@ -307,6 +307,6 @@ def test_a_store_that_cannot_count_is_listed_to_prune_and_merge_its_records():
 def test_a_store_that_cannot_count_lists_more_than_it_is_first_asked_for():
     library = ChromaConceptLibrary(HashEmbedder(), FourMethods())
     added = library.add_many(
-        [concept(name=f"f{n}", code=f"def f{n}():\n    return {n}\n") for n in range(FIRST_ASKED + 1)]
+        [concept(name=f"f{n}", code=f"def f{n}():\n    return {n}\n") for n in range(FIRST_REQUESTED + 1)]
     )
-    assert (len(added), set(library.ids())) == (FIRST_ASKED + 1, set(added))
+    assert (len(added), set(library.ids())) == (FIRST_REQUESTED + 1, set(added))

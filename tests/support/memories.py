@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from atlas.core.filters import matches, parse_where
 from atlas.core.hits import QueryResult
 from atlas.core.operations import Operation
 from atlas.core.types import Step, Task, Trajectory
@@ -35,8 +36,8 @@ class DictVectorStore:
             self.rows[record_id] = row
 
     async def query(self, embedding, k, where=None):
-        assert where is None
-        best = sorted(self.rows.values(), key=lambda row: -_dot(row["embedding"], embedding))[:k]
+        passing = [row for row in self.rows.values() if matches(parse_where(where), row["metadata"])]
+        best = sorted(passing, key=lambda row: -_dot(row["embedding"], embedding))[:k]
         return QueryResult(
             ids=[row["id"] for row in best],
             distances=[1 - _dot(row["embedding"], embedding) for row in best],

@@ -324,7 +324,7 @@ class LiveCalibration:
         if now.change - self._looked_at.change < (GROWTH - 1) * held.n_records:
             return False
         self._looked_at = now
-        return not _is_about(self.store.count(), held.n_records)
+        return not _is_about(self.store.n_at_most(), held.n_records)
 
     def _measure_again(self) -> None:
         try:
@@ -344,12 +344,12 @@ class LiveCalibration:
             return None
         now = self.store.moment()
         is_of_before = now.ledger_id == held.at.ledger_id and held.at.change <= now.change
-        return held if is_of_before and _is_about(self.store.count(), held.n_records) else None
+        return held if is_of_before and _is_about(self.store.n_at_most(), held.n_records) else None
 
     def _measure(self, *, asks: bool = True) -> Measured:
         at = self.store.moment()
         unrelated, near = self.store.similarities(SAMPLED)
-        n_records = self.store.count()
+        n_records = self.store.n_at_most()
         can_ask = len(near) > 0 and n_records >= SMALL
         return Measured(
             scale=calibrate(unrelated, near, self._usual or USUAL.get(self.embedder.model_name, Calibration())),

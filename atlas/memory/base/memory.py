@@ -25,6 +25,7 @@ from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbe
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import backing
+from atlas.storage.plain.scoped_store import Scope
 from atlas.storage.records import Context, Moment
 
 T = TypeVar("T")
@@ -60,6 +61,9 @@ class Memory(Records, ABC, Generic[T]):
     fields: ClassVar[frozenset[str]] = frozenset()
     """The names that its records can be filtered by, beside their own metadata and `OF_EVERY_MEMORY`."""
 
+    content_field: ClassVar[str]
+    """A field that the content of its records has, and that of no other memory's."""
+
     context: ClassVar[Context | None] = None
     """Whose words count for the records before them. None where each stands for itself."""
 
@@ -74,7 +78,8 @@ class Memory(Records, ABC, Generic[T]):
         success_updater: SuccessRateUpdater | None = None,
     ) -> None:
         self.embedder = whole_embedder(embedder)
-        store = backing(vector_store, self.embedder.dimension, keeps_usage=success_updater is not None)
+        scope = Scope(collection=collection_name, content_field=self.content_field)
+        store = backing(vector_store, self.embedder.dimension, scope, keeps_usage=success_updater is not None)
         super().__init__(store, collection_name, clock)
         self.success_updater = success_updater
         self._weights = _asked(weights)

@@ -69,6 +69,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     noun = "concept"
     fields = FIELDS
+    content_field = "signature"
 
     def __init__(
         self,

@@ -56,6 +56,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     noun = "experience"
     fields = extraction.FIELDS
+    content_field = "trajectory_summary"
 
     def __init__(
         self,

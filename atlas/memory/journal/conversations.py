@@ -41,6 +41,7 @@ class Conversations(Memory[Turn]):
 
     noun = "turn"
     fields = frozenset(["conversation", SAID_AT, "content"])
+    content_field = "user_text"
     context = Context(within="conversation")
 
     def __init__(

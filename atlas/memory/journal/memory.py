@@ -20,13 +20,14 @@ from atlas.memory.journal.compact_plan import CompactPlan, RetentionPolicy
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
 from atlas.memory.journal.entries import CONTEXT, LIVE, NOUN, TELLING, EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
-from atlas.memory.journal.gates import Gate, Gates, Refusals, kept_switch
+from atlas.memory.journal.gates import REFUSED_COLLECTION, Gate, Gates, Refusals, kept_switch
 from atlas.memory.journal.importance import importance_of
 from atlas.memory.journal.links import LinkGraph, LinkSuggestion
 from atlas.memory.journal.records import FIELDS, as_protea, from_row, instant, new_entry
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, VectorStore, Where
 from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import backing
+from atlas.storage.plain.scoped_store import Scope
 
 COLLECTION = "atlas_journal"
 
@@ -44,6 +45,7 @@ class Journal(Memory[JournalEntry]):
 
     noun = NOUN
     fields = FIELDS
+    content_field = "entry_type"
     context = CONTEXT
 
     def __init__(
@@ -70,7 +72,8 @@ class Journal(Memory[JournalEntry]):
             types: Those that it knows; None for the built-in ones and those that were registered with its store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
-        self._refused = None if refused_store is None else backing(refused_store, self.embedder.dimension)
+        refused = Scope(collection=REFUSED_COLLECTION, content_field=self.content_field)
+        self._refused = None if refused_store is None else backing(refused_store, self.embedder.dimension, refused)
         self.keep_noise = keep_noise
         self.keep_repetitions = keep_repetitions
         self.llm = llm

@@ -63,6 +63,7 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     noun = "strategy"
     fields = FIELDS
+    content_field = "suggestion"
     success_updater: SuccessRateUpdater
 
     def __init__(

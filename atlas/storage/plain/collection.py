@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
@@ -11,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.filters import matches, parse_where
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_USAGE, Marks, Usage
 from atlas.infra.bridge import run
-from atlas.infra.duck_typing import offered
+from atlas.infra.duck_typing import may_be_awaited, offered
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Collection
+from atlas.storage.plain.listing import listed_rows
 from atlas.storage.plain.replacing import Row, replace_records
+from atlas.storage.plain.scoped_store import FIRST_REQUESTED, Scope, ScopedStore
 from atlas.storage.plain.usage import COLUMNS, as_metadata, counted, statistics, usage_in
 from atlas.storage.records import Context, Moment, Restored
 from atlas.storage.vector_store import LedgerVectorStore
@@ -28,17 +28,19 @@ from atlas.storage.vector_store import LedgerVectorStore
 METHODS = ("add", "query", "delete", "get")
 """The methods of the specification."""
 
-FIRST_ASKED = 1_000
-"""Records that a store which cannot count is first asked for, to list all."""
-
 BROWSING = ("count", "update", "search_text", "scan")
 """The methods of a `BrowsableVectorStore` beside those of the specification."""
 
 NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
 
-def backing(vector_store: VectorStore | Collection, dimension: int, *, keeps_usage: bool = False) -> Collection:
+def backing(
+    vector_store: VectorStore | Collection, dimension: int, scope: Scope, *, keeps_usage: bool = False
+) -> Collection:
     """Return the collection that a memory writes to: a ledger's as it is, or any other store in a `PlainCollection`.
+
+    A store that has collections of its own, and so a method `for_collection`, gives the one of the scope's name. The
+    records in any other store are marked with that name, so that several memories can share the store.
 
     Args:
         keeps_usage: Whether a record's metadata, if that is all there is, holds how often it was used; a ledger always
@@ -57,7 +59,10 @@ def backing(vector_store: VectorStore | Collection, dimension: int, *, keeps_usa
             f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
             "wrap it in a class that has them, or use the memory that atlas.open_memory gives"
         )
-    return PlainCollection(vector_store, dimension, keeps_usage=keeps_usage)
+    if callable(choose := offered(vector_store, "for_collection")):
+        own = choose(scope.collection)
+        return PlainCollection(own, dimension, None if own is not vector_store else scope, keeps_usage=keeps_usage)
+    return PlainCollection(vector_store, dimension, scope, keeps_usage=keeps_usage)
 
 
 class PlainCollection(Collection):
@@ -67,10 +72,18 @@ class PlainCollection(Collection):
     store's `update` where it has that. Else it is deleted and added, and a search in between misses it.
     """
 
-    def __init__(self, vector_store: VectorStore, dimension: int, *, keeps_usage: bool = False) -> None:
-        self._given = vector_store
-        self._store = cast(BrowsableVectorStore, vector_store)  # asked for no more than it offers
+    def __init__(
+        self, vector_store: VectorStore, dimension: int, scope: Scope | None = None, *, keeps_usage: bool = False
+    ) -> None:
+        """Read and write a store.
+
+        Args:
+            scope: The collection whose records it reads and writes. None for all records of the store.
+        """
+        self._vector_store = vector_store
         self._dimension = dimension
+        scoped = vector_store if scope is None else ScopedStore(vector_store, scope, self._axis)
+        self._store = cast(BrowsableVectorStore, scoped)  # asked for no more than the user's own offers
         self._takes_windows = all(offered(vector_store, name) for name in BROWSING)
         self._lock = lock_of(vector_store)
         self._keeps_usage = keeps_usage
@@ -79,7 +92,7 @@ class PlainCollection(Collection):
     @property
     def vector_store(self) -> VectorStore:
         """The user's own store."""
-        return self._given
+        return self._vector_store
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the records found. A store is not asked for none, which chromadb refuses."""
@@ -154,7 +167,7 @@ class PlainCollection(Collection):
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """Return what the store itself finds, by whole words, or raise `InvalidInput` where it knows no words."""
-        if not offered(self._store, "search_text"):
+        if not offered(self._vector_store, "search_text"):
             raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
         return run(self._store.search_text(text, k, where))
 
@@ -202,17 +215,14 @@ class PlainCollection(Collection):
 
         A store that cannot list them is asked for the nearest of any vector, all that it holds.
         """
-        if offered(self._store, "scan"):
+        if offered(self._vector_store, "scan"):
             return run(self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset))
         found = self._every()
         found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)
         rows: list[dict[str, Any]] = [
             {"id": one, "metadata": metadata, "document": document} for one, metadata, document in found_rows
         ]
-        tree = parse_where(where)
-        passing = [row for row in rows if matches(tree, row["metadata"] | {"id": row["id"]})]
-        ordered = _in_order(passing, order_by, descending) if order_by else passing
-        return ordered[offset : None if limit is None else offset + limit]
+        return listed_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
     def kept(self) -> dict[str, str]:
         """Return the texts that are kept beside the records, by name: as long as this lives."""
@@ -252,7 +262,7 @@ class PlainCollection(Collection):
         """
         if not self._can_count:
             raise InvalidInput(
-                f"the vector store {type(self._store).__name__!r} has no `count`, which len() needs; give it a "
+                f"the vector store {type(self._vector_store).__name__!r} has no `count`, which len() needs; give it a "
                 "coroutine `count()` that says how many records it holds"
             )
         return run(self._store.count())
@@ -262,8 +272,12 @@ class PlainCollection(Collection):
         return self.n_records() if where is None and self._can_count else len(self.scan(where))
 
     def is_empty(self) -> bool:
-        """Return whether there is no record."""
-        return not (run(self._store.count()) if self._can_count else run(self._store.query(self._axis, 1)).ids)
+        """Return whether there is no record. Those of other memories count too in a shared store that can count."""
+        return not (self.n_at_most() if self._can_count else run(self._store.query(self._axis, 1)).ids)
+
+    def n_at_most(self) -> int:
+        """Return a number of records that there are at most: a shared store counts those of other memories too."""
+        return run(cast(BrowsableVectorStore, self._vector_store).count()) if self._can_count else self.count()
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, by id. It keeps no marks, and of usage the numbers."""
@@ -279,9 +293,9 @@ class PlainCollection(Collection):
 
     def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
         """Return the value of each record that holds any word of a text, highest first, and that of all words."""
-        if text is None or not offered(self._store, "search_text"):
+        if text is None or not offered(self._vector_store, "search_text"):
             return {}, 0.0
-        n_asked = run(self._store.count()) if self._can_count else FIRST_ASKED
+        n_asked = run(self._store.count()) if self._can_count else FIRST_REQUESTED
         found = run(self._store.search_text(text, n_asked, where))
         if not found.ids:
             return {}, 0.0
@@ -296,14 +310,14 @@ class PlainCollection(Collection):
         if self._can_count:
             n_records = run(self._store.count())
             return run(self._store.query(self._axis, n_records)) if n_records else NOTHING
-        n_asked = FIRST_ASKED
+        n_asked = FIRST_REQUESTED
         while len((found := run(self._store.query(self._axis, n_asked))).ids) == n_asked:
             n_asked *= 4
         return found
 
     @property
     def _can_count(self) -> bool:
-        return callable(offered(self._store, "count"))
+        return callable(offered(self._vector_store, "count"))
 
     @property
     def _axis(self) -> list[float]:
@@ -318,8 +332,9 @@ class PlainCollection(Collection):
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
             if found[record_id].get("embedding") is None:
                 raise InvalidInput(
-                    f"the vector store {type(self._store).__name__!r} gives no embedding of record {record_id!r}, "
-                    "which replacing it needs; have its `get` give dicts of `id`, `embedding`, `metadata`, `document`"
+                    f"the vector store {type(self._vector_store).__name__!r} gives no embedding of record "
+                    f"{record_id!r}, which replacing it needs; have its `get` give dicts of `id`, `embedding`, "
+                    "`metadata`, `document`"
                 )
         return [found[one] | {"embedding": self._held(found[one]["embedding"])} for one in ids]
 
@@ -344,7 +359,7 @@ class PlainCollection(Collection):
         documents: list[str],
     ) -> None:
         ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
-        if may_be_awaited(self._store, "update"):
+        if may_be_awaited(self._vector_store, "update"):
             run(self._store.update(ids, held, metadatas, documents), to_its_end=True)
             return
         columns = zip(ids, held, metadatas, documents, strict=True)
@@ -356,29 +371,10 @@ class PlainCollection(Collection):
         return plain(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
 
 
-def may_be_awaited(store: object, name: str) -> bool:
-    """Return whether a store has a method that is a coroutine, or a decorated one, which may be.
-
-    An ordinary function under its own name is taken for a sync one.
-    """
-    method = offered(store, name)
-    if not callable(method):
-        return False
-    function = inspect.unwrap(method)
-    return inspect.iscoroutinefunction(function) or getattr(function, "__name__", None) != name
-
-
 def plain(embedding: npt.ArrayLike) -> list[Any]:
     """Return an embedding as the specification has it: a list of numbers, or one for each of several windows."""
     windows: list[Any] = np.atleast_2d(np.asarray(embedding, np.float32)).tolist()
     return windows[0] if len(windows) == 1 else windows
-
-
-def _in_order(rows: list[dict[str, Any]], key: str, descending: bool) -> list[dict[str, Any]]:
-    """Return rows by a value of their metadata, those without one last."""
-    present = [row for row in rows if row["metadata"].get(key) is not None]
-    absent = [row for row in rows if row["metadata"].get(key) is None]
-    return sorted(present, key=lambda row: row["metadata"][key], reverse=descending) + absent
 
 
 def _similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:

@@ -7,7 +7,9 @@ neither fault: it writes to a ledger, and uses ChromaDB as the index beside it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,9 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
+from atlas.core.types import Vector
 from atlas.protocols.infra import Where
+from atlas.storage.plain.listing import listed_rows
 
 BATCH = 1_000
 """Records in one call: ChromaDB refuses more than some thousands."""
@@ -23,25 +27,51 @@ BATCH = 1_000
 SPACE = "cosine"
 
 
-class ChromaVectorStore:
-    """One collection of a ChromaDB client, such as `chromadb.EphemeralClient()`."""
+DEFAULT_COLLECTION = "atlas"
+"""The collection of a store that is used directly, without a name and outside a memory."""
 
-    def __init__(self, client: Any, collection_name: str = "atlas") -> None:
-        """Open a collection, creating it where there is none.
+
+class ChromaVectorStore:
+    """The collections of a ChromaDB client, such as `chromadb.EphemeralClient()`, or one of them."""
+
+    def __init__(self, client: Any, collection_name: str | None = None) -> None:
+        """Wrap a client.
+
+        Args:
+            collection_name: The collection to use, whoever uses it. None has each memory use the one of its own
+                `collection_name`: `atlas_experiences`, `atlas_concepts`, `atlas_strategies`.
 
         Raises:
-            InvalidInput: The collection that is there measures by something other than the cosine.
+            InvalidInput: The collection exists, and measures by something other than the cosine.
         """
-        made = client.get_or_create_collection(
-            collection_name, configuration={"hnsw": {"space": SPACE}}, embedding_function=None
-        )
-        space = (made.configuration_json.get("hnsw") or {}).get("space")
-        if space != SPACE:
-            raise InvalidInput(
-                f"the collection {collection_name!r} should measure by {SPACE!r}, but does so by {space!r}; "
-                "choose another collection_name"
-            )
-        self._collection = made
+        self._client = client
+        self._collection_name = collection_name
+        self._stores: dict[str, ChromaVectorStore] = {}
+        self._opening = threading.RLock()
+        self._opened = None if collection_name is None else _open(client, collection_name)
+
+    def for_collection(self, name: str) -> ChromaVectorStore:
+        """Return the store of one collection of the client, or this one where it has a collection already.
+
+        Raises:
+            InvalidInput: The collection exists, and measures by something other than the cosine. Or it does not exist
+                yet, and an earlier version wrote its records to the collection `atlas`.
+        """
+        if self._collection_name is not None:
+            return self
+        with self._opening:
+            if name not in self._stores:
+                _check_earlier(self._client, name)
+                self._stores[name] = ChromaVectorStore(self._client, name)
+            return self._stores[name]
+
+    @property
+    def _collection(self) -> Any:
+        """ChromaDB's collection. It is created where it does not exist."""
+        with self._opening:
+            if self._opened is None:
+                self._opened = _open(self._client, DEFAULT_COLLECTION)
+            return self._opened
 
     async def add(
         self,
@@ -50,14 +80,14 @@ class ChromaVectorStore:
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Hold new records.
+        """Add new records.
 
         Raises:
             InvalidInput: An id is there already.
         """
-        held = [row["id"] for row in await self.get(ids)]
-        if held:
-            raise InvalidInput(f"the record {held[0]!r} is there already; delete it first")
+        existing = [row["id"] for row in await self.get(ids)]
+        if existing:
+            raise InvalidInput(f"the record {existing[0]!r} is there already; delete it first")
         await asyncio.to_thread(_write, self._collection.add, ids, embeddings, metadatas, documents)
 
     async def update(
@@ -77,20 +107,26 @@ class ChromaVectorStore:
             if record_id not in rows:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
         olds = [rows[record_id]["metadata"] or {} for record_id in ids]
-        given = [dict.fromkeys(old) | new for old, new in zip(olds, metadatas, strict=True)]  # None takes a key away
-        await asyncio.to_thread(_write, self._collection.update, ids, embeddings, given, documents)
+        merged = [dict.fromkeys(old) | new for old, new in zip(olds, metadatas, strict=True)]  # None removes a key
+        await asyncio.to_thread(_write, self._collection.update, ids, embeddings, merged, documents)
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
-        """Return the k records nearest to a vector, nearest first."""
+        """Return the k records nearest to a vector, nearest first.
+
+        ChromaDB's index is approximate, and may return fewer than there are. All are compared then.
+        """
         if k < 1:
             return QueryResult(ids=[], distances=[], metadatas=[], documents=[])
+        vector = np.asarray(embedding, np.float32)
         found = await asyncio.to_thread(
             self._collection.query,
-            query_embeddings=[np.asarray(embedding, np.float32)],
+            query_embeddings=[vector],
             n_results=k,
             where=_in_chroma(where),
             include=["distances", "metadatas", "documents"],
         )
+        if len(found["ids"][0]) < min(k, await self.count(where)):
+            return await asyncio.to_thread(_nearest, self._collection, vector, k, _in_chroma(where))
         return QueryResult(**{name: found[name][0] for name in ("ids", "distances", "metadatas", "documents")})
 
     async def delete(self, ids: list[str]) -> None:
@@ -102,13 +138,13 @@ class ChromaVectorStore:
         """Return the records found, in the order of `ids`."""
         if not ids:
             return []
-        given = list(dict.fromkeys(ids))
+        distinct = list(dict.fromkeys(ids))
         found = await asyncio.to_thread(
-            self._collection.get, ids=given, include=["embeddings", "metadatas", "documents"]
+            self._collection.get, ids=distinct, include=["embeddings", "metadatas", "documents"]
         )
         columns = zip(found["ids"], found["embeddings"], found["metadatas"], found["documents"], strict=True)
-        rows = {one: {"id": one, "embedding": e, "metadata": m, "document": d} for one, e, m, d in columns}
-        return [rows[one] for one in ids if one in rows]
+        rows = {i: {"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns}
+        return [rows[record_id] for record_id in ids if record_id in rows]
 
     async def count(self, where: Where | None = None) -> int:
         """Return how many records pass a filter."""
@@ -116,6 +152,48 @@ class ChromaVectorStore:
             return int(await asyncio.to_thread(self._collection.count))
         found = await asyncio.to_thread(self._collection.get, where=_in_chroma(where), include=[])
         return len(found["ids"])
+
+    async def scan(
+        self,
+        where: Where | None = None,
+        *,
+        order_by: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Return records in order, without vectors."""
+        rows = await asyncio.to_thread(lambda: list(_rows(self._collection, None, ["metadatas", "documents"])))
+        return listed_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
+
+
+def _open(client: Any, name: str) -> Any:
+    """Return a collection of a client, created where there is none.
+
+    Raises:
+        InvalidInput: It measures by something other than the cosine.
+    """
+    opened = client.get_or_create_collection(name, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
+    space = (opened.configuration_json.get("hnsw") or {}).get("space")
+    if space != SPACE:
+        raise InvalidInput(
+            f"the collection {name!r} should measure by {SPACE!r}, but does so by {space!r}; "
+            "choose another collection_name"
+        )
+    return opened
+
+
+def _check_earlier(client: Any, name: str) -> None:
+    """Raise `InvalidInput` where an earlier version wrote the records of a new collection to `atlas`."""
+    names = {collection.name for collection in client.list_collections()}
+    if name in names or DEFAULT_COLLECTION not in names:
+        return
+    metadatas = client.get_collection(DEFAULT_COLLECTION, embedding_function=None).peek(1)["metadatas"]
+    if metadatas and "content" in (metadatas[0] or {}):
+        raise InvalidInput(
+            f"expected the collection {name!r}, but an earlier version wrote the records of this client to "
+            f"{DEFAULT_COLLECTION!r}; to use them, wrap the client by ChromaVectorStore(client, {DEFAULT_COLLECTION!r})"
+        )
 
 
 def _write(
@@ -128,8 +206,34 @@ def _write(
     """Hand records to a method of a collection, as many at once as ChromaDB takes."""
     vectors = [np.asarray(embedding, np.float32) for embedding in embeddings]
     for start in range(0, len(ids), BATCH):
-        one = slice(start, start + BATCH)
-        method(ids=ids[one], embeddings=vectors[one], metadatas=metadatas[one], documents=documents[one])
+        batch = slice(start, start + BATCH)
+        method(ids=ids[batch], embeddings=vectors[batch], metadatas=metadatas[batch], documents=documents[batch])
+
+
+def _rows(collection: Any, where: dict[str, Any] | None, include: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the records that pass a filter, read in parts: ChromaDB refuses to return too many at once."""
+    names = {"embeddings": "embedding", "metadatas": "metadata", "documents": "document"}
+    for offset in count(0, BATCH):
+        found = collection.get(where=where, limit=BATCH, offset=offset, include=include)
+        for place, record_id in enumerate(found["ids"]):
+            yield {"id": record_id, **{names[name]: found[name][place] for name in include}}
+        if len(found["ids"]) < BATCH:
+            return
+
+
+def _nearest(collection: Any, vector: Vector, k: int, where: dict[str, Any] | None) -> QueryResult:
+    """Return the k nearest records by comparing all that pass a filter."""
+    rows = list(_rows(collection, where, ["embeddings", "metadatas", "documents"]))
+    vectors = np.asarray([row["embedding"] for row in rows], np.float32).reshape(len(rows), -1)
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
+    distances = 1.0 - vectors @ vector / lengths
+    order = np.argsort(distances, kind="stable")[:k]
+    return QueryResult(
+        ids=[rows[place]["id"] for place in order],
+        distances=[float(distances[place]) for place in order],
+        metadatas=[rows[place]["metadata"] for place in order],
+        documents=[rows[place]["document"] for place in order],
+    )
 
 
 def _in_chroma(where: Where | None) -> dict[str, Any] | None:

@@ -1,0 +1,28 @@
+"""Rows of a store that cannot filter or order them itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from atlas.core.filters import matches, parse_where
+from atlas.protocols.infra import Where
+
+
+def listed_rows(
+    rows: Iterable[dict[str, Any]],
+    where: Where | None = None,
+    *,
+    order_by: str = "",
+    descending: bool = False,
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[dict[str, Any]]:
+    """Return the rows that pass a filter, by a value of their metadata. Rows without that value come last."""
+    tree = parse_where(where)
+    passing = [row for row in rows if matches(tree, row["metadata"] | {"id": row["id"]})]
+    if order_by:
+        present = [row for row in passing if row["metadata"].get(order_by) is not None]
+        absent = [row for row in passing if row["metadata"].get(order_by) is None]
+        passing = sorted(present, key=lambda row: row["metadata"][order_by], reverse=descending) + absent
+    return passing[offset : None if limit is None else offset + limit]

@@ -1,0 +1,162 @@
+"""One collection of a vector store that several memories share: a metadata key marks the records of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy.typing as npt
+
+from atlas.core.hits import QueryResult
+from atlas.infra.duck_typing import offered
+from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
+from atlas.storage.damage import UNREADABLE
+
+COLLECTION = "atlas_collection"
+"""Metadata key under which a record has the name of its collection."""
+
+FIRST_REQUESTED = 1_000
+"""Number of records that a store is first asked for, to list all."""
+
+GROWTH = 4
+"""Factor by which more records are requested where too few of those returned are of the collection."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The collection that a memory reads and writes."""
+
+    collection: str
+    """Its name."""
+
+    content_field: str
+    """A field that the content of its records has, and that of no other memory's. It recognises unmarked records."""
+
+
+class ScopedStore:
+    """The records of one collection of a store, by the store's own methods.
+
+    Records that were written before collections were marked belong to the memory whose content they have. A query
+    filters by the mark, unless the store holds such records. What a store returns in spite of the filter is dropped.
+    """
+
+    def __init__(self, store: VectorStore, scope: Scope, axis: list[float]) -> None:
+        """Scope a store.
+
+        Args:
+            axis: Any vector, of the store's dimension.
+        """
+        self._store = cast(BrowsableVectorStore, store)
+        self._scope = scope
+        self._axis = axis
+        self._has_unmarked: bool | None = None
+        """None until the records were listed."""
+
+    async def add(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Add new records of the collection."""
+        await self._store.add(ids, embeddings, self._marked(metadatas), documents)
+
+    async def update(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Replace records of the collection."""
+        await self._store.update(ids, embeddings, self._marked(metadatas), documents)
+
+    async def delete(self, ids: list[str]) -> None:
+        """Remove records of the collection, ignoring other ids."""
+        if own := [row["id"] for row in await self.get(ids)]:
+            await self._store.delete(own)
+
+    async def get(self, ids: list[str]) -> list[dict[str, Any]]:
+        """Return the records of the collection among these ids, in their order."""
+        rows = await self._store.get(ids) if ids else []
+        return [row for row in rows if self._owns(row["metadata"])]
+
+    async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
+        """Return the k records of the collection that are nearest to a vector, nearest first."""
+        filtered = await self._filter(where)
+        return await self._first(k, lambda n: self._store.query(embedding, n, filtered))
+
+    async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
+        """Return the k records of the collection that the store finds by words, best first."""
+        filtered = await self._filter(where)
+        return await self._first(k, lambda n: self._store.search_text(text, n, filtered))
+
+    async def count(self) -> int:
+        """Return the number of records of the collection, which a filtered query lists."""
+        if offered(self._store, "scan"):
+            return len(await self.scan())
+        return len((await self.query(self._axis, await self._store.count())).ids)
+
+    async def scan(
+        self,
+        where: Where | None = None,
+        *,
+        order_by: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Return the records of the collection in order."""
+        rows = await self._store.scan(await self._filter(where), order_by=order_by, descending=descending)
+        own = [row for row in rows if self._owns(row["metadata"])]
+        return own[offset : None if limit is None else offset + limit]
+
+    async def _first(self, k: int, search: Callable[[int], Awaitable[QueryResult]]) -> QueryResult:
+        """Return the first k records of the collection that a search of the store gives."""
+        n_requested = k
+        while k > 0:  # chromadb refuses a search for none
+            found = await search(n_requested)
+            own = [place for place, metadata in enumerate(found.metadatas) if self._owns(metadata)][:k]
+            if len(own) == k or len(found.ids) < n_requested:
+                return _chosen(found, own)
+            n_requested *= GROWTH
+        return QueryResult(ids=[], distances=[], metadatas=[], documents=[])
+
+    async def _filter(self, where: Where | None) -> Where | None:
+        """Return a filter with the collection's own beside it, in the form that ChromaDB takes as well."""
+        if self._has_unmarked is None:
+            self._has_unmarked = await self._lists_unmarked()
+        if self._has_unmarked:
+            return where
+        conditions = [*({name: value} for name, value in (where or {}).items()), {COLLECTION: self._scope.collection}]
+        return {"$and": conditions} if len(conditions) > 1 else conditions[0]
+
+    async def _lists_unmarked(self) -> bool:
+        """Return whether some record of the collection has no mark. It lists the store, once."""
+        metadatas = [row["metadata"] for row in await self._store.scan()] if offered(self._store, "scan") else None
+        if metadatas is None:
+            n_requested = FIRST_REQUESTED
+            while len((found := await self._store.query(self._axis, n_requested)).ids) == n_requested:
+                n_requested *= GROWTH
+            metadatas = found.metadatas
+        return any(COLLECTION not in metadata and self._owns(metadata) for metadata in metadatas)
+
+    def _marked(self, metadatas: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [{**metadata, COLLECTION: self._scope.collection} for metadata in metadatas]
+
+    def _owns(self, metadata: Mapping[str, Any]) -> bool:
+        if COLLECTION in metadata:
+            return bool(metadata[COLLECTION] == self._scope.collection)
+        try:
+            return self._scope.content_field in json.loads(metadata["content"])
+        except UNREADABLE:
+            return False
+
+
+def _chosen(found: QueryResult, places: Sequence[int]) -> QueryResult:
+    """Return the records at these places of a result."""
+    fields = {name: getattr(found, name) for name in ("ids", "distances", "metadatas", "documents")}
+    return QueryResult(**{name: [values[place] for place in places] for name, values in fields.items()})
