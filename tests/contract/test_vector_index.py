@@ -162,6 +162,45 @@ def open_files(path):
     return [target for target in targets if target.is_relative_to(path)]
 
 
+def collections_in(directory):
+    """The collections of an index's files, by name, as ChromaDB has them: what does with a client of its own."""
+    code = (
+        "import sys, chromadb; client = chromadb.PersistentClient(sys.argv[1]); "
+        "[client.get_collection(one).modify(name=two) for one, two in [sys.argv[2:4]] if two]; "
+        "two = sys.argv[4:] and client.create_collection(sys.argv[4]); "
+        "print(*sorted(one.name for one in client.list_collections()))"
+    )
+    return lambda *names: subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, str(directory), *names], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("collection", "name"), [("atlas_experiences", "atlas_experiences"), ("Erlebnisse für mich", "vectors")]
+)
+def test_chromadb_has_the_collection_under_its_name_where_it_takes_it(tmp_path, collection, name):
+    chroma = ChromaIndex(tmp_path / "chroma", collection)
+    chroma.upsert(["a"], clustered(1, seed=16))
+    chroma.close()
+    assert collections_in(tmp_path / "chroma" / collection)("", "") == [name]
+
+
+@pytest.mark.parametrize("also", [(), ("vectors",)])
+def test_an_index_of_the_former_name_is_renamed_and_keeps_its_vectors(tmp_path, also):
+    """Whether or not an earlier version has since created an empty collection of that name."""
+    vectors, chroma = clustered(1_200, seed=17), ChromaIndex(tmp_path / "chroma", "things")
+    chroma.begin(Seal())
+    chroma.upsert([str(i) for i in range(1_200)], vectors)
+    chroma.set_seal("ledger", 1)
+    seal, files = chroma.seal(), collections_in(tmp_path / "chroma" / "things")
+    assert files("things", "" if also else "vectors", *also) == (["things", "vectors"] if also else ["vectors"])
+    assert keys_of(chroma.query(vectors[7], 1, seal=seal)) == ["7"]
+    assert chroma.count() == 1_200
+    chroma.close()
+    assert files("", "") == ["things"]
+    assert chroma.seal() == seal
+
+
 def test_a_second_chroma_client_sees_what_the_first_one_sealed(tmp_path):
     first, second = ChromaIndex(tmp_path / "chroma", "things"), ChromaIndex(tmp_path / "chroma", "things")
     vectors = clustered(3, seed=10)

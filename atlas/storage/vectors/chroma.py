@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import struct
 import sys
@@ -30,8 +31,11 @@ from atlas.infra.permissions import tighten
 from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal, read_seal
 
 BATCH = 1_000
-VECTORS = "vectors"
-"""ChromaDB's name for the collection. It has rules for names, and ours need not follow them."""
+FORMER_NAME = "vectors"
+"""The name that earlier versions gave every collection in ChromaDB, and that of those whose own name it refuses."""
+
+NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
+"""The names that ChromaDB takes."""
 
 HNSW = {"space": "cosine"}
 """Else ChromaDB's defaults: they find all true neighbours of vectors that are spread as texts' are."""
@@ -50,6 +54,7 @@ class ChromaIndex(LocalIndex):
 
     def __init__(self, directory: Path, collection: str) -> None:
         self._directory = directory / collection
+        self._name = collection if NAME.fullmatch(collection) else FORMER_NAME
         self._lock = InterProcessLock(directory.with_name(f"{directory.name}-{collection}.lock"))
         self._threads = threading.RLock()
         self._system: Any = None
@@ -265,8 +270,9 @@ class ChromaIndex(LocalIndex):
             self._system = client._system
         finally:
             SharedSystemClient.clear_system_cache()
+        _rename_former(client, self._name)
         self._collection = client.get_or_create_collection(
-            VECTORS, configuration={"hnsw": HNSW}, embedding_function=None
+            self._name, configuration={"hnsw": HNSW}, embedding_function=None
         )
 
     def _digest(self) -> str:
@@ -313,6 +319,20 @@ def _reason(error: BaseException, handled: BaseException | None) -> BaseExceptio
     while error.__context__ is not None and error.__context__ is not handled:
         error = error.__context__
     return error
+
+
+def _rename_former(client: Any, name: str) -> None:
+    """Give a collection that has its former name the present one. Its vectors stay where they are.
+
+    An earlier version may have created an empty one since, beside that of the present name. It is deleted.
+    """
+    names = {collection.name for collection in client.list_collections()}
+    if name == FORMER_NAME or FORMER_NAME not in names:
+        return
+    if name in names:
+        client.delete_collection(FORMER_NAME)
+    else:
+        client.get_collection(FORMER_NAME, embedding_function=None).modify(name=name)
 
 
 def _blank_unused(directory: Path) -> None:
