@@ -9,7 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
-from atlas.core.errors import NotFound
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval, limit_of_list
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Task, Trajectory
@@ -74,6 +74,9 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         strategies: StrategyBank | None = None,
         journal: Journal | None = None,
         *,
+        experience_memory: ExperienceMemory | None = None,
+        concept_library: ConceptLibrary | None = None,
+        strategy_bank: StrategyBank | None = None,
         conversations: Conversations | None = None,
         storage: Store | None = None,
         attribution: TrajectoryAttribution | None = None,
@@ -83,9 +86,17 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         Sync methods of others are called in threads. Their coroutines are awaited on the caller's loop, or, under a
         sync method such as `query_sync`, on ATLAS's own.
 
+        Args:
+            experience_memory: Another name of `experience`.
+            concept_library: Another name of `concepts`.
+            strategy_bank: Another name of `strategies`.
+
         Raises:
-            InvalidInput: One of them lacks a method that this calls.
+            InvalidInput: One of them lacks a method that this calls, or has both of its names.
         """
+        experience = _either(experience=experience, experience_memory=experience_memory)
+        concepts = _either(concepts=concepts, concept_library=concept_library)
+        strategies = _either(strategies=strategies, strategy_bank=strategy_bank)
         self._given: dict[str, Any] = {
             "experience": own_or(PluggedExperience, experience, ChromaExperienceMemory),
             "concepts": own_or(PluggedConcepts, concepts, ChromaConceptLibrary),
@@ -399,6 +410,14 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     ) -> None:
         if self._storage is not None:
             self._storage.__exit__(kind, error, trace)
+
+
+def _either(**memories: M | None) -> M | None:
+    """Return the one of two arguments that is not None, or None."""
+    present = {name: memory for name, memory in memories.items() if memory is not None}
+    if len(present) > 1:
+        raise InvalidInput(f"expected one of the arguments {' and '.join(present)}, got both; leave one out")
+    return next(iter(present.values()), None)
 
 
 MemorySystem = MemorySystemImpl

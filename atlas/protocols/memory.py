@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
+from atlas.core.hits import MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 
 
@@ -86,4 +87,32 @@ class StrategyBank(Protocol):
 
     def update_stats(self, strategy_id: str, success: bool) -> None:
         """Record whether a task succeeded that the strategy was used for."""
+        ...
+
+
+@runtime_checkable
+class MemorySystem(Protocol):
+    """Any memories of an agent behind one object. Each of them may be missing."""
+
+    @property
+    def experience_memory(self) -> ExperienceMemory | None:
+        """Attempts at tasks."""
+        ...
+
+    @property
+    def concept_library(self) -> ConceptLibrary | None:
+        """Reusable code."""
+        ...
+
+    @property
+    def strategy_bank(self) -> StrategyBank | None:
+        """Advice for situations."""
+        ...
+
+    async def query(self, task: Task, k: int = 5) -> MemoryQueryResult:
+        """Return at most k of what each memory finds for a task."""
+        ...
+
+    def store(self, trajectory: Trajectory) -> dict[str, Any]:
+        """Store an attempt in the memories that take it and return the id in each."""
         ...

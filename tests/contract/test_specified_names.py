@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from importlib import import_module
 
 import pytest
 
+from atlas.core.errors import InvalidInput
 from atlas.memory.experience import PassthroughRefineStrategy, SimpleExperienceExtractor
 from atlas.memory.strategies import EMASuccessUpdater
 from atlas.testing import ScriptedLLM
+from tests.support.contract.plain import PLAIN, PlainConcepts, PlainExperience, PlainStrategies
 from tests.support.contract.specified_names import NAMES
 
 REQUIRED = inspect.Parameter.empty
@@ -115,6 +119,32 @@ def test_what_asks_a_language_model_is_given_it_by_its_name_and_implements_its_p
     assert isinstance(made, _at(protocol))
 
 
+def test_a_memory_system_implements_its_protocol_and_takes_either_name_of_its_parts():
+    parts = {"experience_memory": PlainExperience(), "concept_library": PlainConcepts()}
+    made = _at("atlas.memory.MemorySystem")(**parts, strategy_bank=PlainStrategies())
+    assert isinstance(made, _at("atlas.protocols.memory.MemorySystem"))
+    assert (made.experience_memory, made.concept_library) == tuple(parts.values())
+    assert isinstance(made.strategy_bank, PlainStrategies)
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [("experience", "experience_memory"), ("concepts", "concept_library"), ("strategies", "strategy_bank")],
+)
+def test_both_names_of_one_part_are_refused(short, long):
+    part = dict(zip(("experience", "concepts", "strategies"), PLAIN, strict=True))[short]
+    with pytest.raises(InvalidInput, match=f"expected one of the arguments {short} and {long}, got both"):
+        _at("atlas.memory.MemorySystem")(**{short: part(), long: part()})
+
+
+def test_importing_the_package_of_memories_imports_none_of_them():
+    code = "import sys, atlas.memory; print([name for name in sys.modules if name.startswith('atlas.memory.exp')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+        exec("from atlas.memory import nothing")
+
+
 def test_stitch_is_given_a_documenter_by_its_name_and_implements_its_protocol():
     documenter = _at("atlas.memory.concepts.LLMAutoDocumenter")(ScriptedLLM([]))
     made = _at("atlas.memory.concepts.StitchCompressionStrategy")(documenter=documenter)
@@ -146,6 +176,8 @@ def test_every_loader_implements_its_protocol_and_loads_what_is_named(path, name
 def test_one_name_is_one_thing_wherever_it_is_taken_from():
     found: dict[str, object] = {}
     for module, name in PLACES:
+        if (module, name) == ("atlas.protocols.memory", "MemorySystem"):  # the protocol of the class of that name
+            continue
         assert found.setdefault(name, getattr(import_module(module), name)) is getattr(import_module(module), name)
 
 

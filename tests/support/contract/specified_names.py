@@ -10,7 +10,7 @@ STRATEGY_PROTOCOLS = {
 
 NAMES = {
     "atlas.core.types": ("Task", "Trajectory", "Experience", "CodeConcept", "Strategy", "Outcome"),
-    "atlas.protocols.memory": ("ExperienceMemory", "ConceptLibrary", "StrategyBank"),
+    "atlas.protocols.memory": ("ExperienceMemory", "ConceptLibrary", "StrategyBank", "MemorySystem"),
     "atlas.protocols.strategies": tuple(name for names in STRATEGY_PROTOCOLS.values() for name in names),
     "atlas.infra.embeddings": ("Embedder",),
     "atlas.infra.vector_index": ("VectorIndex",),
@@ -39,6 +39,12 @@ NAMES = {
         "BayesianUpdater",
     ),
     "atlas.memory.system": ("MemorySystemImpl", "MemorySystem", "MemoryQueryResult"),
+    "atlas.memory.primitives": ("ARCPrimitiveLoader", "SWEPrimitiveLoader", "PrimitiveLoader"),
     "atlas.memory.primitives.arc": ("ARCPrimitiveLoader",),
     "atlas.memory.primitives.swe": ("SWEPrimitiveLoader",),
 }
+
+NAMES["atlas.memory"] = (
+    *sorted({name for module, names in NAMES.items() if module.startswith("atlas.memory.") for name in names}),
+    *("ExperienceMemory", "ConceptLibrary", "StrategyBank", "Experience", "CodeConcept", "Strategy"),
+)
