@@ -23,6 +23,29 @@ def new_id() -> str:
     return uuid4().hex
 
 
+class VectorRecord:
+    """A record that its vector finds. The vector is no field: it is neither compared, nor copied, nor encoded."""
+
+    __slots__ = ("_embedding",)
+
+    @property
+    def embedding(self) -> Vector | None:
+        """Vector of its text, shape (dim,), float32, unit length, read-only. None unless a memory has returned it."""
+        return getattr(self, "_embedding", None)
+
+
+def attach_embedding(record: VectorRecord, embedding: npt.ArrayLike) -> None:
+    """Set the vector of a record that was just read.
+
+    Args:
+        embedding: Shape (dim,), or (n, dim) for a long text, whose first row stands for the whole.
+    """
+    vector = np.array(np.atleast_2d(np.asarray(embedding, np.float32))[0])
+    vector /= np.linalg.norm(vector)
+    vector.flags.writeable = False
+    object.__setattr__(record, "_embedding", vector)
+
+
 @dataclass(frozen=True, slots=True)
 class VerificationSpec:
     """Method by which an attempt is judged to have succeeded."""
@@ -97,7 +120,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Experience:
+class Experience(VectorRecord):
     """The memory of one attempt."""
 
     id: str
@@ -134,7 +157,7 @@ class Experience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodeConcept:
+class CodeConcept(VectorRecord):
     """Reusable code: what it does, the code itself, and where it came from."""
 
     id: str = field(default_factory=new_id)
@@ -175,7 +198,7 @@ class CodeConcept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strategy:
+class Strategy(VectorRecord):
     """A way to go about tasks of a kind: the situation it applies to, and what to do then.
 
     Whether it is retired is not part of it: that follows from its outcomes, or from what a person marked.

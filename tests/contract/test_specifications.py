@@ -9,20 +9,24 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
+import pickle
 from collections.abc import Iterator
-from dataclasses import replace
+from copy import copy
+from dataclasses import FrozenInstanceError, asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import chromadb
+import numpy as np
 import pytest
 from chromadb.config import Settings as ChromaSettings
 
 import atlas
-from atlas.core.errors import InvalidInput
-from atlas.core.types import Experience, Task, Trajectory
+from atlas.core.concept_codec import decode_concept, encode_concept
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.types import Experience, Strategy, Task, Trajectory
 from atlas.infra.bridge import run
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.storage import ChromaVectorStore
@@ -393,3 +397,40 @@ def test_editing_is_kept_whatever_the_store(parts):
     kept = memory.store(attempt())
     changed = memory.edit(kept, solution_output="asked the desk")
     assert memory.get(kept) == changed == replace(changed, solution_output="asked the desk")
+
+
+# The data classes of the memory pillar
+
+
+def test_a_record_shows_its_embedding_once_a_memory_has_returned_it(parts):
+    memory, library, bank = parts.experience(), parts.concepts(), parts.strategies()
+    new = concept()
+    assert (new.embedding, Strategy(situation=FLIGHT, suggestion="ask").embedding) == (None, None)
+    kept = memory.get(memory.store(attempt()))
+    learned, strategy = library.get(library.add(new)), bank.get(bank.write(attempt()).id)
+    for found, held in ((kept, memory), (learned, library), (strategy, bank)):
+        assert (found.embedding.shape, found.embedding.dtype) == ((512,), np.float32)
+        assert np.linalg.norm(found.embedding) == pytest.approx(1, abs=1e-6)
+        np.testing.assert_allclose(held.embedding(found.id), found.embedding, atol=1e-6)
+        np.testing.assert_array_equal(asyncio.run(held.aembedding(found.id)), held.embedding(found.id))
+        with pytest.raises(NotFound, match="nobody"):
+            held.embedding("nobody")
+        with pytest.raises(ValueError, match="read-only"):
+            found.embedding[0] = 1
+    assert memory.search(task(FLIGHT))[0].embedding is not None
+    assert memory.edit(kept.id, task=replace(kept.task, description=HOTEL)).embedding is None
+    assert not np.allclose(memory.get(kept.id).embedding, kept.embedding)
+
+
+def test_an_embedding_is_no_part_of_what_a_record_is(parts):
+    library = parts.concepts()
+    kept = library.get(library.add(concept(id="c")))
+    assert "embedding" not in asdict(kept)
+    assert kept == replace(kept)
+    assert replace(kept, description="other").embedding is None
+    assert pickle.loads(pickle.dumps(kept)) == copy(kept) == kept
+    assert "embedding" not in repr(kept)
+    with pytest.raises(FrozenInstanceError):
+        kept.name = "other"
+    with pytest.raises(InvalidInput, match="no embedding"):
+        decode_concept({**encode_concept(kept), "embedding": [1.0]})

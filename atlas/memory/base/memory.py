@@ -15,7 +15,7 @@ from atlas.core.errors import NotFound
 from atlas.core.filters import filter_notes
 from atlas.core.hits import Hit, Retrieval, check_limit, limit_of_list, unexplained
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Vectors
+from atlas.core.types import Vector, VectorRecord, Vectors, attach_embedding
 from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
 from atlas.memory.base.met_words import MetWords, met_words
@@ -89,6 +89,14 @@ class Memory(Records, ABC, Generic[T]):
     def _read(self, rows: Sequence[Row]) -> list[T]:
         """Return what rows stand for, in their order."""
 
+    def _items(self, rows: Sequence[Row]) -> list[T]:
+        """Return what rows stand for, each with its vector where it has one to show."""
+        items = self._read(rows)
+        for item, row in zip(items, rows, strict=True):
+            if isinstance(item, VectorRecord) and row.get("embedding") is not None:
+                attach_embedding(item, row["embedding"])
+        return items
+
     def within(
         self,
         kind: str,
@@ -155,16 +163,29 @@ class Memory(Records, ABC, Generic[T]):
 
     def get(self, record_id: str) -> T | None:
         """Return one of them, or None."""
-        found = self._read(self._store.get([record_id]))
+        found = self._items(self._store.get([record_id]))
         return found[0] if found else None
 
     aget = twin(get)
 
     def get_many(self, record_ids: Sequence[str]) -> list[T]:
         """Return those that are there, in this order."""
-        return self._read(self._store.get(listed(record_ids)))
+        return self._items(self._store.get(listed(record_ids)))
 
     aget_many = twin(get_many)
+
+    def embedding(self, record_id: str) -> Vector:
+        """Return the vector that finds one: shape (dim,), float32, unit length. That of the whole of a long text.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        vectors = self._store.first_vectors([record_id])
+        if record_id not in vectors:
+            raise not_found(self.noun, record_id)
+        return vectors[record_id]
+
+    aembedding = twin(embedding)
 
     def search_hits(
         self,
@@ -257,7 +278,7 @@ class Memory(Records, ABC, Generic[T]):
         rows = self._store.get([hit.item for hit in hits[: self._retriever.n_read(search)]])
         return Found(
             ranked=replace(ranked, hits=hits),
-            items=dict(zip([row["id"] for row in rows], self._read(rows), strict=True)),
+            items=dict(zip([row["id"] for row in rows], self._items(rows), strict=True)),
             documents={row["id"]: row["document"] for row in rows},
             vectors=self._retriever.vectors(hits, search),
         )
@@ -300,7 +321,7 @@ class Memory(Records, ABC, Generic[T]):
         if not limit_of_list(k):
             return []
         found = self._store.search_text(words, k, where, with_buried=with_buried, as_typed=as_typed)
-        return self._read(self._store.get(found.ids))
+        return self._items(self._store.get(found.ids))
 
     asearch_words = twin(search_words)
 
@@ -395,7 +416,7 @@ class Memory(Records, ABC, Generic[T]):
     def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
         """Return hits with what they stand for."""
         rows = self._store.get([hit.item for hit in hits])
-        items = dict(zip([row["id"] for row in rows], self._read(rows), strict=True))
+        items = dict(zip([row["id"] for row in rows], self._items(rows), strict=True))
         return [hit.of(items[hit.item]) for hit in hits if hit.item in items]
 
 
