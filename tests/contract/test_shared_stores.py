@@ -13,17 +13,12 @@ from chromadb.config import Settings
 
 from atlas.core.errors import InvalidInput
 from atlas.infra.bridge import run
-from atlas.memory.concepts import ChromaConceptLibrary
-from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.storage import ChromaVectorStore
-from atlas.memory.strategies import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.storage.plain.scoped_store import COLLECTION
 from tests.support.contract.plain import FiveMethods, FourMethods
-from tests.support.contract.plugged import FLIGHT, GRID, HOTEL, Abstracting, WordEmbedder, attempt, concept
+from tests.support.contract.plugged import COLLECTIONS, FLIGHT, GRID, HOTEL, attempt, concept, memories_over
 from tests.support.memories import DictVectorStore, task
-
-SPECIFIED = ("atlas_experiences", "atlas_concepts", "atlas_strategies")
 
 
 def chroma_client(path=None):
@@ -51,12 +46,6 @@ STORES = {
 @pytest.fixture(params=STORES)
 def shared(request, tmp_path):
     return STORES[request.param](tmp_path / "client")
-
-
-def memories_over(store, names=SPECIFIED):
-    experience = ChromaExperienceMemory(WordEmbedder(), store, collection_name=names[0])
-    concepts = ChromaConceptLibrary(WordEmbedder(), store, collection_name=names[1])
-    return experience, concepts, ChromaStrategyBank(WordEmbedder(), store, Abstracting(), collection_name=names[2])
 
 
 def filled(store):
@@ -129,7 +118,7 @@ def test_a_client_has_one_collection_for_each_name_with_documents_and_metadata(t
     client = chroma_client(tmp_path)
     filled(ChromaVectorStore(client))
     names = {collection.name for collection in client.list_collections()}
-    assert names == set(SPECIFIED)
+    assert names == set(COLLECTIONS)
     rows = client.get_collection("atlas_concepts", embedding_function=None).get()
     assert rows["documents"] == [f"turn: {FLIGHT}"]
     assert rows["metadatas"][0]["title"] == "turn"
@@ -140,7 +129,9 @@ def test_a_client_has_one_collection_for_each_name_with_documents_and_metadata(t
 READ = """
 import sys, chromadb
 from chromadb.config import Settings
-from tests.contract.test_shared_stores import memories_over, task, FLIGHT, ChromaVectorStore
+from atlas.memory.storage import ChromaVectorStore
+from tests.support.contract.plugged import FLIGHT, memories_over
+from tests.support.memories import task
 client = chromadb.PersistentClient(sys.argv[1], Settings(anonymized_telemetry=False))
 experience, concepts, strategies = memories_over(ChromaVectorStore(client, *sys.argv[2:]))
 print(len(experience), len(concepts), len(strategies), strategies.read(task(FLIGHT))[0].situation)

@@ -43,7 +43,7 @@ class ScopedStore:
     """
 
     def __init__(self, store: VectorStore, scope: Scope, axis: list[float]) -> None:
-        """Scope a store.
+        """Read and write one collection of a store.
 
         Args:
             axis: Any vector, of the store's dimension.

@@ -113,3 +113,15 @@ NAMES = ("experience", "concepts", "strategies")
 def system_of(parts: Parts, names: tuple[str, ...] = NAMES) -> MemorySystemImpl:
     """A system of those of the three memories."""
     return MemorySystemImpl(**{name: getattr(parts, name)() for name in names})
+
+
+COLLECTIONS = ("atlas_experiences", "atlas_concepts", "atlas_strategies")
+
+
+def memories_over(
+    store: Any, names: tuple[str, str, str] = COLLECTIONS
+) -> tuple[ChromaExperienceMemory, ChromaConceptLibrary, ChromaStrategyBank]:
+    """The three memories over one store."""
+    experience = ChromaExperienceMemory(WordEmbedder(), store, collection_name=names[0])
+    concepts = ChromaConceptLibrary(WordEmbedder(), store, collection_name=names[1])
+    return experience, concepts, ChromaStrategyBank(WordEmbedder(), store, Abstracting(), collection_name=names[2])
