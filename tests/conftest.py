@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read by huggingface_hub when it is imported
+os.environ["ATLAS_COMPRESS_EVERY"] = "0"  # no test starts a process that outlives it
 os.environ["ATLAS_LLM_FORBIDDEN"] = "1"  # no test asks a model that costs money
 
 from collections.abc import Iterator

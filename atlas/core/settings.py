@@ -165,6 +165,9 @@ class Settings:
     llm_forbidden: bool = field(default_factory=lambda: _parse_flag("ATLAS_LLM_FORBIDDEN", os.environ))
     """ATLAS_LLM_FORBIDDEN: 1 forbids asking any model that this machine does not serve itself. Tests set it."""
 
+    compress_every: int = 20
+    """ATLAS_COMPRESS_EVERY: number of new successes with programs after which concepts are looked for. 0 for never."""
+
     program_path: tuple[Path, ...] = ()
     """ATLAS_PROGRAM_PATH: directories of modules that programs import, separated as in PATH. Learning reads them."""
 
@@ -279,6 +282,9 @@ def listed(paths: tuple[Path, ...]) -> str:
     return os.pathsep.join(map(str, paths))
 
 
+_MAY_BE_ZERO = ("ATLAS_COMPRESS_EVERY",)
+
+
 def _parse(name: str, text: str, kind: Any) -> Any:
     if kind == tuple[Path, ...]:
         return directories(name, text)
@@ -292,7 +298,7 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         value = kind(text)
     except ValueError as error:
         raise InvalidInput(f"{name} should be of type {kind.__name__}, but is {text!r}") from error
-    if kind in (int, float) and not value > 0:
+    if kind in (int, float) and not (value > 0 or (value == 0 and name in _MAY_BE_ZERO)):
         raise InvalidInput(f"{name} should be positive, but is {text!r}")
     return value
 

@@ -28,6 +28,7 @@ from atlas.maps.map import OnProgress
 from atlas.memory.concepts.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
+from atlas.storage.records import WAITING
 
 MAX_ATTEMPTS = 4_000
 """The newest, that are read. The programs among them are sampled further where the limits say so."""
@@ -123,9 +124,9 @@ def strategy_of(
 
 
 def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
-    """Return the attempts that pass a filter and succeeded, newest first."""
-    made_at = memory.experience.column("created_at", succeeded(where))
-    return sorted(made_at, key=lambda found: made_at[found] or "", reverse=True)
+    """Return the attempts that pass a filter and succeeded, newest first, without those that wait for review."""
+    made_at, waiting = memory.experience.column("created_at", succeeded(where)), set(memory.experience.ids(WAITING))
+    return sorted(made_at.keys() - waiting, key=lambda found: made_at[found] or "", reverse=True)
 
 
 def succeeded(where: Mapping[str, Any]) -> dict[str, Any]:

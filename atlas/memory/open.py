@@ -21,6 +21,7 @@ from atlas.learning.strategies import StitchCompressionStrategy
 from atlas.memory import journal
 from atlas.memory.base.success_rates import EMASuccessUpdater
 from atlas.memory.concepts import memory as concepts
+from atlas.memory.concepts.automatic import AutomaticCompression
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.experience import memory as experience
 from atlas.memory.experience.extraction import SimpleExperienceExtractor
@@ -99,7 +100,7 @@ def open_memory(
         storage.bind(model, chosen)
         if settings.late_interaction and gives_tokens(chosen):
             storage.late = LateInteraction(storage.ledger, chosen)
-        return _memories(
+        memory = _memories(
             storage,
             chosen,
             llm,
@@ -108,6 +109,11 @@ def open_memory(
             settings,
             clock,
         )
+        if embedder is None:  # another process could not make one that was given
+            memory._compress_automatically(
+                AutomaticCompression(storage, experience.COLLECTION, settings.compress_every)
+            )
+        return memory
     except BaseException:
         storage.ledger.close()
         raise

@@ -99,6 +99,20 @@ class PluggedConcepts(Plugged):
 
     noun, item, needs, own_name = "concept library", CodeConcept, ("search",), "concept_library"
 
+    @property
+    def compression_strategy(self) -> object:
+        """Its strategy, or None where it has none."""
+        return getattr(self.memory, "compression_strategy", None)
+
+    def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
+        """Return the concepts that it finds in attempts."""
+        found: list[CodeConcept] = call(self.memory.compress, trajectories)
+        return found
+
+    def add_many(self, concepts: list[CodeConcept]) -> list[str]:
+        """Add concepts and return their ids."""
+        return [call(self.memory.add, concept) for concept in concepts]
+
     def _question(self, task: Task) -> Any:
         return task.description
 

@@ -17,6 +17,7 @@ from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
 from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, stored_before
+from atlas.memory.concepts.automatic import AutomaticCompression
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.context import (
     BUDGET_TOKENS,
@@ -107,6 +108,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         self._makers: dict[str, Callable[[], Any]] = {}
         self._making = threading.RLock()
         self._storage = storage
+        self._extracts_at_once = self._given["concepts"] is not None
+        self._automatic: AutomaticCompression | None = None
         self._attribution = attribution or TrajectoryAttribution()
 
     @property
@@ -192,6 +195,18 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         """Have each of these memories made when it is first asked for."""
         self._makers = dict(makers)
 
+    def _compress_automatically(self, automatic: AutomaticCompression) -> None:
+        """Have concepts looked for in the background after so many successes that `store` stores."""
+        self._automatic = automatic
+
+    def compression_status(self) -> str:
+        """Return whether `store` looks for concepts, and what the last search in the background added."""
+        if self._automatic is not None:
+            return self._automatic.status()
+        if self._extracts():
+            return "Concepts are extracted at once from each success that is stored."
+        return "Storing a success looks for no concepts: there is no compression strategy, or the embedder is your own."
+
     def _memory(self, name: str) -> Any:
         """Return the memory of a name, ours or plugged in, or None."""
         if name in self._makers:
@@ -231,7 +246,9 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         """
         chosen = {name: memory for name, memory in self._memories.items() if name in names}
         made: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in chosen.items()}
-        return MemorySystemImpl(**made, storage=self._storage)
+        system = MemorySystemImpl(**made, storage=self._storage)
+        system._extracts_at_once = False
+        return system
 
     async def query(
         self,
@@ -319,7 +336,10 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
         """Remember an attempt, and count its outcome for what it used.
 
-        A success goes to experiences and strategies, anything else to experiences alone. Concepts learn by compression.
+        A success goes to all memories, anything else to experiences alone. A concept library that was given with a
+        `compression_strategy` adds what that finds in the success. Of a memory that `atlas.open_memory` opened with no
+        embedder of yours, concepts are looked for in the background, by a process of its own, after every
+        `Settings.compress_every` new successes that hold programs. `compression_status` says how that went.
 
         What ATLAS's own experience memory refuses is stored nowhere. One of somebody else's that raises costs its own
         part alone, like any other memory that does: strategies are written, and uses counted, all the same.
@@ -330,9 +350,10 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         counting back with the attempt.
 
         Returns:
-            `experience` and `strategies`, each with an id, where they hold it now; `used`, the ids by memory that the
-            outcome was counted for, where there are any; `errors`, by memory, where something failed; `scrubbed`, the
-            number of secrets that were replaced, by kind, where there were any.
+            `experience` and `strategies`, each with an id, where they hold it now; `concepts`, the ids of those that
+            were added at once, where there are any; `compression`, `started` where a search began in the background;
+            `used`, the ids by memory that the outcome was counted for, where there are any; `errors`, by memory, where
+            something failed; `scrubbed`, the number of secrets that were replaced, by kind, where there were any.
 
         Raises:
             InvalidInput: ATLAS's own experience memory cannot hold the attempt; nothing was stored.
@@ -373,13 +394,34 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         if strategies is not None and trajectory.outcome.success is True:
             writing = strategies.within("store", operation_id=operation_id).write
             others["strategies"] = outcome(writing, trajectory)
+        if trajectory.outcome.success is True and self._extracts():
+            others["concepts"] = outcome(self._extract, trajectory, operation_id)
         written = gathered(others)
         made = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
         attribution = self._attribution.take(attempt.given)
         counted = UseCounter(self._memories, self._storage).count(attribution, trajectory, operation_id)
         errors = joined(written.errors, counted.errors)
-        counts = {"used": counted.used, "errors": errors, "scrubbed": attempt.scrubbed}
-        return stored | made | {name: value for name, value in counts.items() if value}
+        parts = {
+            "used": counted.used,
+            "errors": errors,
+            "scrubbed": attempt.scrubbed,
+            "compression": self._started(trajectory),
+        }
+        return stored | made | {name: part for name, part in parts.items() if part}
+
+    def _extracts(self) -> bool:
+        """Return whether the concept library extracts from each success, at once."""
+        strategy = getattr(self._memory("concepts"), "compression_strategy", None)
+        return self._extracts_at_once and strategy is not None
+
+    def _extract(self, trajectory: Trajectory, operation_id: str | None) -> list[str] | None:
+        """Add the concepts that the library's strategy finds in a success. Return their ids, or None without any."""
+        library = self._memory("concepts").within("store", operation_id=operation_id)
+        return library.add_many(library.compress([trajectory])) or None
+
+    def _started(self, trajectory: Trajectory) -> str:
+        is_success = trajectory.outcome.success is True
+        return "started" if self._automatic is not None and is_success and self._automatic.after(trajectory) else ""
 
     def memory_effect(self) -> MemoryEffect:
         """Return at how many tasks attempts that used memories, as `store` counts them, went better than the others."""

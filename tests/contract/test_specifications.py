@@ -434,3 +434,40 @@ def test_an_embedding_is_no_part_of_what_a_record_is(parts):
         kept.name = "other"
     with pytest.raises(InvalidInput, match="no embedding"):
         decode_concept({**encode_concept(kept), "embedding": [1.0]})
+
+
+# The concept library extracts from successes
+
+
+def test_a_library_with_a_compression_strategy_extracts_from_each_success_at_once(parts):
+    strategy = Scripted([concept()])
+    library = parts.concepts(compression_strategy=strategy)
+    system = MemorySystemImpl(parts.experience(), library)
+    assert "concepts" not in system.store(attempt(success=False))
+    success = attempt()
+    stored = system.store(success)
+    assert (strategy.asked, stored["concepts"]) == ([[success.id]], library.ids())
+    assert library.get(stored["concepts"][0]).name == "turn"
+    assert "at once" in system.compression_status()
+    strategy.answer = []
+    assert "concepts" not in system.store(attempt(HOTEL))
+
+
+def test_a_strategy_that_fails_costs_its_own_part_alone(parts):
+    class Failing(Scripted):
+        async def compress(self, trajectories: list[Trajectory]) -> Any:
+            raise OSError("no disk")
+
+    system = MemorySystemImpl(parts.experience(), parts.concepts(compression_strategy=Failing()))
+    stored = system.store(attempt())
+    assert stored["errors"] == {"concepts": "OSError: no disk"}
+    assert len(system.experience) == 1
+
+
+def test_a_library_without_a_strategy_and_one_for_looking_extract_nothing(parts):
+    system = MemorySystemImpl(parts.experience(), parts.concepts(compression_strategy=Scripted([concept()])))
+    looking = system.ranked_with(atlas.RankingWeights())
+    assert "concepts" not in looking.store(attempt())
+    plain = MemorySystemImpl(parts.experience(), parts.concepts())
+    assert "concepts" not in plain.store(attempt())
+    assert "no compression strategy" in plain.compression_status()

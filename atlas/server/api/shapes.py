@@ -312,6 +312,12 @@ class Stored(BaseModel):
 
     experience: str | None = None
     strategies: str | None = None
+    concepts: list[str] = []
+    """Ids of the concepts that were found in it at once."""
+
+    compression: str = ""
+    """`started` where concepts are looked for in the background because of it. Else empty."""
+
     used: dict[str, list[str]] = {}
     """Ids of the memories that the outcome was counted for."""
 

@@ -1,0 +1,134 @@
+"""The search for concepts that begins by itself after so many new successes with programs.
+
+It runs in a process of its own, which outlives this one. What it adds is an ordinary operation, which can be undone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from atlas.core.errors import PlanOutdated, StoreError
+from atlas.core.types import Trajectory
+from atlas.infra.actor import Role, is_under_review, may
+from atlas.infra.fork_safety import InterProcessLock
+from atlas.learning.extraction import programs_of
+from atlas.storage.store import Store
+
+logger = logging.getLogger(__name__)
+
+COUNTED = "automatic_compression:counted"
+"""Note with the number of successes when the last search began, or when counting began."""
+
+RESULT = "automatic_compression:result"
+"""Note with what the last search added, as a sentence."""
+
+MODULE = "atlas.jobs.automatic_compression"
+"""The program of the process that searches."""
+
+
+def search_lock(directory: Path) -> InterProcessLock:
+    """Return the lock of a store that its search holds."""
+    return InterProcessLock(directory / "compression.lock")
+
+
+def _may_compress() -> bool:
+    """Return whether whoever stores may also compress. They start nothing that they may not do."""
+    return may(Role.CURATOR) and not is_under_review()
+
+
+def begin_search(storage: Store) -> bool:
+    """Start the process that searches a store. Return whether it could be started."""
+    path = os.pathsep.join(str(directory.resolve()) for directory in storage.settings.program_path)
+    command = [sys.executable, "-W", "ignore", "-m", MODULE, str(storage.path.resolve()), path]
+    nowhere = subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+    except OSError as error:
+        logger.warning("the search for concepts could not be started: %s", error)
+        return False
+    threading.Thread(target=process.wait, name="atlas-compression", daemon=True).start()
+    return True
+
+
+class AutomaticCompression:
+    """The count of a store's new successes, and the beginning of the search. Safe for threads.
+
+    A store with a note counts from it on, whichever process stores. One without begins to count now, so that what it
+    holds already starts nothing.
+    """
+
+    def __init__(
+        self, storage: Store, collection: str, every: int, begin: Callable[[Store], bool] = begin_search
+    ) -> None:
+        """Count the successes of a store.
+
+        Args:
+            collection: That of the experiences.
+            every: Number of new successes with programs after which a search begins. 0 for never.
+            begin: Starts the search and returns whether it could.
+        """
+        self._storage = storage
+        self._collection = collection
+        self._every = every
+        self._begin = begin
+        self._n_before_look = 1
+        """Number of programs that this process stores before it counts those of the store."""
+
+        self._lock = threading.Lock()
+
+    def after(self, trajectory: Trajectory) -> bool:
+        """Begin a search if an attempt that was just stored makes it due. Return whether it began."""
+        if not self._every or self._storage.read_only or not programs_of([trajectory]).programs:
+            return False
+        with self._lock:
+            self._n_before_look = max(0, self._n_before_look - 1)
+            if self._n_before_look or not _may_compress():
+                return False
+            try:
+                return self._begin_if_due()
+            except (
+                StoreError,
+                PlanOutdated,
+                OSError,
+            ) as error:  # the attempt is stored, and another one will look again
+                logger.debug("whether to look for concepts could not be found out: %s", error)
+                self._n_before_look = self._every
+                return False
+
+    def status(self) -> str:
+        """Return what the search did last or waits for, as a sentence."""
+        if not self._every:
+            return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
+        if not self._storage.read_only and self._is_searching():
+            return "Concepts are being looked for in the background."
+        note, n_now = self._note(COUNTED), self._n_successes()
+        n_new = max(0, n_now - int(note)) if note.isdecimal() else 0
+        waits = f"{n_new:,} of {self._every:,} new successes before concepts are looked for in the background."
+        return " ".join(part for part in (self._note(RESULT), waits) if part)
+
+    def _begin_if_due(self) -> bool:
+        note, n_now = self._note(COUNTED), self._n_successes()
+        n_counted = int(note) if note.isdecimal() else n_now - 1
+        n_new = n_now - n_counted
+        is_due = n_new >= self._every and not self._is_searching()
+        self._n_before_look = self._every if n_new >= self._every else max(1, self._every - n_new)
+        counted = n_now if is_due or n_new < 0 else n_counted
+        if str(counted) != note:
+            self._storage.ledger.notes.write({COUNTED: str(counted)}, expected={COUNTED: note or None})
+        return is_due and self._begin(self._storage)
+
+    def _is_searching(self) -> bool:
+        with search_lock(self._storage.path).held(0) as is_free:
+            return not is_free
+
+    def _n_successes(self) -> int:
+        return self._storage.ledger.count(self._collection, {"outcome": "succeeded"})
+
+    def _note(self, name: str) -> str:
+        return self._storage.ledger.notes.read(name).get("", "")

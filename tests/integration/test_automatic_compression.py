@@ -1,0 +1,91 @@
+"""The process that looks for concepts by itself, from the store that begins it to the undo of what it added."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+import atlas
+from atlas.core.types import Outcome, Task, Trajectory
+from atlas.jobs.automatic_compression import compress_store
+from atlas.memory.concepts.automatic import MODULE, RESULT, search_lock
+from atlas.testing import HashEmbedder
+from tests.support.stores import MODEL
+
+PATIENCE_SECONDS = 300
+
+
+def attempt(n):
+    program = (
+        f"def solve_{n}(rows):\n    total = 0\n    for row in rows:\n        for cell in row:\n"
+        f"            if cell > {n}:\n                total += cell * 2\n    return total + {n}\n"
+    )
+    tests = {"test_list": [f"assert solve_{n}([[100]]) == {200 + n}"]}
+    task = Task(f"t{n}", "", f"sum the cells above {n}", context=tests)
+    return Trajectory(task, (), Outcome(True), metadata={"solution": program})
+
+
+def opened(store, every=6, **options):
+    settings = atlas.Settings(embedding_model=MODEL, compress_every=every)
+    return atlas.open_memory(store, settings=settings, **options)
+
+
+def wait_for_result(memory):
+    """Return what the search left, once it has ended."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not (result := memory.storage.ledger.notes.read(RESULT).get("")):
+        assert time.monotonic() < until, "the search did not end"
+        time.sleep(0.1)
+    with search_lock(memory.storage.path).held(PATIENCE_SECONDS) as is_over:
+        assert is_over
+    return result
+
+
+def test_a_search_begins_in_the_background_and_what_it_adds_can_be_undone(tmp_path):
+    with opened(tmp_path / "store") as memory:
+        stored = [memory.store(attempt(n)) for n in range(6)]
+        assert [answer.get("compression") for answer in stored] == [None] * 5 + ["started"]
+        result = wait_for_result(memory)
+        assert "read 6 programs and added" in result
+        assert memory.compression_status().startswith(result)
+        [added] = [done for done in memory.storage.history() if done.kind == "compress"]
+        assert (added.actor, added.counts["added"]) == ("automatic", len(memory.concepts))
+        assert len(memory.concepts) > 0
+        memory.undo(added.id)
+        assert len(memory.concepts) == 0
+
+
+def test_a_second_search_beside_the_first_does_nothing(tmp_path):
+    with opened(tmp_path / "store") as memory:
+        memory.store(attempt(1))
+        with search_lock(memory.storage.path).held():
+            command = [sys.executable, "-W", "ignore", "-m", MODULE, str(memory.storage.path)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert memory.storage.ledger.notes.read(RESULT) == {}
+
+
+def test_a_search_that_finds_nothing_adds_nothing(tmp_path):
+    with opened(tmp_path / "store") as memory:
+        memory.store(attempt(1))
+        assert "read 1 programs and added nothing." in compress_store(memory.storage.path)
+        assert [done.kind for done in memory.storage.history()] == ["store"]
+
+
+def test_an_embedder_of_ones_own_and_a_read_only_store_begin_none(tmp_path):
+    with atlas.open_memory(
+        tmp_path / "own", embedder=HashEmbedder(), settings=atlas.Settings(compress_every=1)
+    ) as memory:
+        assert "compression" not in memory.store(attempt(1)) | memory.store(attempt(2))
+        assert "looks for no concepts" in memory.compression_status()
+    assert "automatic" not in "".join(path.name for path in (tmp_path / "own").iterdir())
+
+
+@pytest.mark.parametrize("every", [0, 6])
+def test_no_more_is_stored_than_the_attempts_until_it_is_due(tmp_path, every):
+    with opened(tmp_path / "store", every) as memory:
+        assert all("compression" not in memory.store(attempt(n)) for n in range(5))
+        assert len(memory.concepts) == 0

@@ -1,0 +1,142 @@
+"""When a search for concepts begins by itself: after so many new successes with programs, once, and for whom."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from atlas.core.types import Outcome, Task, Trajectory
+from atlas.infra.actor import Actor, Role, acting
+from atlas.memory.concepts.automatic import RESULT, AutomaticCompression, search_lock
+from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
+from atlas.storage.store import EmbeddingModel, Store
+from atlas.testing import HashEmbedder
+
+
+def attempt(n, success=True, solution="def f():\n    return 1\n"):
+    return Trajectory(Task(f"t{n}", "", f"task {n}"), (), Outcome(success), metadata={"solution": solution})
+
+
+@pytest.fixture
+def store(tmp_path):
+    embedder = HashEmbedder()
+    with Store.open(tmp_path / "store") as store:
+        store.bind(EmbeddingModel(embedder.model_name, embedder.dimension))
+        yield store
+
+
+class Counting:
+    """Stores attempts, and counts the searches that begin."""
+
+    def __init__(self, store, every=5):
+        self.memory = ChromaExperienceMemory(HashEmbedder(), store.collection(COLLECTION))
+        self.store = store
+        self.begun = []
+        self.automatic = AutomaticCompression(store, COLLECTION, every, self.begin)
+
+    def begin(self, store):
+        self.begun.append(self.n_stored)
+        return True
+
+    def remember(self, n_attempts, **fields):
+        for _ in range(n_attempts):
+            self.n_stored = len(self.memory) + 1
+            trajectory = attempt(self.n_stored, **fields)
+            self.memory.store(trajectory)
+            if trajectory.outcome.success:
+                self.automatic.after(trajectory)
+        return self.begun
+
+
+def test_a_search_begins_after_every_so_many_successes(store):
+    assert Counting(store).remember(16) == [5, 10, 15]
+
+
+def test_failures_and_attempts_without_a_program_begin_none(store):
+    counting = Counting(store)
+    assert counting.remember(9, success=False) == []
+    assert counting.remember(9, solution="ask the desk") == []
+    assert counting.remember(1) == [], "the first one with a program begins the count"
+    assert counting.remember(4) == [23]
+
+
+def test_processes_of_one_attempt_each_count_together(store):
+    begun = [Counting(store).remember(1) for _ in range(11)]
+    assert [searches for searches in begun if searches] == [[5], [10]]
+
+
+def test_what_a_store_held_before_starts_nothing(store):
+    counting = Counting(store)
+    counting.memory.store_many([attempt(n) for n in range(40)])
+    assert counting.remember(4) == []
+    assert counting.remember(1) == [45]
+
+
+def test_what_an_importer_stores_starts_one_search_at_the_next_attempt(store):
+    counting = Counting(store)
+    counting.remember(1)
+    counting.memory.store_many([attempt(n) for n in range(100, 600)])
+    assert counting.remember(5) == [505]
+    assert Counting(store).remember(1) == []
+
+
+def test_none_begins_while_one_is_under_way_and_it_is_made_up_for(store):
+    counting = Counting(store)
+    with search_lock(store.path).held():
+        thread = threading.Thread(target=counting.remember, args=(7,))
+        thread.start()
+        thread.join()
+        assert counting.begun == []
+    assert counting.remember(5) == [10]
+
+
+def test_a_search_that_was_killed_is_made_up_for_by_the_next(store):
+    counting = Counting(store)
+    assert counting.remember(10) == [5, 10], "nothing waits for the result of the first"
+
+
+def test_deleted_successes_do_not_hold_up_the_count(store):
+    counting = Counting(store)
+    counting.remember(4)
+    counting.memory.delete(counting.memory.ids())
+    assert len(counting.remember(12)) == 2
+
+
+@pytest.mark.parametrize(
+    ("actor", "begins"),
+    [
+        (Actor("ann", Role.CURATOR), True),
+        (Actor("bob", Role.WRITER), False),
+        (Actor("agent", Role.CURATOR, is_reviewed=True), False),
+    ],
+)
+def test_whoever_may_not_compress_starts_no_search(store, actor, begins):
+    counting = Counting(store)
+    counting.remember(1)
+    with acting(actor):
+        assert bool(counting.remember(5)) is begins
+    assert counting.remember(1) == ([5] if begins else [7])
+
+
+def test_zero_turns_it_off(store):
+    counting = Counting(store, every=0)
+    assert counting.remember(9) == []
+    assert counting.automatic.status() == "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
+    assert store.ledger.notes.read("automatic_compression:") == {}
+
+
+def test_the_status_says_how_many_are_left_and_what_was_found(store):
+    counting = Counting(store)
+    counting.remember(2)
+    waits = "2 of 5 new successes before concepts are looked for in the background."
+    assert counting.automatic.status() == waits
+    store.ledger.notes.write({RESULT: "It added 1 concept."})
+    assert counting.automatic.status() == f"It added 1 concept. {waits}"
+
+
+def test_a_store_that_is_read_only_counts_nothing(store):
+    Counting(store).remember(1)
+    with Store.open(store.path, read_only=True) as reader:
+        automatic = AutomaticCompression(reader, COLLECTION, 1, lambda store: pytest.fail("it began"))
+        assert automatic.after(attempt(2)) is False
