@@ -10,7 +10,7 @@ import pytest
 
 import atlas
 from atlas.core.types import Outcome, Task, Trajectory
-from atlas.jobs.automatic_compression import compress_store
+from atlas.jobs.compression.automatic import compress_store
 from atlas.memory.concepts.automatic import MODULE, RESULT, search_lock
 from atlas.testing import HashEmbedder
 from tests.support.stores import MODEL
@@ -56,6 +56,7 @@ def test_a_search_begins_in_the_background_and_what_it_adds_can_be_undone(tmp_pa
         assert len(memory.concepts) > 0
         memory.undo(added.id)
         assert len(memory.concepts) == 0
+        assert "and added nothing." in compress_store(memory.storage.path), "what was undone does not come back"
 
 
 def test_a_second_search_beside_the_first_does_nothing(tmp_path):
@@ -68,8 +69,10 @@ def test_a_second_search_beside_the_first_does_nothing(tmp_path):
         assert memory.storage.ledger.notes.read(RESULT) == {}
 
 
-def test_a_search_that_finds_nothing_adds_nothing(tmp_path):
-    with opened(tmp_path / "store") as memory:
+@pytest.mark.parametrize("engine", ["SQLite", "PostgreSQL"])
+def test_a_search_that_finds_nothing_adds_nothing(tmp_path, engine, request):
+    store = tmp_path / "store" if engine == "SQLite" else request.getfixturevalue("postgres_address")
+    with opened(store) as memory:
         memory.store(attempt(1))
         assert "read 1 programs and added nothing." in compress_store(memory.storage.path)
         assert [done.kind for done in memory.storage.history()] == ["store"]

@@ -28,7 +28,7 @@ COUNTED = "automatic_compression:counted"
 RESULT = "automatic_compression:result"
 """Note with what the last search added, as a sentence."""
 
-MODULE = "atlas.jobs.automatic_compression"
+MODULE = "atlas.jobs.compression.automatic"
 """The program of the process that searches."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -10,13 +11,18 @@ from pathlib import Path
 
 from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings, directories
+from atlas.core.types import CodeConcept
 from atlas.jobs.compression import PROGRAM_PATH, add_found, compressed_now, strategy_of
 from atlas.memory.concepts.automatic import RESULT, search_lock
+from atlas.memory.concepts.records import normal_form
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
 
 ACTOR = "automatic"
 """Name of who added the concepts, for the history."""
+
+ADDED = "automatic_compression:added"
+"""Note with the digests of the concepts that were ever added so."""
 
 NICENESS = 15
 
@@ -44,13 +50,26 @@ def compress_store(directory: Path, path: str = "") -> str:
 
 
 def _compress(memory: MemorySystem) -> str:
+    """Add the proven concepts, but none that was added so before: somebody has undone or deleted it since."""
+    notes = memory.storage.ledger.notes
     found = compressed_now(memory, strategy=strategy_of(path=memory.storage.settings.program_path))
-    ids = [learned.concept.id for learned in found.learned if learned.is_proven and not learned.is_known]
-    operation_id = add_found(memory, found, ids) if ids else None
+    before = notes.read(ADDED).get("", "").split()
+    proven = [learned.concept for learned in found.learned if learned.is_proven and not learned.is_known]
+    chosen = {concept.id: digest for concept in proven if (digest := _digest(concept)) not in before}
+    operation_id = add_found(memory, found, list(chosen)) if chosen else None
     searched = f"The automatic search of {found.made_at} read {found.n_programs:,} programs"
     if operation_id is None:
         return f"{searched} and added nothing."
-    return f"{searched} and added {len(found.with_callees(ids)):,} concepts (operation {operation_id[:8]})."
+    notes.write({ADDED: " ".join(dict.fromkeys([*before, *chosen.values()]))})
+    n_added = len(found.with_callees(list(chosen)))
+    return (
+        f"{searched} and added {n_added:,} {'concept' if n_added == 1 else 'concepts'} (operation {operation_id[:8]})."
+    )
+
+
+def _digest(concept: CodeConcept) -> str:
+    """Return the same text for code that does the same in the same way."""
+    return hashlib.blake2b(normal_form(concept).encode(), digest_size=16).hexdigest()
 
 
 def _alone_on_all_machines(memory: MemorySystem) -> AbstractContextManager[object]:
