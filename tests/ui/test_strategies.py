@@ -37,8 +37,8 @@ def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard
     assert memory.strategies.count() == 0
     app.button(key="plan_apply").click().run()
     assert "Wrote 1 strategy" in texts(app)
-    assert list(table(app)["succeeded"]) == ["50 % (9–91 %, n = 2)"]
-    assert list(table(app)["measured_on"]) == ["2 attempts behind it"]
+    assert list(table(app)["succeeded"]) == ["not tried yet"]
+    assert list(table(app)["without"]) == ["50 % (9–91 %, n = 2)"]
     undo_button(app).click().run()
     assert memory.strategies.count() == 0
     assert_no_problem(app)
@@ -66,10 +66,20 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     assert_no_problem(app)
 
 
+def test_a_strategy_that_was_not_tried_stands_below_one_that_always_failed(dashboard: Dashboard, tmp_path, memory):
+    sources = [attempt("Refund a flight", task_id="a") for _ in range(4)]
+    memory.experience.store_many(sources)
+    [bad, _] = add(memory, strategy(0), strategy(1, sources=tuple(source.id for source in sources)))
+    tried(memory, bad, *[False] * 12)
+    app = dashboard(tmp_path, "strategies")
+    assert titles(app) == ["refund 0", "refund 1"]
+    assert list(table(app)["succeeded"]) == ["0 % (0–25 %, n = 12)", "not tried yet"]
+
+
 def test_a_try_that_is_recorded_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
     [one] = add(memory, strategy())
     app = dashboard(tmp_path, "strategies")
-    assert list(table(app)["succeeded"]) == ["not known"]
+    assert list(table(app)["succeeded"]) == ["not tried yet"]
     tried(memory, one, True)
     app.run()
     assert table(app)["succeeded"][0].startswith("100 %")

@@ -42,8 +42,8 @@ RETIREMENT = RetirementRule()
 class StrategyRate:
     """How well a strategy works, on how many tries, and how sure that is."""
 
-    rate: float
-    """As the bank's updater estimates it, in [0, 1]. 0.5 before any try."""
+    rate: float | None
+    """As the bank's updater estimates it, in [0, 1]. None before any try."""
 
     n: int
     n_succeeded: int
@@ -62,7 +62,7 @@ def rates_of(
     for one in strategies:
         is_outworn = rule.holds(one.n_succeeded, one.usage_count) and not marks[one.id].pinned
         rates[one.id] = StrategyRate(
-            rate=one.success_rate,
+            rate=one.success_rate if one.usage_count else None,
             n=one.usage_count,
             n_succeeded=one.n_succeeded,
             interval=credible_interval(one.n_succeeded, one.usage_count),

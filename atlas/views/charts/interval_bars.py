@@ -12,29 +12,26 @@ WIDTH, HEIGHT, MARGIN = 120, 28, 5
 TALL = 72
 """Height for a row of several lines: a table stretches a picture to the height of its row, and cuts off the sides."""
 
-TRIED, NOT_TRIED = PALETTE[0], GREY
-"""Blue for what was tried. Grey for what others did without it."""
+COLOUR = PALETTE[0]
 
 
-def interval_bar(interval: Interval, rate: float, *, is_tried: bool = True, height: int = HEIGHT) -> str:
+def interval_bar(interval: Interval, rate: float, *, height: int = HEIGHT) -> str:
     """Return a data URL of a picture: a line from 0 to 100 %, on it the interval as a band, and the rate as a stroke.
 
     Args:
         interval: In [0, 1], as the rate.
-        is_tried: Whether it is of tries; else it is drawn in grey, as an outline.
         height: Of the whole picture, in the middle of which the bar stands.
     """
     low, high, at = (_x(share) for share in (interval.low, interval.high, rate))
-    colour, fill = (TRIED, "0.45") if is_tried else (NOT_TRIED, "0.15")
     middle = HEIGHT / 2
     ticks = "".join(f'<line x1="{_x(s):.1f}" x2="{_x(s):.1f}" y1="7" y2="21" stroke="{GREY}"/>' for s in (0, 0.5, 1))
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
         f'viewBox="0 {(HEIGHT - height) / 2:g} {WIDTH} {height}">'
         f'<line x1="{_x(0)}" x2="{_x(1)}" y1="{middle}" y2="{middle}" stroke="{GREY}"/>{ticks}'
-        f'<rect x="{low:.1f}" y="8" width="{max(high - low, 1):.1f}" height="12" rx="2" fill="{colour}" '
-        f'fill-opacity="{fill}" stroke="{colour}"/>'
-        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="4" y2="24" stroke="{colour}" stroke-width="3"/></svg>'
+        f'<rect x="{low:.1f}" y="8" width="{max(high - low, 1):.1f}" height="12" rx="2" fill="{COLOUR}" '
+        f'fill-opacity="0.45" stroke="{COLOUR}"/>'
+        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="4" y2="24" stroke="{COLOUR}" stroke-width="3"/></svg>'
     )
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 

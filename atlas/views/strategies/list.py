@@ -51,7 +51,7 @@ BY_HAND = "by hand"
 
 TEXT_CHARACTERS = 400
 
-NOT_TRIED, NOT_KNOWN = "no tries", "not known"
+NOT_TRIED = "not tried yet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,21 +92,18 @@ class StrategyRow(Row):
     situation: str
     suggestion: str
     succeeded: str
-    """`36 % (25–48 %, n = 64)`: of its tries, or of the attempts behind it until it has some."""
-
-    measured_on: str
-    """The number of cases that it is measured on: `64 tries`, or `4 attempts behind it`. Empty if nothing is known."""
+    """`36 % (25–48 %, n = 64)` of its tries, or `not tried yet`."""
 
     rate: float | None
     """Of the tries, in percent, or None if there is none."""
 
     n: int
     bar: str
-    """A picture of the rate with its interval, in grey of its tasks without it. Empty if neither is known."""
+    """A picture of the rate with its interval. Empty before any try."""
 
     trend: str
     without: str
-    """The rate of attempts at its source tasks that were made without it, beside that of its tries."""
+    """The rate of attempts at its source tasks that were made without it, which its sources were."""
 
     n_sources: int
     retired: str
@@ -155,17 +152,19 @@ def similar_strategies(memory: MemorySystem, strategy_id: str, k: int = 8) -> tu
 
 
 def ordered_ids(memory: MemorySystem, order: str, where: Mapping[str, Any] | None = None) -> list[str]:
-    """Return the ids of strategies that pass a filter, in one of `ORDERS`."""
+    """Return the ids of strategies that pass a filter, in one of `ORDERS`.
+
+    An order by tries puts strategies that were never tried last, the newest of them first.
+    """
     if order in STORED_ORDERS:
         order_by, descending = STORED_ORDERS[order]
         return [row["id"] for row in memory.strategies.browse(where, order_by=order_by, descending=descending)]
-    ids = memory.strategies.ids(where)
+    ids = [row["id"] for row in memory.strategies.browse(where)]
     n_uses = memory.strategies.column("usage.n_uses", where)
     n_good = memory.strategies.column("usage.n_successes", where)
-    tries = {one: (n_good.get(one, 0), n_uses.get(one, 0)) for one in ids}
-    without = _shares_without(memory, [one for one in ids if not tries[one][1]])
-    worth = _WORTH[order]
-    return sorted(ids, key=lambda one: (*worth(*tries[one]), without.get(one, 0.0)), reverse=True)
+    tried = [record_id for record_id in ids if n_uses.get(record_id)]
+    tried.sort(key=lambda record_id: _WORTH[order](n_good.get(record_id, 0), n_uses[record_id]), reverse=True)
+    return tried + [record_id for record_id in ids if not n_uses.get(record_id)]
 
 
 def strategy_rows(memory: MemorySystem, found: Sequence[tuple[Strategy, float | None, str]]) -> tuple[StrategyRow, ...]:
@@ -180,13 +179,12 @@ def strategy_rows(memory: MemorySystem, found: Sequence[tuple[Strategy, float | 
             title=readable_title(one.title),
             situation=" ".join(one.situation[:TEXT_CHARACTERS].split()),
             suggestion=" ".join(one.suggestion[:TEXT_CHARACTERS].split()),
-            succeeded=succeeded_text(rates[one.id], without[one.id]),
-            measured_on=measured_text(rates[one.id], without[one.id]),
+            succeeded=tries_text(rates[one.id]),
             rate=100 * rates[one.id].n_succeeded / rates[one.id].n if rates[one.id].n else None,
             n=rates[one.id].n,
-            bar=rate_bar(rates[one.id], without[one.id], height=TALL),
+            bar=rate_bar(rates[one.id], height=TALL),
             trend=trend_text(trend([use.success for use in uses[one.id]])),
-            without=without_text(without[one.id]) if rates[one.id].n else "",
+            without=without_text(without[one.id]),
             n_sources=len(one.sources),
             retired=rates[one.id].retired,
             written_by=written_by(one),
@@ -201,7 +199,7 @@ def strategy_rows(memory: MemorySystem, found: Sequence[tuple[Strategy, float | 
 
 
 def tries_text(rate: StrategyRate) -> str:
-    """Return `36 % (25–48 %, n = 64)`, or `no tries` before any."""
+    """Return `36 % (25–48 %, n = 64)`, or `not tried yet`."""
     return share_text(rate.n_succeeded, rate.n) or NOT_TRIED
 
 
@@ -211,18 +209,6 @@ def share_text(n_succeeded: int, n: int) -> str:
         return ""
     interval = credible_interval(n_succeeded, n)
     return f"{percent(n_succeeded / n)} ({interval.low * 100:.0f}–{percent(interval.high)}, n = {n:,})"
-
-
-def succeeded_text(rate: StrategyRate, without: SuccessRate) -> str:
-    """Return the rate of its tries, or of the attempts behind it until it has some, or `not known`."""
-    return tries_text(rate) if rate.n else without_text(without) or NOT_KNOWN
-
-
-def measured_text(rate: StrategyRate, without: SuccessRate) -> str:
-    """Return `64 tries`, or `4 attempts behind it` until it has some. Empty if nothing is known."""
-    if rate.n:
-        return counted(rate.n, "try")
-    return f"{counted(without.n_known, 'attempt')} behind it" if without.n_known else ""
 
 
 def without_text(rate: SuccessRate) -> str:
@@ -254,35 +240,17 @@ def _where(memory: MemorySystem, query: StrategyQuery) -> dict[str, Any]:
     return where
 
 
-def _lower(n_succeeded: int, n: int) -> tuple[float, ...]:
-    return (lower_bound(n_succeeded, n),)
+_WORTH: Mapping[str, Callable[[int, int], tuple[float, ...]]] = {
+    SUREST: lambda n_succeeded, n: (lower_bound(n_succeeded, n),),
+    HIGHEST: lambda n_succeeded, n: (n_succeeded / n, n),
+    MOST_TRIED: lambda n_succeeded, n: (n, n_succeeded),
+}
+"""Sort keys of strategies that were tried, by the successes and the number of tries. High ones come first."""
 
 
-def _share(n_succeeded: int, n: int) -> tuple[float, ...]:
-    return (n_succeeded / n if n else -1.0, n)
-
-
-def _many(n_succeeded: int, n: int) -> tuple[float, ...]:
-    return (n, n_succeeded)
-
-
-_WORTH: Mapping[str, Callable[[int, int], tuple[float, ...]]] = {SUREST: _lower, HIGHEST: _share, MOST_TRIED: _many}
-
-
-def _shares_without(memory: MemorySystem, ids: Sequence[str]) -> dict[str, float]:
-    """Return the lower bound of the rate without each strategy, which orders those that nobody has tried."""
-    found = tasks_without(memory.strategies, memory.experience, memory.strategies.get_many(ids)) if ids else {}
-    return {one: rate.interval.low for one, rate in found.items() if rate.interval is not None}
-
-
-def rate_bar(rate: StrategyRate, without: SuccessRate, *, height: int = HEIGHT) -> str:
-    """Return a picture of the rate of the tries, or in grey of the attempts behind it. Empty if neither is known."""
-    if rate.n:
-        return interval_bar(rate.interval, rate.n_succeeded / rate.n, height=height)
-    if without.share is None:
-        return ""
-    interval = credible_interval(without.n_succeeded, without.n_known)
-    return interval_bar(interval, without.share, is_tried=False, height=height)
+def rate_bar(rate: StrategyRate, *, height: int = HEIGHT) -> str:
+    """Return a picture of the rate of the tries. Empty before any."""
+    return interval_bar(rate.interval, rate.n_succeeded / rate.n, height=height) if rate.n else ""
 
 
 def _search_caption(memory: MemorySystem, query: StrategyQuery, n_found: int) -> str:

@@ -22,7 +22,7 @@ from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_changes, version_views
 from atlas.views.shared.wording import counted, moment, percent, signed
-from atlas.views.strategies.list import NOT_TRIED, rate_bar, trend_text, without_text, written_by
+from atlas.views.strategies.list import rate_bar, trend_text, without_text, written_by
 from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.titles import readable_title
 
@@ -165,8 +165,8 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         marks=memory.strategies.marks([strategy_id]).get(strategy_id, NO_MARKS),
         editable=EditableStrategy.of(strategy),
         rate=rate,
-        headline=_headline(rate, without),
-        bar=rate_bar(rate, without),
+        headline=_headline(rate),
+        bar=rate_bar(rate),
         facts=_facts(strategy, rate, attempts, without, usage),
         attempts=tuple(attempts),
         sources=_sources(memory, strategy),
@@ -240,26 +240,23 @@ def _verdict(found: StrategyEffect) -> str:
 def _effect_row(what: str, tries: Tries) -> EffectRow:
     bar = interval_bar(tries.interval, tries.rate) if tries.rate is not None else ""
     interval = f"{tries.interval.low * 100:.0f}–{percent(tries.interval.high)}"
-    said = f"{percent(tries.rate)} ({interval})" if tries.rate is not None else NOT_TRIED
-    return EffectRow(what=what, succeeded=said, n=tries.n, bar=bar)
+    succeeded = f"{percent(tries.rate)} ({interval})" if tries.rate is not None else "no attempts"
+    return EffectRow(what=what, succeeded=succeeded, n=tries.n, bar=bar)
 
 
-def _headline(rate: StrategyRate, without: SuccessRate) -> str:
-    if rate.n:
-        low, high = f"{rate.interval.low * 100:.0f}", percent(rate.interval.high)
-        said = f"Succeeded in {rate.n_succeeded:,} of {counted(rate.n, 'try')}; its rate is between {low} and {high}"
-        return f"{said} with a probability of 95 %."
-    if without.n_known:
-        behind = f"{without.n_succeeded:,} of the {counted(without.n_known, 'attempt')} behind it succeeded"
-        return f"{behind}, which is {without_text(without)}. It has not been tried itself yet."
-    return "It has not been tried yet, and nothing is known of attempts at its tasks."
+def _headline(rate: StrategyRate) -> str:
+    if not rate.n:
+        return "It has not been tried yet."
+    low, high = f"{rate.interval.low * 100:.0f}", percent(rate.interval.high)
+    succeeded = f"Succeeded in {rate.n_succeeded:,} of {counted(rate.n, 'try')}"
+    return f"{succeeded}; its rate is between {low} and {high} with a probability of 95 %."
 
 
 def _facts(
     strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate, usage: Usage
 ) -> tuple[Fact, ...]:
     named = {
-        "Same tasks without it": without_text(without) if rate.n else "",
+        "Same tasks without it": without_text(without),
         "Trend": trend_text(trend([attempt.success for attempt in attempts])),
         "Retired": rate.retired,
         "Written by": written_by(strategy),

@@ -13,16 +13,15 @@ SUCCEEDED = Column(
     st.column_config.TextColumn(
         "Succeeded",
         width=165,
-        help="The success rate of its tries with its 95 % interval, or of the attempts behind it until it has some",
+        help="The success rate of its tries with its 95 % interval. A try is an attempt that it was retrieved for",
     ),
 )
-MEASURED_ON = Column("measured_on", st.column_config.TextColumn("Measured on", width=150), is_optional=True)
 BAR = Column(
     "bar",
     st.column_config.ImageColumn(
         "0 – 50 – 100 %",
         width=140,
-        help="The success rate with its 95 % interval. Grey: of the attempts behind it, while it has no tries",
+        help="The success rate of its tries with its 95 % interval",
     ),
     is_optional=True,
 )
@@ -58,7 +57,6 @@ LISTED = (
     TITLE,
     SUCCEEDED,
     BAR,
-    MEASURED_ON,
     TREND,
     WITHOUT,
     SUGGESTION,
@@ -68,6 +66,6 @@ LISTED = (
     MARKS,
     CREATED_AT,
 )
-FOUND = (TITLE, RELEVANCE, SUCCEEDED, BAR, MEASURED_ON, TREND, WITHOUT, SUGGESTION, WHY, RETIRED, WRITTEN_BY, MARKS)
+FOUND = (TITLE, RELEVANCE, SUCCEEDED, BAR, TREND, WITHOUT, SUGGESTION, WHY, RETIRED, WRITTEN_BY, MARKS)
 BESIDE = (TITLE, BAR, RELEVANCE, SUCCEEDED, RETIRED, MARKS)
 SIMILAR = (TITLE, RELEVANCE, SUCCEEDED, BAR)

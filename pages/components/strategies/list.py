@@ -57,7 +57,8 @@ def ask(memory: MemorySystem) -> StrategyQuery:
         tags = draw_choice("Tag", options.tags, key="strategies_tag", width=BOX_PIXELS)
         is_search = bool(text.strip())
         order = st.selectbox("Sort", ORDERS, key="strategies_order", disabled=is_search, width=160, bind=URL,
-                             help="Most reliable first sorts by the lower end of the 95 % interval")  # fmt: skip
+                             help="Most reliable first sorts by the lower end of the 95 % interval. "
+                                  "Strategies that were not tried come last")  # fmt: skip
         with_irrelevant = is_search and draw_irrelevant("strategies")
     query = StrategyQuery(
         text=text,

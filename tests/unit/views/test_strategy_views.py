@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -82,19 +83,33 @@ def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
     tried(memory, sure, 3, 4)
     rows = {row.id: row for row in listed_strategies(memory, StrategyQuery()).rows}
     assert (rows[sure].succeeded, rows[sure].rate, rows[sure].n) == ("75 % (28–95 %, n = 4)", 75.0, 4)
-    assert (rows[sure].measured_on, rows[untried].measured_on) == ("4 tries", "")
-    assert (rows[untried].succeeded, rows[untried].rate, rows[untried].bar) == ("not known", None, "")
+    assert (rows[untried].succeeded, rows[untried].rate, rows[untried].bar) == ("not tried yet", None, "")
     assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
 
 
-def test_strategies_that_nobody_tried_tell_how_their_tasks_went_without_them(memory):
-    source, failed = at("a"), at("a", False)
-    memory.experience.store_many([source, failed])
-    memory.strategies.add(strategy(title="one", sources=(source.id,)))
+def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was_written_from(memory):
+    sources = [at("a") for _ in range(4)]
+    memory.experience.store_many(sources)
+    one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_strategies(memory, StrategyQuery()).rows
-    assert (row.succeeded, row.measured_on) == ("50 % (9–91 %, n = 2)", "2 attempts behind it")
-    assert row.without == ""
-    assert 'fill-opacity="0.15"' in base64.b64decode(row.bar.partition(",")[2]).decode()
+    assert (row.succeeded, row.rate, row.bar) == ("not tried yet", None, "")
+    assert row.without == "100 % (48–100 %, n = 4)"
+    found = strategy_detail(memory, one)
+    assert (found.headline, found.bar) == ("It has not been tried yet.", "")
+    assert memory.strategies.rate(one).rate is None
+    assert memory.strategies.to_pandas()["rate"].isna().all()
+
+
+def test_strategies_that_were_not_tried_are_last_in_every_order_by_tries(memory):
+    sources = [at("a") for _ in range(4)]
+    memory.experience.store_many(sources)
+    bad = memory.strategies.add(strategy("bad", title="bad"))
+    ids = tuple(source.id for source in sources)
+    memory.strategies.add(strategy("older", title="older", sources=ids, created_at=NOW - timedelta(days=1)))
+    memory.strategies.add(strategy("newer", title="newer", created_at=NOW))
+    tried(memory, bad, 0, 12)
+    for order in (SUREST, HIGHEST, MOST_TRIED):
+        assert listed(memory, order=order) == ["bad", "newer", "older"]
 
 
 def test_the_list_is_sorted_by_how_sure_how_high_and_how_much_tried(memory):
@@ -143,8 +158,7 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
     [experience_id] = memory.experience.store_many([source])
     one = memory.strategies.add(strategy(sources=(source.id, "forgotten"), metadata={"derived_by": "template"}))
     detail = strategy_detail(memory, one)
-    assert detail.headline.startswith("1 of the 1 attempt behind it succeeded, which is 100 %")
-    assert detail.headline.endswith("It has not been tried itself yet.")
+    assert detail.headline == "It has not been tried yet."
     assert [row.experience_id for row in detail.sources] == [experience_id, ""]
     memory.strategies.update_stats(one, True, task_id="a", trajectory_id=source.id)
     detail = strategy_detail(memory, one)
@@ -294,7 +308,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_strategies(memory, StrategyQuery()).rows
-    assert (row.succeeded, row.n_sources) == ("67 % (19–93 %, n = 3)", 2)
+    assert (row.succeeded, row.without, row.n_sources) == ("not tried yet", "67 % (19–93 %, n = 3)", 2)
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 
