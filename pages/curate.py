@@ -56,7 +56,8 @@ def draw(memory: MemorySystem) -> None:
         return
     found, duplicates = page_health(memory), page_duplicates(memory)
     scope = current_where(memory)
-    groups, queues = groups_within(duplicates.groups, ids_in_scope(memory, scope)), page_queues(memory, found, scope)
+    inside, queues = ids_in_scope(memory, scope), page_queues(memory, found, scope)
+    groups = groups_within(duplicates.groups, inside)
     queue = ask(tabs(queue_counts(queues, found, groups), n_waiting(memory)))
     st.caption(MEANINGS[queue])
     if queue == REVIEW:
@@ -68,7 +69,7 @@ def draw(memory: MemorySystem) -> None:
     elif queue == COMPRESS:
         draw_compression(memory, scope)
     elif queue == DUPLICATES:
-        draw_groups(memory, duplicates, groups)
+        draw_groups(memory, duplicates, groups, groups_within(duplicates.repeated, inside))
     elif queue == FAILING:
         draw_domains(memory, found)
     else:

@@ -1,7 +1,7 @@
 """Near-duplicates as the store is now: found at once where it is small, by a worker where it is large.
 
-They are attempts at the same task. Those that ended differently are the most telling ones, so only those that ended
-alike are offered as a group.
+They are attempts at the same task with the same outcome, the same solution and the same actions. Attempts that ended
+alike by another way are repeated attempts: merging them would lose a solution.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.job import StoreJob
 from atlas.jobs.live import LiveResult
 from atlas.jobs.worker import JobStatus, Worker
-from atlas.maps.attempts import same_tasks
+from atlas.maps.attempts import same_tasks, solution_digests
 from atlas.maps.duplicates import THRESHOLD, DuplicateGroup, Duplicates, Progress, duplicate_attempts
 from atlas.maps.map import OnProgress
 from atlas.maps.snapshot import n_changed, read_embedded
@@ -48,6 +48,7 @@ class DuplicatesFile(ArtefactFile[Duplicates]):
             threshold=header["threshold"],
             revision=header["revision"],
             ledger_id=header.get("ledger_id", ""),
+            digests=header["digests"],  # a file without them is made again
         )
 
 
@@ -57,9 +58,11 @@ def find_duplicates(
     """Return the near-duplicates of a collection as it is now."""
     with store.reading():  # one state of the store
         embedded = read_embedded(store, collection)
-        tasks = same_tasks(store, collection, embedded.ids)
+        groups = duplicate_attempts(embedded, same_tasks(store, collection, embedded.ids), threshold, on_progress)
+        digests = solution_digests(store, collection, [record_id for group in groups for record_id in group.ids])
     return Duplicates(
-        groups=duplicate_attempts(embedded, tasks, threshold, on_progress),
+        groups=groups,
+        digests=digests,
         threshold=threshold,
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
@@ -92,6 +95,9 @@ class FoundDuplicates:
 
     groups: Groups = ()
     """Ids that the store holds, at least two a group. Largest first."""
+
+    repeated: Groups = ()
+    """Attempts at one task that ended alike with different solutions or actions, in the same order."""
 
     n_changed: int = 0
     """Experiences that were added or changed since they were looked for."""
@@ -147,7 +153,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         now = self._moment(0)
         if self._found is None or self._found[0] != now:
             found = find_duplicates(self.memory.storage, self._collection)
-            self._found = (now, self._by_outcome(found.groups, n_changed=0))
+            self._found = (now, self._parted(found, n_changed=0))
         return self._found[1]
 
     def _large(self) -> FoundDuplicates:
@@ -160,7 +166,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
             return FoundDuplicates(status=None if status.state == "done" else status)
         if self._found is None or self._found[0] != now:
             n_since = n_changed(self.memory.storage, self._collection, read.revision)
-            self._found = (now, self._by_outcome(read.groups, n_changed=n_since))
+            self._found = (now, self._parted(read, n_changed=n_since))
         return replace(self._found[1], status=None if is_done else status)
 
     def _look(self) -> JobStatus:
@@ -170,20 +176,31 @@ class LiveDuplicates(LiveResult[Duplicates]):
         ledger = self.memory.storage.ledger
         return ledger.position(self._collection).ledger_id, ledger.revision(), written_at
 
-    def _by_outcome(self, groups: Sequence[DuplicateGroup], n_changed: int) -> FoundDuplicates:
-        """Return the groups by outcome, without what is gone. Largest first."""
-        ids = [record_id for group in groups for record_id in group.ids]
+    def _parted(self, found: Duplicates, n_changed: int) -> FoundDuplicates:
+        """Return the groups by outcome, and in each by solution, without what is gone. Largest first."""
+        ids = [record_id for group in found.groups for record_id in group.ids]
         outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
-        parts = [part for group in groups for part in _split(group, outcomes)]
-        parts.sort(key=lambda group: (-len(group.ids), -group.similarity_min, group.ids))
-        return FoundDuplicates(groups=tuple(part.ids for part in parts), n_changed=n_changed, is_known=True)
+        alike = [part for group in found.groups for part in _split(group, outcomes)]
+        repeated = [group for group in alike if len({found.digests.get(i, i) for i in group.ids}) > 1]
+        return FoundDuplicates(
+            groups=_ids([part for group in alike for part in _split(group, found.digests)]),
+            repeated=_ids(repeated),
+            n_changed=n_changed,
+            is_known=True,
+        )
 
 
-def _split(group: DuplicateGroup, outcomes: Mapping[str, str]) -> Iterator[DuplicateGroup]:
+def _split(group: DuplicateGroup, labels: Mapping[str, str]) -> Iterator[DuplicateGroup]:
+    """Yield the members of each label that has several. A member without a label is left out."""
     members: dict[str, list[str]] = {}
     for record_id in group.ids:
-        if record_id in outcomes:
-            members.setdefault(outcomes[record_id], []).append(record_id)
+        if record_id in labels:
+            members.setdefault(labels[record_id], []).append(record_id)
     for ids in members.values():
         if len(ids) > 1:
             yield replace(group, ids=tuple(ids))
+
+
+def _ids(groups: Sequence[DuplicateGroup]) -> Groups:
+    ordered = sorted(groups, key=lambda group: (-len(group.ids), -group.similarity_min, group.ids))
+    return tuple(group.ids for group in ordered)

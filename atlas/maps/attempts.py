@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -11,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from atlas.core.codec import decode_experience
 from atlas.core.errors import StoreDamaged
+from atlas.core.types import Experience
 from atlas.memory.experience.same_task import given, telling_words
 from atlas.storage.damage import decoded_content
 from atlas.storage.store import Store
@@ -39,6 +41,19 @@ def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[i
     return _joined(len(ids), [*_places(task_ids.get(record_id) for record_id in ids), *_places(whole)])
 
 
+def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
+    """Return a digest of the solution and the actions of each attempt, by its id.
+
+    Two attempts that differ in white space alone have the same digest. One that cannot be read is like no other.
+    """
+    return _read(store, collection, ids, _solution_digest)
+
+
+def _solution_digest(attempt: Experience) -> str:
+    parts = [attempt.solution_output, *(step.action for step in attempt.steps)]
+    return hashlib.sha256("\0".join(" ".join(part.split()) for part in parts).encode()).hexdigest()
+
+
 def _asked(store: Store, collection: str) -> dict[str, Asked]:
     """Return what every attempt was asked for, by its id."""
     columns, seqs = store.ledger.columns, np.sort(store.ledger.matching(collection))
@@ -52,16 +67,21 @@ def _asked(store: Store, collection: str) -> dict[str, Asked]:
 
 def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
     """Return what came with some tasks, by the attempts' ids. One that cannot be read is like no other."""
-    held, contexts = store.collection(collection), {}
+    return _read(store, collection, ids, lambda attempt: given(attempt.task.context))
+
+
+def _read(store: Store, collection: str, ids: Sequence[str], read: Callable[[Experience], str]) -> dict[str, str]:
+    """Return a text of each attempt, by its id. That of one that cannot be read is its id."""
+    records, texts = store.collection(collection), {}
     for start in range(0, len(ids), BATCH):
-        for row in held.get(list(ids[start : start + BATCH])):
-            contexts[row["id"]] = _context(row["id"], row["metadata"])
-    return contexts
+        for row in records.get(list(ids[start : start + BATCH])):
+            texts[row["id"]] = _text(row["id"], row["metadata"], read)
+    return texts
 
 
-def _context(record_id: str, metadata: Mapping[str, object]) -> str:
+def _text(record_id: str, metadata: Mapping[str, object], read: Callable[[Experience], str]) -> str:
     try:
-        return given(decoded_content(decode_experience, metadata).task.context)
+        return read(decoded_content(decode_experience, metadata))
     except StoreDamaged:
         return record_id
 

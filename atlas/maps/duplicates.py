@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,9 @@ class Duplicates:
 
     ledger_id: str = ""
     """The ledger that they were read from. Another one after a restore. Empty where that is not known."""
+
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Of the solution and the actions of each attempt, by its id. Attempts without one are taken for different."""
 
 
 def duplicate_attempts(

@@ -84,7 +84,37 @@ def test_attempts_that_ended_differently_are_not_offered_as_one_group(dashboard:
     assert tabs(app)[0] == "Near-duplicates 2"
     groups = [set(frame.value["outcome"]) for frame in app.dataframe]
     assert sorted(groups, key=str) == [{"✓ succeeded"}, {"✗ failed"}]
-    assert any(text.startswith("Attempts at the same task with the same outcome.") for text in said(app))
+    assert any(text.startswith("Attempts at the same task with the same outcome,") for text in said(app))
+
+
+def test_attempts_with_another_solution_or_other_steps_are_repeated_attempts_that_no_one_button_merges(
+    dashboard: Dashboard, tmp_path, memory
+):
+    def garden(solution: str, action: str) -> atlas.Trajectory:
+        steps = (atlas.Step(action=action),)
+        return attempt("Sweep the garden path", success=True, solution=solution, steps=steps)
+
+    other_ways = [
+        garden("broom", "sweep"),
+        garden("broom", "sweep "),
+        garden("blower", "sweep"),
+        garden("broom", "rake"),
+    ]
+    ids = memory.experience.store_many(other_ways)
+    app = dashboard(tmp_path, "curate", curate_queue="duplicates")
+    assert tabs(app)[0] == "Near-duplicates 2"
+    assert [element.value for element in app.subheader] == ["Repeated attempts, 1 group"]
+    assert [len(frame.value) for frame in app.dataframe] == [4, 2, 4]
+    app.button(key="curate_merge_all").click().run()
+    assert any("6 experiences would become 2" in text for text in said(app))
+    app.text_input(key="plan_count").set_value("4").run()
+    app.button(key="plan_apply").click().run()
+    left = [one.solution_output for one in memory.experience.get_many(memory.experience.ids()) if one.steps]
+    assert {"broom", "blower"} <= {*left}
+    assert {*ids[2:]} <= {*memory.experience.ids()}
+    app = dashboard(tmp_path, "curate", curate_queue="duplicates")
+    assert "Near-duplicates 0" in tabs(app)
+    assert [len(frame.value) for frame in app.dataframe] == [3]
 
 
 def test_a_merge_says_what_is_gone_since_the_group_was_shown(dashboard: Dashboard, tmp_path, memory):

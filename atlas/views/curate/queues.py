@@ -66,7 +66,7 @@ MEANINGS = {
         "Rejecting deletes it. Both can be undone."
     ),
     DUPLICATES: (
-        "Attempts at the same task with the same outcome. "
+        "Attempts at the same task with the same outcome, the same solution and the same actions. "
         "Merging keeps one attempt of each group. A preview shows which, and merging can be undone."
     ),
     FAILING: f"Domains of the map. {DOMAIN_ORDER}",
@@ -89,9 +89,16 @@ MEANINGS = {
 }
 
 
+REPEATED = "Repeated attempts"
+REPEATED_MEANING = (
+    "Attempts at the same task with the same outcome, but with different solutions or actions. "
+    "Merging a group keeps one solution of it, so each is merged alone."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLine:
-    """A group of near-duplicates."""
+    """A group of near-duplicates, or of repeated attempts."""
 
     ids: tuple[str, ...]
     label: str

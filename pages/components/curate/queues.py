@@ -13,6 +13,8 @@ from atlas import MemorySystem
 from atlas.views.curate.health import BURIED, UNKNOWN, Health
 from atlas.views.curate.queues import (
     GROUPS_SHOWN,
+    REPEATED,
+    REPEATED_MEANING,
     TITLES,
     FoundDuplicates,
     GroupLine,
@@ -50,14 +52,27 @@ MEMBERS = {
 }
 
 
-def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[tuple[str, ...]]) -> None:
-    """Draw groups of near-duplicates, each with its members, and the buttons that merge one or all of them."""
+def draw_groups(
+    memory: MemorySystem,
+    found: FoundDuplicates,
+    groups: Sequence[tuple[str, ...]],
+    repeated: Sequence[tuple[str, ...]],
+) -> None:
+    """Draw groups of near-duplicates, which can all be merged at once, and below them groups of repeated attempts."""
     _draw_search(memory, found)
-    if not groups:
-        if found.is_known:
-            st.info("No two experiences here are attempts at the same task with the same outcome.",
-                    icon=":material/check:")  # fmt: skip
-        return
+    if groups:
+        _draw_all_acts(memory, groups)
+        _draw_page(memory, groups, key="curate_groups_page", first=0)
+    elif found.is_known:
+        st.info("No two experiences here are attempts at the same task with the same outcome, solution and actions.",
+                icon=":material/check:")  # fmt: skip
+    if repeated:
+        st.subheader(f"{REPEATED}, {counted(len(repeated), 'group')}", anchor=False)
+        st.caption(REPEATED_MEANING)
+        _draw_page(memory, repeated, key="curate_repeated_page", first=GROUPS_SHOWN)
+
+
+def _draw_all_acts(memory: MemorySystem, groups: Sequence[tuple[str, ...]]) -> None:
     n_ids = sum(map(len, groups))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -76,12 +91,19 @@ def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[t
             on_click=_select,
             args=(memory, [i for group in groups for i in group], "near-duplicates"),
         )
-    pages = -(-len(groups) // GROUPS_SHOWN)
-    page = st.pagination(pages, key="curate_groups_page") if pages > 1 else 1
-    shown = tuple(groups)
-    for number, line in enumerate(
-        _lines(store_state(memory), hash(shown), min(page, pages), _memory=memory, _groups=shown)
-    ):
+
+
+def _draw_page(memory: MemorySystem, groups: Sequence[tuple[str, ...]], *, key: str, first: int) -> None:
+    """Draw one page of groups.
+
+    Args:
+        key: Of the choice of the page.
+        first: Number of the first group on the page, which its widgets are named by.
+    """
+    pages, shown = -(-len(groups) // GROUPS_SHOWN), tuple(groups)
+    page = st.pagination(pages, key=key) if pages > 1 else 1
+    lines = _lines(store_state(memory), hash(shown), min(page, pages), _memory=memory, _groups=shown)
+    for number, line in enumerate(lines, first):
         _draw_group(memory, line, number)
 
 
@@ -134,7 +156,7 @@ def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
                 key=f"curate_select_{number}",
                 icon=":material/select_all:",
                 on_click=_select,
-                args=(memory, line.ids, "a group of near-duplicates"),
+                args=(memory, line.ids, "a group of attempts"),
             )
         st.text(line.title)
         key = f"curate_members_{number}_{abs(hash(line.ids))}"
