@@ -213,7 +213,7 @@ def test_a_domain_is_looked_at_selected_and_renamed(dashboard: Dashboard, tmp_pa
     app.run()
     assert any("0 % succeeded" in element.value for element in app.caption)
     app.button(key="map_domain_select").click().run()
-    n = int(domains(app)["n_known"].iloc[0])
+    n = int(domains(app)["n"].iloc[0])
     assert len(app.session_state["selection"].ids) == n
     assert app.session_state["selection"].origin == "domain on the map"
     app.button(key="map_domain_focus").click().run()
@@ -322,7 +322,7 @@ def layer(app: AppTest, name: str) -> dict[str, Any]:
 
 def domains(app: AppTest) -> Any:
     """The table of the domains, which stands below what is said of a selection."""
-    return next(table.value for table in app.dataframe if "n_known" in table.value)
+    return next(table.value for table in app.dataframe if {"name", "n"} <= {*table.value})
 
 
 def key(app: AppTest) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
@@ -22,6 +23,15 @@ def test_the_figures_are_those_of_the_store(dashboard: Dashboard, tmp_path):
     assert figures == {"Experiences": "12", "Succeeded": "50 %", "Failed": "4", "Outcome unknown": "4"}
     assert app.metric[1].delta == "22–78 % (n = 8)"
     assert f"{MODEL}, {DIMENSION} dimensions" in [text.value for text in app.text]
+
+
+def test_a_source_whose_outcomes_are_unknown_shows_its_attempts(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [attempt(f"task {n}", success=None, task_id=f"task {n}", source="north") for n in range(20)])
+    app = dashboard(tmp_path, "overview")
+    [shown] = [element for element in app.dataframe if "percent_succeeded" in element.value]
+    columns = json.loads(shown.proto.columns)
+    numbers = {columns[name]["label"]: int(shown.value[name].iloc[0]) for name in ("n", "n_known")}
+    assert numbers == {"Attempts": 20, "Known": 0}
 
 
 def test_what_asks_to_be_looked_at_leads_to_its_queue(dashboard: Dashboard, tmp_path):

@@ -12,7 +12,7 @@ from atlas.core.statistics import SuccessRate
 from atlas.maps.map import Domain, MemoryMap
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
-from atlas.views.shared.rates import interval_text, rate_sentence, rate_text
+from atlas.views.shared.rates import rate_line, rate_sentence, rate_text
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent, shortened
 
 TASK_CHARACTERS = 80
@@ -54,8 +54,8 @@ class DomainRow:
         """Return it as a table shows it."""
         return {
             "name": self.name,
-            "n_known": self.rate.n_known,
-            "succeeded": f"{rate_text(self.rate)} ({interval_text(self.rate)})" if self.rate.n_known else "–",
+            "n": self.n,
+            "succeeded": rate_line(self.rate),
         }
 
 

@@ -35,6 +35,7 @@ from pages.components.experience.columns import QUEUED
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.record_table import open_clicked, selectable_table
 from pages.components.lists.selection import select
+from pages.components.overview.parts import RATE_COLUMNS
 from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import digest, n_experiences
@@ -184,9 +185,7 @@ def draw_domains(memory: MemorySystem, found: Health) -> None:
         return
     columns = {
         "name": st.column_config.TextColumn("Domain", width="medium"),
-        "n": st.column_config.NumberColumn("Experiences", format="localized", width=90),
-        "percent_succeeded": st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100),
-        "interval": st.column_config.TextColumn("95 % interval", width=110),
+        **RATE_COLUMNS,
         "verdict": st.column_config.TextColumn("", width=160),
     }
     numbers = tuple(row.number for row in found.domains)

@@ -33,11 +33,12 @@ HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 66, 436
 COLUMNS = {
     "name": st.column_config.TextColumn("Domain", width=105),
     "succeeded": st.column_config.TextColumn(
-        "Succeeded", width=85, help="With the 95 % interval (Wilson). The domains are ordered by its upper end"
+        "Succeeded",
+        width=85,
+        help="Of the n attempts whose outcome is known, with the 95 % interval (Wilson). "
+        "The domains are ordered by its upper end",
     ),
-    "n_known": st.column_config.NumberColumn(
-        "Attempts", format="localized", width=75, help="Attempts whose outcome is known"
-    ),
+    "n": st.column_config.NumberColumn("Attempts", format="localized", width=75),
 }
 TYPICAL = {
     "outcome": st.column_config.TextColumn("", width=30),

@@ -32,11 +32,11 @@ STEPS = {
 }
 """Next steps, by page."""
 
-TASK_COLUMNS = {
-    "task": st.column_config.TextColumn("Task", width="large"),
-    "used": st.column_config.TextColumn("With memory", help="Success rate of attempts that used memory", width="small"),
-    "not_used": st.column_config.TextColumn("Without", help="Success rate of attempts that used none", width="small"),
-    "difference": st.column_config.NumberColumn("Difference", format="%+.0f points", width="small"),
+TASK_COLUMNS = {  # as wide together as half a page of 1440 pixels
+    "task": st.column_config.TextColumn("Task", width=205),
+    "used": st.column_config.TextColumn("With memory", help="Success rate of attempts that used memory", width=90),
+    "not_used": st.column_config.TextColumn("Without", help="Success rate of attempts that used none", width=80),
+    "difference": st.column_config.NumberColumn("Difference", format="%+.0f points", width=85),
 }
 
 
@@ -101,7 +101,7 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
         return
     said = "Success rate by task, lowest first. Click a row to see its attempts."
     st.caption(f"{said} Domains are listed once there is a map.")
-    columns = {"name": st.column_config.TextColumn("Task", width="medium"), **RATE_COLUMNS}
+    columns = {"name": st.column_config.TextColumn("Task", width=150), **RATE_COLUMNS}
     ids = tuple(task.experience_id for task in tasks)
     _draw_rows(
         [asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks with the lowest success rate"

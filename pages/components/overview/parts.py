@@ -26,8 +26,12 @@ ROW_PIXELS = 35
 COUNT = partial(st.column_config.NumberColumn, format="localized", width=70)
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
 INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
-N_KNOWN = COUNT("Attempts", help="Attempts whose outcome is known")
-RATE_COLUMNS = {"percent_succeeded": SHARE, "interval": INTERVAL, "n_known": N_KNOWN}
+RATE_COLUMNS = {
+    "percent_succeeded": SHARE,
+    "interval": INTERVAL,
+    "n": COUNT("Attempts"),
+    "n_known": COUNT("Known", width=60, help="Attempts whose outcome is known. The rate is that of these alone"),
+}
 RATED_COLUMNS = {
     "title": st.column_config.TextColumn("Strategy", width=155),
     "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
@@ -140,7 +144,7 @@ def draw_domains(found: Health) -> None:
     numbers = tuple(row.number for row in shown)
     key = f"overview_domains_{hash(numbers)}"
     columns = {
-        "name": st.column_config.TextColumn("Domain", width=180),
+        "name": st.column_config.TextColumn("Domain", width=150),
         **RATE_COLUMNS,
     }
     st.dataframe(
