@@ -79,7 +79,7 @@ def test_a_lasso_selects_just_the_points_inside(page: Page, workshop):
     open_map(page, workshop)
     page.get_by_role("button", name="Select with a lasso").click()
     corners = [(120, 100), (380, 90), (420, 300), (250, 420), (110, 330)]
-    inside = page.evaluate(  # at this moment: the map is less high once the tray is there
+    inside = page.evaluate(
         """(corners) => {
             const path = new Path2D('M' + corners.map((corner) => corner.join(' ')).join('L') + 'Z')
             const pencil = document.createElement('canvas').getContext('2d')
@@ -285,7 +285,7 @@ def test_a_large_store_is_sketched_at_once_and_made_better_by_the_worker(page: P
 
 
 def draw_box(page: Page, first: tuple[int, int], last: tuple[int, int]) -> set[int]:
-    """Draw a box, and return the points that lie in it at that moment: the map is less high once the tray is there."""
+    """Draw a box, and return the points that lie in it."""
     inside = page.evaluate(
         """([left, top, right, bottom]) => [...Array(atlasMap.look().n).keys()].filter((i) => {
             const [x, y] = atlasMap.where(i)

@@ -94,6 +94,17 @@ def test_points_are_reached_by_keyboard(stage: Page):
     expect(stage.get_by_role("button", name="Close", exact=True)).to_be_visible()
 
 
+def test_the_map_stays_where_it_is_when_something_is_selected(stage: Page):
+    where = "() => [...Array(atlasMap.look().n).keys()].map((i) => atlasMap.where(i))"
+    before, places = stage.locator(".stage").bounding_box(), stage.evaluate(where)
+    stage.get_by_role("button", name="Select a box").click()
+    draw(stage, [(2, 42), (int(look(stage)["width"] / 2), int(look(stage)["height"] - 4))])
+    expect(stage.locator(".st-key-tray")).to_be_visible()
+    settle(stage)
+    assert stage.locator(".stage").bounding_box() == before
+    assert stage.evaluate(where) == places
+
+
 def test_a_selection_is_told_apart_from_the_rest(stage: Page):
     stage.get_by_role("button", name="Select a box").click()
     draw(stage, [(2, 42), (int(look(stage)["width"] / 2), int(look(stage)["height"] - 4))])

@@ -11,7 +11,8 @@
 
 const mounted = new WeakMap() // of each element its map, the last call, and what ends with them
 
-// The map takes what the window has below the place where its column begins, and above the tray of what is selected.
+// The map takes what the window has below the place where its column begins. It keeps that height when the tray of what is
+// selected comes, or what was just selected would move away under the hand. The brush is lifted above the tray.
 const MARGIN = 16, LEAST = 420
 const hostOf = (parent) => parent.host ?? parent.getRootNode().host ?? parent
 function holdHeight(parent, signal) {
@@ -24,8 +25,9 @@ function holdHeight(parent, signal) {
     if (!row.isConnected) return
     const header = document.documentElement.classList.contains('atlas-full') ? 0 : 60
     const top = row.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop
-    const height = Math.max(LEAST, Math.round(main.clientHeight - (bottom()?.offsetHeight ?? 0) - Math.max(top, header) - MARGIN))
+    const height = Math.max(LEAST, Math.round(main.clientHeight - Math.max(top, header) - MARGIN))
     host.style.setProperty('--atlas-map-height', `${height}px`)
+    host.style.setProperty('--atlas-tray-height', bottom() ? `${bottom().offsetHeight}px` : 'auto')
   }
   const watcher = new ResizeObserver(hold)
   watcher.observe(main)
