@@ -42,8 +42,8 @@ class DomainRow:
 
     @property
     def note(self) -> str:
-        """`23 % of 48 succeeded`. Nothing where no outcome is known."""
-        return f"{rate_text(self.rate)} of {self.rate.n_known:,} succeeded" if self.rate.n_known else ""
+        """`23 % succeeded`. Empty if no outcome is known."""
+        return f"{rate_text(self.rate)} succeeded" if self.rate.n_known else ""
 
     def as_label(self) -> dict[str, Any]:
         """Return it as the renderer takes it."""
