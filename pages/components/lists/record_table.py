@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from atlas.views.lists.fitting import fitted
 from atlas.views.lists.listing import Row
 from atlas.views.shared.kinds import EXPERIENCE, Kind
 from pages.components.lists.selection import current_selection, select
@@ -17,6 +18,7 @@ OPENED = "id"
 """The query parameter that names what is opened."""
 
 HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 80, 720
+LINES, PADDING_PIXELS = 4, 16
 """A row holds four lines: a task seldom says in one what it is about. Streamlit wraps text in rows above 64 pixels."""
 
 
@@ -142,13 +144,22 @@ _AT_FIRST, _CELL = "experience_tables_at_first", "experience_tables_cell"
 def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any]:
     shown = [column for column in columns if not column.is_optional or _says_something(rows, column)]
     return {
-        "data": [asdict(row) for row in rows],
+        "data": [asdict(row) | _fitted(row, shown) for row in rows],
         "column_order": [column.name for column in shown],
         "column_config": {column.name: column.config for column in shown},
         "hide_index": True,
         "row_height": ROW_PIXELS,
         "height": min(TABLE_PIXELS, HEADER_PIXELS + ROW_PIXELS * len(rows) + 3),
         "alt": kind.page.capitalize(),
+    }
+
+
+def _fitted(row: Row, shown: Columns) -> dict[str, str]:
+    """Return the texts of a row that are too long for their cells, cut at the end of the last whole line."""
+    texts = [column for column in shown if column.config["type_config"]["type"] == "text"]
+    return {
+        column.name: fitted(getattr(row, column.name) or "", column.config["width"] - PADDING_PIXELS, LINES)
+        for column in texts
     }
 
 

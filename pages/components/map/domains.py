@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem
+from atlas.views.lists.fitting import fitted
 from atlas.views.map.domains import (
     DomainRow,
     domain_sentence,
@@ -17,7 +18,7 @@ from atlas.views.map.domains import (
     typical_lines,
 )
 from atlas.views.map.sheet import Sheet
-from pages.components.lists.record_table import clicked_row, open_clicked
+from pages.components.lists.record_table import PADDING_PIXELS, clicked_row, open_clicked
 from pages.components.lists.selection import select
 from pages.components.map.interaction import focus_on
 from pages.components.map.suggesting import draw_suggesting
@@ -71,7 +72,10 @@ def _draw_table(sheet: Sheet) -> None:
         st.session_state[OPEN_DOMAIN] = None if place is None else sheet.domains[place].number
 
     st.dataframe(
-        [row.as_line() for row in sheet.domains],
+        [
+            row.as_line() | {"name": fitted(row.name, COLUMNS["name"]["width"] - PADDING_PIXELS, 3)}
+            for row in sheet.domains
+        ],
         column_config=COLUMNS,
         column_order=list(COLUMNS),
         hide_index=True,

@@ -1,0 +1,73 @@
+"""Tables in a real browser: no line of text is cut through, and figures that are compared stand side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import atlas
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve, run_atlas
+from tests.support.browser.tables import HEADER_PIXELS, ROW_PIXELS
+from tests.support.repository import REPOSITORY
+from tests.support.stores import make_store, opened_store
+
+LINE_PIXELS = 14
+"""Height of the letters of a line."""
+
+DRAWN = """
+globalThis.drawnTexts = []
+const fillText = CanvasRenderingContext2D.prototype.fillText
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+    drawnTexts.push([text, y])
+    return fillText.call(this, text, x, y, ...rest)
+}
+"""
+"""Records every text that a page draws on a canvas, with the height of its middle."""
+
+LONG = (
+    "Say: “I need the reservation ID to proceed”, then call `get_reservation_details(reservation_id)`. " * 6,
+    "WWW MMM @@@ %%% — THE QUARTERLY SUMMARY OF ALL WAREHOUSES, IN CAPITALS. " * 6,
+    "https://example.com/a/very/long/address/without/any/blank/" * 8,
+    "航空会社の予約を変更してください。お客様の名前と便名を確認します。" * 8,
+    "Перенесите бронирование на другой рейс и сообщите об этом клиенту. " * 6,  # noqa: RUF001
+    "illicit till lilt fill jilt ill it is, i.e. little tiles (fifty-fifty); " * 8,
+    "Find the number of numbers with an odd value.",
+)
+
+
+@pytest.fixture
+def long_texts(tmp_path: Path, serve: Serve) -> str:
+    """A dashboard on strategies whose texts are far longer than a cell."""
+    make_store(tmp_path / "long")
+    with opened_store(tmp_path / "long") as memory:
+        for number, text in enumerate(LONG):
+            memory.strategies.add(atlas.Strategy(situation=f"{number}", suggestion=text, title=text))
+    return serve(tmp_path / "long")
+
+
+def test_no_line_of_a_cell_is_cut_through_the_middle(page: Page, long_texts: str):
+    page.add_init_script(DRAWN)
+    page.goto(f"{long_texts}/strategies")
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    settle(page)
+    shoot(page, "long-cells")
+    lines = {(text, y - HEADER_PIXELS) for text, y in page.evaluate("drawnTexts") if y > HEADER_PIXELS}
+    assert sum(text.endswith("…") for text, _ in lines) >= len(LONG) - 1
+    cut = {text for text, y in lines if not LINE_PIXELS / 2 <= y % ROW_PIXELS <= ROW_PIXELS - LINE_PIXELS / 2}
+    assert not cut
+
+
+def test_tasks_with_and_without_memory_fit_the_page_side_by_side(page: Page, tmp_path: Path, serve: Serve):
+    store = tmp_path / "sample"
+    run_atlas(store, "init", "--sample", str(REPOSITORY / "sample_data"))
+    page.goto(serve(store))
+    page.get_by_text("The 18 tasks, with and without memory").click()
+    table = page.get_by_test_id("stExpander").get_by_test_id("stDataFrame")
+    expect(table.locator("th").filter(has_text="Without")).to_be_attached()
+    settle(page)
+    shoot(page, "effect", themes=True)
+    widths = table.locator(".dvn-scroller").evaluate("(one) => [one.scrollWidth, one.clientWidth]")
+    assert widths[0] <= widths[1]
