@@ -20,6 +20,9 @@ PATIENCE_MILLISECONDS = 300_000
 """How long the first search, which loads the embedding model, may take on a busy machine."""
 
 TASK = "mend the web report of a customer"
+NO_CLIPBOARD = "delete Navigator.prototype.clipboard"
+"""What a browser does on plain http elsewhere than on the loopback."""
+
 HOSTILE = "<img src=x onerror='window.hostile = true'>"
 
 
@@ -114,8 +117,8 @@ def test_a_visitor_clicks_a_task_of_the_store_sees_what_strictness_does_and_save
     page.get_by_text("What is strictness?").click()
     expect(page.get_by_text("Hits per memory", exact=True)).to_be_visible()
     page.get_by_role("button", name="Copy link").click()
-    expect(page.get_by_test_id("stCode").filter(has_text="/ask?ask_text=")).to_be_visible()
-    page.keyboard.press("Escape")
+    expect(page.get_by_role("status").filter(has_text="Link copied")).to_be_visible()
+    assert pasted(page) == page.url
     with page.expect_download() as download:
         page.get_by_role("button", name="Save report").click()
     saved = tmp_path / "report.html"
@@ -155,3 +158,32 @@ def test_a_hit_is_judged_and_the_judged_query_is_on_the_evaluation_page(page: Pa
     tick_row(page, TASK, row_pixels=LOW_ROW_PIXELS)
     expect(page.get_by_role("button", name="Delete 1 query")).to_be_enabled()
     shoot(page, "evaluation-judged")
+
+
+def test_a_link_is_copied_where_a_browser_has_no_clipboard(page: Page, serve: Serve, store: Path):
+    page.add_init_script(NO_CLIPBOARD)
+    page.goto(f"{serve(store)}/ask?ask_text=mend")
+    page.get_by_role("button", name="Copy link").click(timeout=PATIENCE_MILLISECONDS)
+    expect(page.get_by_role("status").filter(has_text="Link copied")).to_be_visible()
+    assert pasted(page) == page.url
+
+
+def test_where_a_browser_refuses_to_copy_the_link_is_shown_selected(page: Page, serve: Serve, store: Path):
+    page.add_init_script(f"{NO_CLIPBOARD}; document.execCommand = () => false")
+    page.goto(f"{serve(store)}/ask?ask_text=mend")
+    page.get_by_role("button", name="Copy link").click(timeout=PATIENCE_MILLISECONDS)
+    expect(page.get_by_text("The browser does not let a page copy. Copy this:")).to_be_visible()
+    address = page.get_by_role("textbox", name="Address of this page")
+    expect(address).to_have_value(page.url)
+    assert address.evaluate("(box) => box.value.slice(box.selectionStart, box.selectionEnd)") == page.url
+    shoot(page, "ask-link-refused", themes=True)
+
+
+def pasted(page: Page) -> str:
+    """Return what is pasted into a box of another page of this browser."""
+    other = page.context.new_page()
+    other.set_content("<textarea></textarea>")
+    other.locator("textarea").press("Control+v")
+    text = other.locator("textarea").input_value()
+    other.close()
+    return text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -19,18 +18,18 @@ from atlas.views.ask.answer import (
 from atlas.views.ask.html import Report, ReportedSide, report_page
 from atlas.views.ask.report import about_store
 from atlas.views.ask.trial import Trial
+from atlas.views.shared.browser import asset
 from atlas.views.shared.state import on_behalf
 from pages.components.ask.answer import card_of
 from pages.components.ask.profiles import Side
 from pages.components.ask.trial import trial_of
 
+_link = st.components.v2.component("copy_link", css=asset("copy_link.css"), js=asset("copy_link.js"))
+
 
 def draw_link() -> None:
-    """Draw the address of the page as it is, to be copied."""
-    with st.popover("Copy link", icon=":material/link:", key="ask_link"):
-        said = urlencode({key: st.query_params.get_all(key) for key in st.query_params}, doseq=True)
-        st.caption("Opens this page with the same task and settings, for anyone who can open this dashboard.")
-        st.code(f"{(st.context.url or '').split('?')[0]}?{said}", language=None, wrap_lines=True)
+    """Draw the button that copies the address of the page as it is. If the browser refuses, it shows the address."""
+    _link(key="ask_link", width="content")
 
 
 def draw_report(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
