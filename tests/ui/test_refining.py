@@ -52,6 +52,16 @@ def test_without_a_key_it_says_that_rules_judge_and_what_to_set(dashboard: Dashb
     assert_no_problem(app)
 
 
+def test_no_cell_of_the_decisions_says_none(dashboard: Dashboard, tmp_path, memory):
+    plan(memory)
+    app = dashboard(tmp_path, "curate", **REFINE)
+    decisions = next(frame.value for frame in app.dataframe if "decision" in frame.value)
+    assert decisions.notna().all(axis=None)
+    goes = decisions["decision"].str.startswith("merge")
+    assert goes.any()
+    assert set(decisions[goes]["after"]) == {"–"}
+
+
 def test_with_a_model_it_judges_unless_rules_are_chosen(dashboard: Dashboard, tmp_path, memory, monkeypatch):
     monkeypatch.setenv("ATLAS_LLM_BASE_URL", "http://127.0.0.1:9")
     app = dashboard(tmp_path, "curate", **REFINE)

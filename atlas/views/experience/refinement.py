@@ -48,8 +48,8 @@ class DecisionRow:
     reason: str
     set_number: int
     before: int
-    after: int | None
-    """Its place in its set among those that stay, or None if it goes."""
+    after: str
+    """Its place in its set among those that stay, or a dash if it goes."""
 
 
 def judges(model: LanguageModel, budget_tokens: int) -> Judges:
@@ -154,5 +154,5 @@ def _row(one: PlannedDecision) -> DecisionRow:
         reason=one.reason,
         set_number=one.set_number,
         before=one.before,
-        after=one.after or None,
+        after=f"{one.after:,}" if one.after else "–",
     )

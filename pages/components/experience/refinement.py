@@ -37,7 +37,7 @@ COLUMNS = {
     "decision": st.column_config.TextColumn("Decision", width=145),
     "set_number": st.column_config.NumberColumn("Set", width=45, help="Similar experiences, judged together"),
     "before": st.column_config.NumberColumn("Before", width=60, help="Its position in the set, newest first"),
-    "after": st.column_config.NumberColumn("After", width=55, help="Its position among those of the set that are kept"),
+    "after": st.column_config.TextColumn("After", width=55, help="Its position among those of the set that are kept"),
     "outcome": st.column_config.TextColumn("Outcome", width=100),
     "task": st.column_config.TextColumn("Task", width=260),
     "reason": st.column_config.TextColumn("Reason", width=330),
