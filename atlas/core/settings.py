@@ -106,7 +106,7 @@ class Settings:
     read_only: bool = False
     """ATLAS_READ_ONLY: 1 opens stores for reading only."""
 
-    actor: str = field(default_factory=lambda: os.environ.get("USER") or _login())
+    actor: str = field(default_factory=lambda: login_name())
     """ATLAS_ACTOR: name of who did it, for the history."""
 
     late_interaction: bool = True
@@ -307,8 +307,9 @@ def _parse_flag(name: str, environ: Mapping[str, str]) -> bool:
     return bool(environ.get(name)) and bool(_parse(name, environ[name], bool))
 
 
-def _login() -> str:
+def login_name() -> str:
+    """Return the name that the operating system knows this process's user by, which is the default actor."""
     try:
-        return getpass.getuser()
+        return os.environ.get("USER") or getpass.getuser()
     except (KeyError, OSError):
         return "unknown"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from atlas.core.operations import Operation
+from atlas.core.settings import login_name
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.views.map.packets import pack
@@ -103,9 +105,18 @@ def _operations_said(memory: MemorySystem, before: Pulse, stored: Sequence[str])
     for operation in memory.history(OPERATIONS_SEEN):
         n = operation.counts.get("added", 0)
         if operation.id not in before.operations and n and stored:
-            who = f"{operation.created_at:%H:%M:%S} · {operation.actor or 'An agent'}"
+            who = f"{operation.created_at:%H:%M:%S} · {_agent(memory, operation)}"
             said.append(f"{who} stored {counted(n, 'experience')}{_titled(memory, stored)}")
     return said
+
+
+def _agent(memory: MemorySystem, operation: Operation) -> str:
+    """Return the agent that an operation's experiences name, else its actor, unless that is only who is logged in."""
+    ids = [change.record_id for change in memory.storage.changes(operation.id, limit=MOST)]
+    agents = {agent for agent in memory.experience.column("agent_id", {"id": {"$in": ids}}).values() if agent}
+    if agents:
+        return str(*agents) if len(agents) == 1 else counted(len(agents), "agent")
+    return "An agent" if operation.actor in ("", login_name()) else operation.actor
 
 
 def _titled(memory: MemorySystem, ids: Sequence[str]) -> str:

@@ -103,3 +103,18 @@ def test_the_browser_is_told_the_points_that_are_drawn(memory, search):
     assert told["stored"] == []
     assert {points.ids[place] for place in told["retrieved"]} == found & set(points.ids)
     assert (told["points"], told["turn"], len(told["lines"])) == (points.key, 1, 2)
+
+
+def test_what_is_stored_is_told_of_the_agent_and_not_of_who_is_logged_in(tmp_path):
+    logged_in = atlas.Settings()
+    with atlas.open_memory(tmp_path, embedder=EMBEDDER, settings=logged_in) as memory:
+        first = pulse_after(memory, None)
+        memory.experience.store(attempt("Mend a shoe", agent="cobbler-2"))
+        second = pulse_after(memory, first)
+        memory.experience.store(attempt("Mend a sock"))
+        third = pulse_after(memory, second)
+        memory.experience.store_many([attempt("Mend a cup", agent="a"), attempt("Mend a jug", agent="b")])
+        fourth = pulse_after(memory, third)
+    said = [look.lines[0].split(" · ")[1] for look in (second, third, fourth)]
+    assert said[:2] == ["cobbler-2 stored 1 experience: Mend a shoe", "An agent stored 1 experience: Mend a sock"]
+    assert said[2].startswith("2 agents stored 2 experiences")
