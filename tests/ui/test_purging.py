@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button, Node
 
 import atlas
 from atlas.storage.maintenance.backup import backup
@@ -127,3 +128,18 @@ def test_a_store_that_is_only_read_offers_no_purge(dashboard: Dashboard, memory)
     *_, leaked = memory.experience.ids()
     app = dashboard(memory.storage.path, "experiences", read_only=True, id=leaked)
     assert app.button(key="experience_purge").disabled
+
+
+def test_what_deletes_and_purges_does_not_stand_beside_what_closes(dashboard: Dashboard, memory):
+    app = dashboard(memory.storage.path, "experiences", id=memory.experience.ids()[0])
+    places = dict(button_places(app._tree))
+    assert places["experience_close"][-1] != "popover"
+    assert places["experience_delete"][-1] == places["experience_purge"][-1] == "popover"
+
+
+def button_places(node: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the key of each button of a page, with the kinds of the blocks that it stands in."""
+    for child in getattr(node, "children", {}).values():
+        if isinstance(child, Button):
+            yield str(child.key), path
+        yield from button_places(child, (*path, str(getattr(child, "type", ""))))

@@ -59,7 +59,7 @@ def test_a_backup_is_made_previewed_restored_and_the_restore_undone(dashboard: D
     make_store(store, attempts(3))
     app = dashboard(store, "settings", settings_tab=COPIES)
     app.button(key="settings_backup").click().run()
-    (made,) = tmp_path.glob("mine-backup-*.zip")
+    (made,) = (tmp_path / "mine-backups").glob("mine-backup-*.zip")
     assert any(text.startswith(f"Backed up 3 records into {made}") for text in texts(app))
     make_store(store, attempts(2))
     app.selectbox(key="settings_restore_path").select(str(made)).run()
@@ -72,8 +72,31 @@ def test_a_backup_is_made_previewed_restored_and_the_restore_undone(dashboard: D
     assert any(text.startswith("Restored 3 records") for text in texts(app))
     undo_button(app).click().run()
     assert counted_on(app) == 5
-    assert len(list(tmp_path.glob("mine-before-*.zip"))) == 2
+    assert len(list((tmp_path / "mine-backups").glob("mine-before-*.zip"))) == 2
     assert_no_problem(app)
+
+
+def test_a_backup_of_a_store_in_the_working_directory_goes_into_a_directory_of_its_own(
+    dashboard: Dashboard, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    make_store(tmp_path / ".atlas", attempts(1))
+    app = dashboard(Path(".atlas"), "settings", settings_tab=COPIES)
+    own = tmp_path.resolve() / ".atlas-backups"
+    assert app.text_input(key="settings_backup_directory").value == str(own)
+    app.button(key="settings_backup").click().run()
+    assert [*tmp_path.glob("*.zip")] == []
+    assert len([*own.glob("atlas-backup-*.zip")]) == 1
+    assert_no_problem(app)
+
+
+def test_the_page_of_the_models_does_not_send_a_person_to_itself(dashboard: Dashboard, tmp_path, monkeypatch):
+    monkeypatch.delenv(KEY, raising=False)
+    make_store(tmp_path, attempts(1))
+    app = dashboard(tmp_path, "settings", settings_tab=MODELS)
+    here = [text.value for text in app.main.text]
+    assert any(text.startswith("To use one, type a key below.") for text in here)
+    assert not [text for text in here if "Settings → Models" in text]
 
 
 def test_an_uploaded_backup_is_restored(dashboard: Dashboard, tmp_path):

@@ -111,11 +111,10 @@ def known_backups(memory: MemorySystem) -> dict[str, str]:
 def backup_directory(memory: MemorySystem) -> Path:
     """Return the directory that the pages write backups to.
 
-    It lies beside the store. Where a server asks who enters, it is one of this store alone: an admin of one store is
-    not one of its neighbours.
+    It lies beside the store and is of this store alone: an admin of one store is not one of its neighbours.
     """
     store = memory.storage.path.resolve()
-    return store.parent if may_name_paths() else store.with_name(f"{store.name}-backups")
+    return store.with_name(f"{store.name}-backups")
 
 
 def check_place(memory: MemorySystem, path: Path) -> None:

@@ -16,10 +16,10 @@ WITHOUT = (
     "and the journal's summaries quote its entries. Searching, Ask and the map never need one."
 )
 
-HOW = (
-    f"To use one, type a key under Settings → Models. Or set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the "
-    "Messages API, and start again."
-)
+_BY_ENVIRONMENT = f"Or set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the Messages API, and start again."
+HOW = f"To use one, type a key under Settings → Models. {_BY_ENVIRONMENT}"
+HOW_HERE = f"To use one, type a key below. {_BY_ENVIRONMENT}"
+"""The same on the page that it names."""
 
 WITH = (
     "It is asked where you compose concepts, write strategies from attempts or let the journal forget, and, if you "

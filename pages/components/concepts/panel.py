@@ -28,6 +28,9 @@ def concept_panel(memory: MemorySystem, concept_id: str) -> None:
 
 def _draw_acts(memory: MemorySystem, detail: ConceptDetail) -> None:
     draw_mark_acts(memory, detail.id, detail.marks, CONCEPT)
+
+
+def _draw_removal(memory: MemorySystem, detail: ConceptDetail) -> None:
     draw_deleting(memory, ConceptDeleteRequest(ids=(detail.id,)), key="concept_delete",
                   help_text="You first see which concepts depend on it.")  # fmt: skip
 
@@ -93,6 +96,7 @@ PANEL = Panel(
     home="library",
     detail=concept_detail,
     draw_acts=_draw_acts,
+    draw_removal=_draw_removal,
     draw_head=_draw_head,
     tabs={"Code": _draw_code, "Examples": _draw_examples, "Uses": _draw_uses},
     tabs_after=versions_tab(CONCEPT, lambda detail: detail.versions, concept_changes),

@@ -40,8 +40,11 @@ def _detail(memory: MemorySystem, experience_id: str) -> ExperienceDetail | None
 
 
 def _draw_acts(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    is_off = memory.storage.read_only
     draw_mark_acts(memory, detail.id, detail.marks, EXPERIENCE)
+
+
+def _draw_removal(memory: MemorySystem, detail: ExperienceDetail) -> None:
+    is_off = memory.storage.read_only
     st.button("Delete", key="experience_delete", icon=":material/delete:", disabled=is_off, on_click=_delete,
               args=(memory, detail.id), help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
 
@@ -101,6 +104,7 @@ PANEL = Panel(
     home="store",
     detail=_detail,
     draw_acts=_draw_acts,
+    draw_removal=_draw_removal,
     draw_head=_draw_head,
     tabs={"Steps": _draw_steps, "Result": _draw_results},
     tabs_after={"Background": _draw_background},

@@ -34,6 +34,9 @@ def _draw_acts(memory: MemorySystem, detail: EntryDetail) -> None:
     draw_proposing(memory, "Promote …", PromoteRequest(id=detail.id), key="entry_promote", icon=":material/upgrade:",
                    help_text=detail.why_not_promoted or PROMOTING, is_possible=not detail.why_not_promoted,
                    draw_extra=draw_becoming)  # fmt: skip
+
+
+def _draw_removal(memory: MemorySystem, detail: EntryDetail) -> None:
     draw_deleting(memory, EntryDeleteRequest(ids=(detail.id,)), key="entry_delete",
                   help_text="You first see what links to it.")  # fmt: skip
 
@@ -73,6 +76,7 @@ PANEL = Panel(
     home="journal",
     detail=entry_detail,
     draw_acts=_draw_acts,
+    draw_removal=_draw_removal,
     draw_head=_draw_head,
     tabs={"Before and after": _draw_around, "Links": _draw_links},
     tabs_after={"Worth": _draw_worth},

@@ -55,7 +55,10 @@ class Panel(Generic[D]):
     """One record in full, or None if it is not there."""
 
     draw_acts: Callable[[MemorySystem, D], None]
-    """Function that draws the buttons above the record. Closing and purging are there already."""
+    """Function that draws the buttons above the record, beside the one that closes it."""
+
+    draw_removal: Callable[[MemorySystem, D], None]
+    """Function that draws the button that deletes the record. It stands with the one that purges."""
 
     draw_head: Callable[[MemorySystem, D], None]
     """Function that draws what stands above the tags."""
@@ -88,7 +91,9 @@ def draw_panel(
             st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
             if detail is not None:
                 panel.draw_acts(memory, detail)
-                draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
+                with st.popover("Remove", icon=":material/delete:", key=f"{kind.noun}_remove"):
+                    panel.draw_removal(memory, detail)
+                    draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
         if detail is None:
             said = f"This {kind.noun} is not in the {panel.home}. It may have been deleted since."
             st.warning(said, icon=":material/search_off:")

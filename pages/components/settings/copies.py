@@ -71,8 +71,10 @@ def _draw_known(memory: MemorySystem) -> None:
 
 def _back_up(memory: MemorySystem) -> None:
     with announcing_problems(), st.spinner("Backing up …", show_time=True):
-        directory = directory_of(st.session_state[_DIRECTORY]) if may_name_paths() else backup_directory(memory)
-        target = made_directory(directory) / backup_name(memory)
+        own = backup_directory(memory)
+        typed = st.session_state[_DIRECTORY] if may_name_paths() else str(own)
+        directory = made_directory(own) if typed == str(own) else directory_of(typed)
+        target = directory / backup_name(memory)
         sentence = make_backup(memory, target)
         st.session_state[_MADE] = str(target)
         announce_act(Act(sentence))

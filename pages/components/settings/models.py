@@ -9,6 +9,7 @@ from atlas.views.settings.embedding import ABOUT, CHOICES, Reembedding, canonica
 from atlas.views.settings.language_model import KEY, MODEL, PROMISE, choose_model, problem_of_key, why_fixed
 from atlas.views.settings.roles import check_admin
 from atlas.views.settings.store import embedding_facts
+from atlas.views.shared.language_model import HOW, HOW_HERE
 from atlas.views.shared.results import Worker
 from atlas.views.shared.state import Role
 from pages.components.settings.process import typed
@@ -35,7 +36,7 @@ def _draw_language_model(memory: MemorySystem) -> None:
     st.subheader("Language model", anchor=False)
     draw_facts({"Asked": model.badge})
     for sentence in model.sentences:
-        st.text(sentence)
+        st.text(HOW_HERE if sentence == HOW else sentence)
     reason = why_fixed(settings)
     is_off, help_text = bool(reason), reason or None
     st.text_input("Model", settings.llm_model, key=_NAME, disabled=is_off, help=help_text)

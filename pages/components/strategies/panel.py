@@ -59,6 +59,9 @@ def strategy_panel(memory: MemorySystem, strategy_id: str) -> None:
 def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_pin(memory, [detail.id], STRATEGY, key="strategy_pin", is_pinned=detail.marks.pinned)
     draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
+
+
+def _draw_removal(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
                   help_text="You first see what would be removed.")  # fmt: skip
 
@@ -158,6 +161,7 @@ PANEL = Panel(
     home="bank",
     detail=strategy_detail,
     draw_acts=_draw_acts,
+    draw_removal=_draw_removal,
     draw_head=_draw_head,
     tabs={
         "What to do": _draw_says,
