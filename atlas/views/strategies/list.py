@@ -245,7 +245,7 @@ _WORTH: Mapping[str, Callable[[int, int], tuple[float, ...]]] = {
     HIGHEST: lambda n_succeeded, n: (n_succeeded / n, n),
     MOST_TRIED: lambda n_succeeded, n: (n, n_succeeded),
 }
-"""Sort keys of strategies that were tried, by the successes and the number of tries. High ones come first."""
+"""Ranks of strategies with tries, from their successes and tries. High ones come first."""
 
 
 def rate_bar(rate: StrategyRate, *, height: int = HEIGHT) -> str:

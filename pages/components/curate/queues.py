@@ -33,7 +33,7 @@ from pages.components.curate.duplicates import live_duplicates
 from pages.components.curate.outcomes import draw_unjudged
 from pages.components.experience.columns import QUEUED
 from pages.components.lists.editing import READ_ONLY, change_marks
-from pages.components.lists.record_table import open_clicked, selectable_table
+from pages.components.lists.record_table import open_clicked, selectable_table, table_height
 from pages.components.lists.selection import select
 from pages.components.overview.parts import RATE_COLUMNS
 from pages.components.shared.narrowing import go_to, narrow_to
@@ -173,6 +173,7 @@ def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
                 key=key,
                 on_select=partial(open_clicked, ids, key),
                 selection_mode=["single-row", "single-cell"],
+                height=table_height(len(line.members)),
                 alt="Members of the group",
             )
 
@@ -198,6 +199,7 @@ def draw_domains(memory: MemorySystem, found: Health) -> None:
         on_select="rerun",
         selection_mode="single-row",
         selection_default={"selection": {"rows": [0]}},
+        height=table_height(len(found.domains)),
         alt="Success by domain",
     )
     rows = [row for row in table["selection"]["rows"] if row < len(numbers)]

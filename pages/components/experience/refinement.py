@@ -27,7 +27,7 @@ from atlas.views.experience.refinement import (
 )
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.record_table import open_clicked
+from pages.components.lists.record_table import open_clicked, table_height
 from pages.components.shared.jobs import draw_job, live_result
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import digest, n_experiences
@@ -119,5 +119,6 @@ def _draw_decisions(plan: RefinePlan) -> None:
         key=key,
         on_select=partial(open_clicked, ids, key),
         selection_mode=["single-row", "single-cell"],
+        height=table_height(len(rows)),
         alt="What would happen to each experience",
     )

@@ -7,9 +7,10 @@ import streamlit as st
 from atlas.views.journal.forgetting import CompactPlan
 from atlas.views.journal.proposals import CompactProposal, SummaryView, kept_sentences
 from atlas.views.shared.wording import counted
+from pages.components.lists.record_table import table_height
 from pages.components.shared.texts import draw_code
 
-SOURCES_PIXELS = 220
+SOURCES_AT_ONCE = 5
 
 KEPT_COLUMNS = {
     "n": st.column_config.NumberColumn("Entries", format="localized", width=70),
@@ -44,6 +45,6 @@ def _draw_summary(summary: SummaryView, *, key: str) -> None:
             [{"source": source} for source in summary.sources],
             column_config={"source": st.column_config.TextColumn("Stands for", width="large")},
             hide_index=True,
-            height=min(SOURCES_PIXELS, 35 * (len(summary.sources) + 1) + 3),
+            height=table_height(len(summary.sources), SOURCES_AT_ONCE),
             alt="What the summary stands for",
         )

@@ -17,8 +17,8 @@ from pages.components.lists.selection import current_selection, select
 OPENED = "id"
 """The query parameter that names what is opened."""
 
-HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 80, 720
-LINES, PADDING_PIXELS = 4, 16
+HEADER_PIXELS, LOW_ROW_PIXELS, ROW_PIXELS = 35, 35, 80
+ROWS_SHOWN, LINES, PADDING_PIXELS = 8, 4, 16
 """A row holds four lines: a task seldom says in one what it is about. Streamlit wraps text in rows above 64 pixels."""
 
 
@@ -103,6 +103,11 @@ def origin_of(kind: Kind) -> str:
     return f"rows on {kind.page.capitalize()}"
 
 
+def table_height(n: int, most: int = 10, row_pixels: int = LOW_ROW_PIXELS) -> int:
+    """Return the height in pixels of a table of `n` rows, of which it shows at most so many, each whole."""
+    return HEADER_PIXELS + row_pixels * min(n, most) + 3
+
+
 def clicked_row(key: str, n: int) -> int | None:
     """Return which of a table's `n` rows was clicked, or None.
 
@@ -149,7 +154,7 @@ def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any
         "column_config": {column.name: column.config for column in shown},
         "hide_index": True,
         "row_height": ROW_PIXELS,
-        "height": min(TABLE_PIXELS, HEADER_PIXELS + ROW_PIXELS * len(rows) + 3),
+        "height": table_height(len(rows), ROWS_SHOWN, ROW_PIXELS),
         "alt": kind.page.capitalize(),
     }
 

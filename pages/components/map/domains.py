@@ -31,8 +31,9 @@ OPEN_DOMAIN = "map_domain"
 HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 66, 436
 """Rows are so high that a text has the lines it needs: Streamlit breaks the text of cells from 65 pixels on."""
 
+NAME_PIXELS = 105
 COLUMNS = {
-    "name": st.column_config.TextColumn("Domain", width=105),
+    "name": st.column_config.TextColumn("Domain", width=NAME_PIXELS),
     "succeeded": st.column_config.TextColumn(
         "Succeeded",
         width=85,
@@ -72,10 +73,7 @@ def _draw_table(sheet: Sheet) -> None:
         st.session_state[OPEN_DOMAIN] = None if place is None else sheet.domains[place].number
 
     st.dataframe(
-        [
-            row.as_line() | {"name": fitted(row.name, COLUMNS["name"]["width"] - PADDING_PIXELS, 3)}
-            for row in sheet.domains
-        ],
+        [row.as_line() | {"name": fitted(row.name, NAME_PIXELS - PADDING_PIXELS, 3)} for row in sheet.domains],
         column_config=COLUMNS,
         column_order=list(COLUMNS),
         hide_index=True,

@@ -15,7 +15,7 @@ from atlas.views.overview.effect import COMPARED, NOT_CAUSED, EffectView, TaskRo
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
-from pages.components.lists.record_table import clicked_row
+from pages.components.lists.record_table import clicked_row, table_height
 from pages.components.overview.parts import RATE_COLUMNS, draw_domains
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
@@ -126,6 +126,7 @@ def _draw_rows(
         key=key,
         on_select=partial(_open_task, ids, key),
         selection_mode="single-cell",
+        height=table_height(len(rows)),
         alt=alt,
     )
 

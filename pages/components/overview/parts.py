@@ -17,11 +17,10 @@ from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted
 from atlas.views.strategies.overview import RatedRow, StrategyOverview
 from pages.components.history.operation import OPERATION_COLUMNS
-from pages.components.lists.record_table import clicked_row
+from pages.components.lists.record_table import clicked_row, table_height
 from pages.components.shared.narrowing import go_from_click, narrow_to
 
 DOMAINS_SHOWN = 5
-ROW_PIXELS = 35
 
 COUNT = partial(st.column_config.NumberColumn, format="localized", width=70)
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
@@ -155,7 +154,7 @@ def draw_domains(found: Health) -> None:
         key=key,
         on_select=partial(_open_domain, numbers, key),
         selection_mode="single-cell",
-        height=ROW_PIXELS * (len(shown) + 1) + 3,
+        height=table_height(len(shown)),
         alt="Success by domain",
     )
     if len(found.domains) > len(shown):
@@ -179,7 +178,8 @@ def draw_sources(groups: Groups) -> None:
         **RATE_COLUMNS,
     }
     lines = [asdict(group) for group in groups.shown]
-    st.dataframe(lines, column_config=columns, column_order=list(columns), hide_index=True, alt="Success by source")
+    st.dataframe(lines, column_config=columns, column_order=list(columns), hide_index=True,
+                 height=table_height(len(lines)), alt="Success by source")  # fmt: skip
     if caption := groups_caption(groups, "source"):
         st.caption(caption)
 

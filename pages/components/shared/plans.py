@@ -12,12 +12,12 @@ from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.shared.plans import Choice, Figure, Plan, PlanRequest, PlanRow, PlanView
 from atlas.views.shared.wording import signed
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.record_table import close_opened, opened_id
+from pages.components.lists.record_table import close_opened, opened_id, table_height
 from pages.components.lists.selection import unselect
 from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, say_problem
 
 ROWS_SHOWN = 500
-TABLE_PIXELS = 260
+ROWS_AT_ONCE = 6
 
 _SHOWN, _OUTDATED = "plan_shown", "plan_outdated"
 
@@ -170,7 +170,7 @@ def _draw_table(rows: Sequence[PlanRow], caption: str, subject: str) -> None:
         {**asdict(row), "sign": "goes" if row.goes else "stays", "outcome": row.outcome and signed(row.outcome)}
         for row in rows[:ROWS_SHOWN]
     ]
-    height = min(TABLE_PIXELS, 35 * (len(lines) + 1) + 3)
+    height = table_height(len(lines), ROWS_AT_ONCE)
     columns = {**COLUMNS, "title": st.column_config.TextColumn(subject, width="large")}
     st.dataframe(lines, column_config=columns, column_order=_columns(rows), hide_index=True, height=height, alt=caption)
 

@@ -11,12 +11,12 @@ from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.shared.kinds import Kind
 from atlas.views.shared.purging import FINAL, PurgeProposal, PurgeRow, done_sentence, propose_purge
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.record_table import close_opened, opened_id
+from pages.components.lists.record_table import close_opened, opened_id, table_height
 from pages.components.lists.selection import unselect
 from pages.components.shared.undo_toast import announce_final, announce_problem, announcing_problems
 
 ROWS_SHOWN = 200
-TABLE_PIXELS = 220
+ROWS_AT_ONCE = 5
 
 _PROPOSAL, _TYPED, _REASON, _OUTDATED = "purge_proposal", "purge_typed", "purge_reason", "purge_outdated"
 
@@ -85,7 +85,7 @@ def _draw(memory: MemorySystem) -> None:
 def _draw_rows(rows: Sequence[PurgeRow], caption: str) -> None:
     n_more = len(rows) - ROWS_SHOWN
     st.caption(f"{caption}; the first {ROWS_SHOWN} of {len(rows):,} are shown" if n_more > 0 else caption)
-    height = min(TABLE_PIXELS, 35 * (min(len(rows), ROWS_SHOWN) + 1) + 3)
+    height = table_height(len(rows), ROWS_AT_ONCE)
     st.dataframe([asdict(row) for row in rows[:ROWS_SHOWN]], column_config=COLUMNS, column_order=list(COLUMNS),
                  hide_index=True, height=height, alt=caption)  # fmt: skip
 

@@ -26,7 +26,7 @@ from pages.components.lists.editing import draw_pin
 from pages.components.lists.facts import draw_fact_table, draw_facts
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.panel import Panel, draw_panel, draw_sources, versions_tab
-from pages.components.lists.record_table import clicked_row
+from pages.components.lists.record_table import clicked_row, table_height
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.plans import draw_deleting
 from pages.components.shared.texts import draw_prose
@@ -119,7 +119,7 @@ def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
     table = f"{key}_table_{len(detail.attempts)}"
     st.dataframe([asdict(row) for row in rows], column_config=ATTEMPT_COLUMNS, column_order=list(ATTEMPT_COLUMNS),
                  hide_index=True, key=table, on_select=partial(_open_attempt, ids, table),
-                 selection_mode="single-cell", alt="Tries")  # fmt: skip
+                 selection_mode="single-cell", height=table_height(len(rows)), alt="Tries")  # fmt: skip
 
 
 def _open_attempt(ids: tuple[str, ...], key: str) -> None:

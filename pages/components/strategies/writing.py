@@ -17,12 +17,12 @@ from atlas.views.strategies.writing import (
     write_by_hand,
 )
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.record_table import open_experience
+from pages.components.lists.record_table import open_experience, table_height
 from pages.components.shared.plans import propose
 from pages.components.shared.undo_toast import announce
 from pages.components.strategies.editing import BOXES
 
-TABLE_PIXELS, ROW_PIXELS = 320, 35
+ROWS_AT_ONCE = 8
 
 _PROBLEM, _BY_HAND, _TYPED = "writing_problem", "writing_by_hand", "writing_hand"
 
@@ -71,7 +71,7 @@ def _draw_written(proposal: WriteProposal) -> None:
     for problem in proposal.plan.problems[:1]:
         st.text(problem)
     if proposal.rows:
-        height = min(TABLE_PIXELS, ROW_PIXELS * (len(proposal.rows) + 1) + 3)
+        height = table_height(len(proposal.rows), ROWS_AT_ONCE)
         st.dataframe([asdict(row) for row in proposal.rows], column_config=COLUMNS, column_order=list(COLUMNS),
                      hide_index=True, height=height, alt="What would be written")  # fmt: skip
 
