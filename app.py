@@ -13,6 +13,7 @@ from atlas.views.shared.state import check_entrance
 from pages.components.concepts.tray import TRAY as CONCEPTS
 from pages.components.experience.tray import TRAY as EXPERIENCES
 from pages.components.journal.tray import TRAY as ENTRIES
+from pages.components.shared.address import begin_address, end_address, enter_page
 from pages.components.shared.live import begin_run
 from pages.components.shared.memory import hold_store, warmed
 from pages.components.shared.messages import show_failure, show_problem
@@ -57,9 +58,11 @@ def main() -> None:
     st.set_page_config(page_title="ATLAS memory", page_icon=str(FRAME / "icon.png"), layout="wide")
     st.logo(str(FRAME / "name.svg"), size="large", icon_image=str(FRAME / "icon.png"))
     st.html(FRAME / "frame.css")
+    begin_address()
     hold_store()
     follow_address()
     page = st.navigation(_sections())
+    enter_page()
     return_to(page.url_path)
     try:
         check_entrance()
@@ -81,6 +84,7 @@ def _draw(snapshot: Snapshot, page: st.Page) -> None:
     follow_click()
     page.run()
     draw_tray(memory, page.url_path, TRAYS)
+    end_address()
 
 
 def _sections() -> dict[str, list[st.Page]]:

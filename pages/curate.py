@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from atlas import MemorySystem
@@ -24,17 +26,15 @@ from pages.components.experience.panel import experience_panel
 from pages.components.experience.refinement import draw_refinement
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
-from pages.components.lists.record_table import opened_id
+from pages.components.lists.listing import draw_beside
+from pages.components.shared.address import QUEUE, parameter, set_parameter
 from pages.components.shared.scope import current_where, draw_awaited, n_experiences
 from pages.components.shared.snapshot import page_memory
-
-QUEUE = "curate_queue"
-"""The query parameter that names the queue."""
 
 
 def ask(titles: dict[str, str]) -> str:
     """Return which queue is looked through: the address says it, so that others can link to it."""
-    asked = st.query_params.get(QUEUE)
+    asked = parameter(QUEUE)
     current = asked if asked in titles else next(iter(titles))
     key = f"curate_tab_{abs(hash((*titles.items(), current)))}"  # another one where a count or the address changes
     st.segmented_control(
@@ -44,7 +44,7 @@ def ask(titles: dict[str, str]) -> str:
         required=True,
         format_func=lambda name: titles[name],
         key=key,
-        on_change=lambda: st.query_params.update({QUEUE: st.session_state[key]}),
+        on_change=lambda: set_parameter(QUEUE, st.session_state[key]),
         label_visibility="collapsed",
     )
     return current
@@ -76,15 +76,6 @@ def draw(memory: MemorySystem) -> None:
         draw_queue(memory, queue, queues[queue])
 
 
-def draw_beside(memory: MemorySystem, opened: str) -> None:
-    """Draw the queues, and beside them the experience that is open."""
-    beside, panel = st.columns([1, 1], gap="medium")
-    with beside:
-        draw(memory)
-    with panel:
-        experience_panel(memory, opened)
-
-
 memory = page_memory()
 draw_heading(
     "Curate",
@@ -92,7 +83,5 @@ draw_heading(
 )
 if not n_experiences(memory) and not n_waiting(memory):
     draw_empty(memory, "Duplicates, failing domains and outdated experiences are listed here for cleaning up.")
-elif opened := opened_id():
-    draw_beside(memory, opened)
 else:
-    draw(memory)
+    draw_beside(lambda is_beside: draw(memory), partial(experience_panel, memory))

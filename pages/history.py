@@ -10,11 +10,12 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.history.operations import n_operation_pages, operation_page
 from pages.components.history.filters import draw_filters
-from pages.components.history.operation import OPENED, OPERATION_COLUMNS, operation_panel
+from pages.components.history.operation import OPERATION_COLUMNS, operation_panel
 from pages.components.history.trash import draw_pages, draw_trash
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
 from pages.components.lists.record_table import clicked_row
+from pages.components.shared.address import OPERATION, parameter, set_parameter
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.tabs import choose_part
@@ -36,7 +37,7 @@ def draw_operations(memory: MemorySystem) -> None:
         return
     st.caption(f"{view.caption}. Click one to see what it changed.")
     ids = tuple(row.id for row in view.rows)
-    key = f"history_operations_{page}_{state}_{st.query_params.get(OPENED, '')[:8]}"
+    key = f"history_operations_{page}_{state}_{(parameter(OPERATION) or '')[:8]}"
     st.dataframe(
         [asdict(row) for row in view.rows],
         column_order=list(OPERATION_COLUMNS),
@@ -52,12 +53,12 @@ def open_selected(ids: tuple[str, ...], key: str) -> None:
     """Open the operation that was clicked, by the ids that the clicked table showed."""
     row = clicked_row(key, len(ids))
     if row is not None:
-        st.query_params[OPENED] = ids[row]
+        set_parameter(OPERATION, ids[row])
 
 
 memory = page_memory()
 draw_heading("History", "Every change to records of this store, and who made it. All but a purge can be undone.")
-if opened := st.query_params.get(OPENED):
+if opened := parameter(OPERATION):
     operation_panel(memory, opened)
 else:
     if choose_part([OPERATIONS, TRASH], key="history_tab") == TRASH:

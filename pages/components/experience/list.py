@@ -18,7 +18,7 @@ from pages.components.experience.columns import BESIDE, FOUND, LISTED
 from pages.components.experience.panel import experience_panel
 from pages.components.lists.filters import draw_irrelevant, turn_to_first_page
 from pages.components.lists.hits import hit_card
-from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, find
+from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, find, split
 from pages.components.lists.record_table import opened_id
 from pages.components.shared.narrowing import current_scope
 from pages.components.shared.scope import URL, current_where, draw_awaited
@@ -50,7 +50,7 @@ LISTER = Lister(
 def draw_experiences(memory: MemorySystem) -> None:
     """Draw the experiences in scope, and beside them the one that is open."""
     opened = opened_id()
-    beside, panel = st.columns([3, 4], gap="medium") if opened else (st.container(), None)
+    beside, panel = split(opened, (3, 4))
     with beside:
         bar = st.container(horizontal=True, vertical_alignment="center")
         with bar:

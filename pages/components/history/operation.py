@@ -20,11 +20,9 @@ from atlas.views.history.operations import (
 )
 from atlas.views.shared.texts import Text
 from pages.components.lists.editing import READ_ONLY
+from pages.components.shared.address import OPERATION, set_parameter
 from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.shared.undo_toast import REDONE, UNDONE, undo_and_say
-
-OPENED = "operation"
-"""The query parameter that names the opened operation."""
 
 TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
 OPERATION_COLUMNS = {
@@ -134,4 +132,4 @@ def _draw_field(field: FieldChange, *, key: str) -> None:
 
 
 def _close() -> None:
-    st.query_params.pop(OPENED, None)
+    set_parameter(OPERATION, None)

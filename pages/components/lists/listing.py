@@ -148,9 +148,17 @@ def draw_list(
             _draw_table(lister, memory, answer, listing.rows, is_beside)
 
 
-def draw_beside(
-    draw: Callable[[bool], None], draw_panel: Callable[[str], None], *, widths: tuple[int, int] = (1, 1)
-) -> None:
+def split(opened: str | None, widths: tuple[int, int] = (1, 1)) -> tuple[DeltaGenerator, DeltaGenerator | None]:
+    """Return the place of a list, and that of the record that is open beside it.
+
+    The list is in a column whether or not a record is open. Boxes that moved elsewhere would be drawn anew, and a click
+    on one of them could be lost.
+    """
+    beside, *panel = st.columns(widths if opened else 1, gap="medium")
+    return beside, panel[0] if panel else None
+
+
+def draw_beside(draw: Callable[[bool], None], draw_panel: Callable[[str], None]) -> None:
     """Draw a list, and beside it the record that is open.
 
     Args:
@@ -158,14 +166,12 @@ def draw_beside(
         draw_panel: Draws what is open, given its id.
     """
     opened = opened_id()
-    if opened is None:
-        draw(False)
-        return
-    beside, panel = st.columns(widths, gap="medium")
+    beside, panel = split(opened)
     with beside:
-        draw(True)
-    with panel:
-        draw_panel(opened)
+        draw(bool(opened))
+    if opened and panel is not None:
+        with panel:
+            draw_panel(opened)
 
 
 def draw_trash_link(memory: MemorySystem, kind: Kind) -> None:

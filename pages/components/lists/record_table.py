@@ -13,9 +13,7 @@ from atlas.views.lists.fitting import fitted
 from atlas.views.lists.listing import Row
 from atlas.views.shared.kinds import EXPERIENCE, Kind
 from pages.components.lists.selection import current_selection, select
-
-OPENED = "id"
-"""The query parameter that names what is opened."""
+from pages.components.shared.address import OPENED, parameter, set_parameter
 
 HEADER_PIXELS, LOW_ROW_PIXELS, ROW_PIXELS = 35, 35, 80
 ROWS_SHOWN, LINES, PADDING_PIXELS = 8, 4, 16
@@ -127,18 +125,18 @@ def open_clicked(ids: tuple[str, ...], key: str) -> None:
 
 
 def opened_id() -> str | None:
-    """Return the id of the record that the URL names, or None."""
-    return st.query_params.get(OPENED)
+    """Return the id of the record that is open, or None."""
+    return parameter(OPENED)
 
 
 def open_experience(record_id: str) -> None:
     """Open a record beside the list. For a callback on the page of its kind."""
-    st.query_params[OPENED] = record_id
+    set_parameter(OPENED, record_id)
 
 
 def close_opened() -> None:
     """Close the open record, and leave the list alone."""
-    st.query_params.pop(OPENED, None)
+    set_parameter(OPENED, None)
     st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1  # a fresh table, in which no cell is selected
 
 

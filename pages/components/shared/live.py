@@ -9,6 +9,7 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem
 from atlas.views.shared.live import Drawn, changes_since, drawn_now
 from pages.components.lists.selection import current_selection
+from pages.components.shared.address import acknowledge_address
 from pages.components.shared.memory_map import live_map
 from pages.components.shared.snapshot import store_state
 
@@ -44,6 +45,7 @@ def draw_live(memory: MemorySystem) -> None:
     What stands below it never moves: a list of choices that is open there would close under the pointer, and the choice
     would be lost.
     """
+    acknowledge_address()
     drawn: Drawn | None = st.session_state.get(_DRAWN)
     try:
         said = (changes_since(drawn, memory) if drawn else "") or _mapped(memory)

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.scope import Scope, ScopeOptions
 from atlas.views.shared.scope_address import KEYS, Address, address_of, taken
+from pages.components.shared.address import is_history_navigation, page_hash
 
 _HELD, _OPENED, _TURN, _PAGE = "scope", "scope_opened", "scope_turn", "scope_page"
 _LEFT, _CLICKED = "addresses_left", "page_clicked"
@@ -65,7 +65,7 @@ def return_to(page: str) -> None:
     """
     left: dict[str, Address] = st.session_state.setdefault(_LEFT, {})
     own = {key: st.query_params.get_all(key) for key in st.query_params if key.startswith(f"{page}_")}
-    if not own and left.get(page) and _is_back_or_on():
+    if not own and left.get(page) and is_history_navigation():
         st.query_params.update(left[page])
         st.rerun()  # the boxes take what the address says when a run begins
     left[page] = own
@@ -80,7 +80,7 @@ def take_address(options: ScopeOptions, memory_map: MemoryMap | None) -> Mapping
     if opened is None:
         return {}
     found = taken(opened, options, memory_map)
-    st.session_state[_PAGE] = _page()
+    st.session_state[_PAGE] = page_hash()
     _set(found.scope)
     del st.session_state[_OPENED]  # last: this run may be ended at any line, and the next one then takes it
     return found.n_left_out
@@ -88,7 +88,7 @@ def take_address(options: ScopeOptions, memory_map: MemoryMap | None) -> Mapping
 
 def hold(scope: Scope) -> None:
     """Hold what the boxes say, and let the address say it too."""
-    st.session_state[_HELD], st.session_state[_PAGE] = scope, _page()
+    st.session_state[_HELD], st.session_state[_PAGE] = scope, page_hash()
     if _address() != (said := address_of(scope)):
         _write(said)
 
@@ -108,7 +108,7 @@ def go_from_click(page: str, **asked: str) -> None:
 
     Not from a fragment, whose runs do not follow it.
     """
-    st.session_state[_CLICKED] = (_page(), page, asked)
+    st.session_state[_CLICKED] = (page_hash(), page, asked)
 
 
 def follow_click() -> None:
@@ -117,7 +117,7 @@ def follow_click() -> None:
     if clicked is None:
         return
     on, page, asked = clicked
-    if on == _page():  # else the run that should have followed it was given up for another page
+    if on == page_hash():  # else the run that should have followed it was given up for another page
         go_to(page, **asked)
 
 
@@ -146,17 +146,7 @@ def _is_opened(asked: Address) -> bool:
     """Say whether the address came from outside: links give the page that they lead to a scope, all else none."""
     if _HELD not in st.session_state and _OPENED not in st.session_state:
         return True
-    return _is_back_or_on() or (bool(asked) and _page() != st.session_state.get(_PAGE))
-
-
-def _is_back_or_on() -> bool:
-    run = get_script_run_ctx()
-    return run is not None and run.is_history_navigation
-
-
-def _page() -> str:
-    run = get_script_run_ctx()
-    return run.page_script_hash if run is not None else ""
+    return is_history_navigation() or (bool(asked) and page_hash() != st.session_state.get(_PAGE))
 
 
 def _address() -> dict[str, list[str]]:

@@ -1,0 +1,239 @@
+"""Choices that follow each other faster than the page answers are all kept, in the boxes and in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import atlas
+from tests.support.browser.latency import Connection, late
+from tests.support.browser.page import settle
+from tests.support.browser.server import Serve
+from tests.support.browser.tables import click_row
+from tests.support.records import attempt
+from tests.support.sample import make_sample
+
+DELAYS_SECONDS = (0.0, 0.15, 0.3, 0.6)
+"""How much later than sent the browser receives what the dashboard sends."""
+
+GAPS_MILLISECONDS = tuple(range(0, 300, 15))
+"""Twenty waits between two choices."""
+
+SEARCH = "scope_text=trim+overgrown+hedge&experiences_distinct=true"
+
+
+Connect = Callable[[Path], tuple[str, Connection]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A choice in a box of a page."""
+
+    act: Callable[[Page], None]
+    is_made: Callable[[Page], None]
+    """Expects that the box shows it."""
+
+    address: str
+    """What the address names then: `history_tab=Trash`."""
+
+
+def radio(name: str, address: str) -> Choice:
+    box: Callable[[Page], Locator] = lambda page: page.get_by_role("radio", name=name, exact=True)  # noqa: E731
+    return Choice(lambda page: box(page).click(), lambda page: expect(box(page)).to_be_checked(), address)
+
+
+def toggle(name: str, address: str, *, is_on: bool = True) -> Choice:
+    box: Callable[[Page], Locator] = lambda page: page.get_by_role("checkbox", name=name, exact=True)  # noqa: E731
+    return Choice(
+        lambda page: page.get_by_text(name, exact=True).click(),
+        lambda page: expect(box(page)).to_be_checked(checked=is_on),
+        address,
+    )
+
+
+def outcome(name: str) -> Choice:
+    box: Callable[[Page], Locator] = lambda page: page.get_by_role("button", name=name, exact=True)  # noqa: E731
+    return Choice(
+        lambda page: box(page).click(),
+        lambda page: expect(box(page)).to_have_attribute("aria-pressed", "true"),
+        f"scope_outcomes={name}",
+    )
+
+
+def option(label: str, name: str, address: str) -> Choice:
+    box: Callable[[Page], Locator] = lambda page: (  # noqa: E731
+        page.get_by_test_id("stMain").get_by_test_id("stSelectbox").filter(has_text=label)
+    )
+
+    def act(page: Page) -> None:
+        box(page).get_by_role("combobox").click()
+        page.get_by_role("option", name=name, exact=True).click()
+
+    return Choice(act, lambda page: expect(box(page)).to_contain_text(name), address)
+
+
+PAGES: dict[str, tuple[Choice, ...]] = {
+    "overview": (outcome("failed"), outcome("unknown")),
+    "map": (outcome("failed"), radio("Outcome", "")),
+    "experiences": (outcome("failed"), option("", "Oldest first", "experiences_order=Oldest first")),
+    "concepts": (
+        option("Sort", "Name, A to Z", "concepts_order=Name, A to Z"),
+        option("Sort", "Most used first", "concepts_order=Most used first"),
+    ),
+    "strategies": (
+        option("Show", "Read by agents", "strategies_state=Read by agents"),
+        option("Sort", "Newest first", "strategies_order=Newest first"),
+    ),
+    "journal": (
+        radio("Words", "journal_by=Words"),
+        option("Sort", "Oldest first", "journal_order=Oldest first"),
+    ),
+    "ask?ask_text=mend+the+query": (
+        toggle("Compare two configurations", "ask_two=true"),
+        radio("Journal", "ask_shown=Journal"),
+    ),
+    "evaluation": (outcome("failed"), radio("Compare profiles", "evaluation_tab=Compare profiles")),
+    "curate": (outcome("failed"), radio("Compress", "curate_queue=compress")),
+    "history": (radio("Trash", "history_tab=Trash"), radio("Concepts", "history_kind=Concepts")),
+    "settings": (radio("Models", ""), radio("Keys", "settings_tab=Keys")),
+}
+"""Two choices on each page with boxes, the second of which may replace the first."""
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory) -> Path:
+    """The sample data with a few records of the other kinds."""
+    path = tmp_path_factory.mktemp("quick") / "store"
+    make_sample(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def garden(tmp_path_factory, encoder) -> Path:
+    """One task that was tried three times, and others."""
+    store = tmp_path_factory.mktemp("garden")
+    hedges = [attempt("Trim the overgrown hedges", task_id="hedge", solution="shears()", agent=str(n)) for n in "abc"]
+    others = [attempt(text, task_id=text) for text in ("Water the tomatoes in the greenhouse", "File the tax return")]
+    with atlas.open_memory(store, embedder=encoder) as memory:
+        memory.experience.store_many([*hedges, *others])
+    return store
+
+
+@pytest.fixture
+def connect(serve: Serve) -> Iterator[Connect]:
+    """Serves a store by way of a late connection."""
+    with ExitStack() as stack:
+        yield lambda store: stack.enter_context(late(serve(store)))
+
+
+@pytest.mark.parametrize("name", [name.partition("?")[0] for name in PAGES])
+def test_two_choices_at_once_are_both_kept(page: Page, connect: Connect, sample: Path, name: str):
+    address, connection = connect(sample)
+    make_two_choices(page, address, connection, name, GAPS_MILLISECONDS[::7])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name.partition("?")[0] for name in PAGES])
+def test_two_choices_at_once_are_both_kept_twenty_times(page: Page, connect: Connect, sample: Path, name: str):
+    address, connection = connect(sample)
+    make_two_choices(page, address, connection, name, GAPS_MILLISECONDS)
+
+
+def test_a_record_that_is_closed_stays_closed_and_the_choices_after_it_are_kept(
+    page: Page, connect: Connect, garden: Path
+):
+    address, connection = connect(garden)
+    close_and_choose(page, address, connection, GAPS_MILLISECONDS[::5])
+
+
+@pytest.mark.slow
+def test_a_record_that_is_closed_stays_closed_and_the_choices_after_it_are_kept_twenty_times(
+    page: Page, connect: Connect, garden: Path
+):
+    address, connection = connect(garden)
+    close_and_choose(page, address, connection, GAPS_MILLISECONDS)
+
+
+@pytest.mark.parametrize("name", ["experiences", "concepts", "strategies", "journal", "curate"])
+def test_no_box_is_drawn_anew_when_a_record_opens_beside_it(page: Page, serve: Serve, sample: Path, name: str):
+    page.goto(f"{serve(sample)}/{name}")
+    page.get_by_test_id("stDataFrame").first.wait_for()
+    settle(page)
+    boxes = (
+        "[data-testid=stMain] :is([data-testid=stSelectbox], [data-testid=stButtonGroup], [data-testid=stTextInput])"
+    )
+    count = page.evaluate(f"() => [...document.querySelectorAll('{boxes}')].map((box) => box.atlasMark = true).length")
+    assert count
+    page.get_by_test_id("stDataFrame").first.click(position={"x": 200, "y": 60})
+    expect(page.get_by_role("button", name="Close", exact=True)).to_be_visible()
+    settle(page)
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.get_by_role("button", name="Close", exact=True)).to_have_count(0)
+    settle(page)
+    assert (
+        page.evaluate(f"() => [...document.querySelectorAll('{boxes}')].filter((box) => box.atlasMark).length") == count
+    )
+
+
+def make_two_choices(page: Page, address: str, connection: Connection, name: str, gaps: tuple[int, ...]) -> None:
+    """Open a page again and again, and make its two choices with each of the gaps between them."""
+    place = next(place for place in PAGES if place.partition("?")[0] == name)
+    first, second = PAGES[place]
+    for number, gap in enumerate(gaps):
+        connection.delay_seconds = 0
+        page.goto("about:blank")
+        page.goto(f"{address}/{'' if place == 'overview' else place}")
+        page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
+        settle(page)
+        connection.delay_seconds = DELAYS_SECONDS[number % len(DELAYS_SECONDS)]
+        first.act(page)
+        page.wait_for_timeout(gap)
+        second.act(page)
+        expect_choices(page, first, second)
+
+
+def expect_choices(page: Page, first: Choice, second: Choice) -> None:
+    """Wait until the boxes and the address show both choices, or the second where it replaces the first."""
+    is_replaced = second.address.partition("=")[0] == first.address.partition("=")[0] and "scope" not in first.address
+    wanted = [choice for choice in (first, second) if choice is second or not (is_replaced or not first.address)]
+    page.wait_for_url(lambda url: all(names(url, choice.address) for choice in wanted))
+    for choice in wanted:
+        choice.is_made(page)
+    settle(page)
+    assert all(names(page.url, choice.address) for choice in wanted), page.url
+
+
+def close_and_choose(page: Page, address: str, connection: Connection, gaps: tuple[int, ...]) -> None:
+    """Close a record and make two choices, with each of the gaps between."""
+    for number, gap in enumerate(gaps):
+        connection.delay_seconds = 0
+        page.goto("about:blank")
+        page.goto(f"{address}/experiences?{SEARCH}")
+        click_row(page, "Trim the overgrown")
+        expect(page.get_by_role("paragraph").filter(has_text="Why it is here")).to_be_visible()
+        settle(page)
+        connection.delay_seconds = DELAYS_SECONDS[number % len(DELAYS_SECONDS)]
+        page.get_by_role("button", name="Close", exact=True).click()
+        page.wait_for_timeout(gap)
+        page.get_by_text("One per task").click()
+        page.wait_for_timeout(gap)
+        page.get_by_role("radio", name="Cards").click()
+        page.wait_for_url(
+            lambda url: names(url, "experiences_form=Cards") and "distinct" not in url and "id=" not in url
+        )
+        expect(page.locator(".atlas-hit")).to_have_count(3)
+        expect(page.get_by_role("button", name="Close", exact=True)).to_have_count(0)
+        settle(page)
+        assert urlsplit(page.url).query == "experiences_form=Cards&scope_text=trim+overgrown+hedge"
+
+
+def names(url: str, choice: str) -> bool:
+    """Return whether an address names a choice: `history_tab=Trash`. Every address names the empty one."""
+    key, _, value = choice.partition("=")
+    return not choice or value in parse_qs(urlsplit(url).query).get(key, [])
