@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,75 +35,53 @@ Connect = Callable[[Path], tuple[str, Connection]]
 class Choice:
     """A choice in a box of a page."""
 
-    act: Callable[[Page], None]
-    is_made: Callable[[Page], None]
-    """Expects that the box shows it."""
+    role: str
+    name: str
+    """Label of the control."""
 
-    address: str
-    """What the address names then: `history_tab=Trash`."""
+    address: str = ""
+    """What the address names then: `history_tab=Trash`. Empty for a box that it does not name."""
 
+    option: str = ""
+    """The option that is chosen, for a control with a list of them."""
 
-def radio(name: str, address: str) -> Choice:
-    box: Callable[[Page], Locator] = lambda page: page.get_by_role("radio", name=name, exact=True)  # noqa: E731
-    return Choice(lambda page: box(page).click(), lambda page: expect(box(page)).to_be_checked(), address)
-
-
-def toggle(name: str, address: str, *, is_on: bool = True) -> Choice:
-    box: Callable[[Page], Locator] = lambda page: page.get_by_role("checkbox", name=name, exact=True)  # noqa: E731
-    return Choice(
-        lambda page: page.get_by_text(name, exact=True).click(),
-        lambda page: expect(box(page)).to_be_checked(checked=is_on),
-        address,
-    )
+    @property
+    def replaces(self) -> str:
+        """The parameter whose earlier value it replaces, if it does."""
+        return "" if self.role == "button" else self.address.partition("=")[0]
 
 
-def outcome(name: str) -> Choice:
-    box: Callable[[Page], Locator] = lambda page: page.get_by_role("button", name=name, exact=True)  # noqa: E731
-    return Choice(
-        lambda page: box(page).click(),
-        lambda page: expect(box(page)).to_have_attribute("aria-pressed", "true"),
-        f"scope_outcomes={name}",
-    )
+FAILED = Choice("button", "failed", "scope_outcomes=failed")
 
-
-def option(label: str, name: str, address: str) -> Choice:
-    box: Callable[[Page], Locator] = lambda page: (  # noqa: E731
-        page.get_by_test_id("stMain").get_by_test_id("stSelectbox").filter(has_text=label)
-    )
-
-    def act(page: Page) -> None:
-        box(page).get_by_role("combobox").click()
-        page.get_by_role("option", name=name, exact=True).click()
-
-    return Choice(act, lambda page: expect(box(page)).to_contain_text(name), address)
-
-
-PAGES: dict[str, tuple[Choice, ...]] = {
-    "overview": (outcome("failed"), outcome("unknown")),
-    "map": (outcome("failed"), radio("Outcome", "")),
-    "experiences": (outcome("failed"), option("", "Oldest first", "experiences_order=Oldest first")),
+PAGES: dict[str, tuple[Choice, Choice]] = {
+    "overview": (FAILED, Choice("button", "unknown", "scope_outcomes=unknown")),
+    "map": (FAILED, Choice("radio", "Outcome")),
+    "experiences": (FAILED, Choice("combobox", "Sort", "experiences_order=Oldest first", "Oldest first")),
     "concepts": (
-        option("Sort", "Name, A to Z", "concepts_order=Name, A to Z"),
-        option("Sort", "Most used first", "concepts_order=Most used first"),
+        Choice("combobox", "Sort", "concepts_order=Name, A to Z", "Name, A to Z"),
+        Choice("combobox", "Sort", "concepts_order=Most used first", "Most used first"),
     ),
     "strategies": (
-        option("Show", "Read by agents", "strategies_state=Read by agents"),
-        option("Sort", "Newest first", "strategies_order=Newest first"),
+        Choice("combobox", "Show", "strategies_state=Read by agents", "Read by agents"),
+        Choice("combobox", "Sort", "strategies_order=Newest first", "Newest first"),
     ),
     "journal": (
-        radio("Words", "journal_by=Words"),
-        option("Sort", "Oldest first", "journal_order=Oldest first"),
+        Choice("radio", "Words", "journal_by=Words"),
+        Choice("combobox", "Sort", "journal_order=Oldest first", "Oldest first"),
     ),
     "ask?ask_text=mend+the+query": (
-        toggle("Compare two configurations", "ask_two=true"),
-        radio("Journal", "ask_shown=Journal"),
+        Choice("switch", "Compare two configurations", "ask_two=true"),
+        Choice("radio", "Journal", "ask_shown=Journal"),
     ),
-    "evaluation": (outcome("failed"), radio("Compare profiles", "evaluation_tab=Compare profiles")),
-    "curate": (outcome("failed"), radio("Compress", "curate_queue=compress")),
-    "history": (radio("Trash", "history_tab=Trash"), radio("Concepts", "history_kind=Concepts")),
-    "settings": (radio("Models", ""), radio("Keys", "settings_tab=Keys")),
+    "evaluation": (FAILED, Choice("radio", "Compare profiles", "evaluation_tab=Compare profiles")),
+    "curate": (FAILED, Choice("radio", "Compress", "curate_queue=compress")),
+    "history": (FAILED, Choice("radio", "Trash", "history_tab=Trash")),
+    "settings": (
+        Choice("radio", "Models", "settings_tab=Models"),
+        Choice("radio", "Keys", "settings_tab=Keys"),
+    ),
 }
-"""Two choices on each page with boxes, the second of which may replace the first."""
+"""Two choices on each page with boxes, by the page's address."""
 
 
 @pytest.fixture(scope="module")
@@ -192,21 +170,39 @@ def make_two_choices(page: Page, address: str, connection: Connection, name: str
         page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
         settle(page)
         connection.delay_seconds = DELAYS_SECONDS[number % len(DELAYS_SECONDS)]
-        first.act(page)
+        choose(page, first)
         page.wait_for_timeout(gap)
-        second.act(page)
-        expect_choices(page, first, second)
+        choose(page, second)
+        expect_choices(page, [second] if first.replaces and first.replaces == second.replaces else [first, second])
 
 
-def expect_choices(page: Page, first: Choice, second: Choice) -> None:
-    """Wait until the boxes and the address show both choices, or the second where it replaces the first."""
-    is_replaced = second.address.partition("=")[0] == first.address.partition("=")[0] and "scope" not in first.address
-    wanted = [choice for choice in (first, second) if choice is second or not (is_replaced or not first.address)]
-    page.wait_for_url(lambda url: all(names(url, choice.address) for choice in wanted))
-    for choice in wanted:
-        choice.is_made(page)
+def choose(page: Page, choice: Choice) -> None:
+    box = control(page, choice)
+    if choice.role == "switch":  # the input is hidden, its label is not
+        page.get_by_text(choice.name, exact=True).click()
+    else:
+        box.click()
+    if choice.option:
+        page.get_by_role("option", name=choice.option, exact=True).click()
+
+
+def expect_choices(page: Page, choices: Sequence[Choice]) -> None:
+    """Wait until the boxes and the address show the choices, and that they still do when the page is at rest."""
+    page.wait_for_url(lambda url: all(names(url, choice.address) for choice in choices))
+    for choice in choices:
+        box = control(page, choice)
+        if choice.option:
+            expect(box).to_have_value(choice.option)
+        elif choice.role == "button":
+            expect(box).to_have_attribute("aria-pressed", "true")
+        else:
+            expect(box).to_be_checked()
     settle(page)
-    assert all(names(page.url, choice.address) for choice in wanted), page.url
+    assert all(names(page.url, choice.address) for choice in choices), page.url
+
+
+def control(page: Page, choice: Choice) -> Locator:
+    return page.get_by_role(choice.role, name=choice.name, exact=True)
 
 
 def close_and_choose(page: Page, address: str, connection: Connection, gaps: tuple[int, ...]) -> None:
