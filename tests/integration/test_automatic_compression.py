@@ -28,8 +28,14 @@ def attempt(n):
     return Trajectory(task, (), Outcome(True), metadata={"solution": program})
 
 
+@pytest.fixture(autouse=True)
+def _without_word_pieces(monkeypatch):
+    """They take long to prepare, in this process and in that of the search, and play no part here."""
+    monkeypatch.setenv("ATLAS_LATE_INTERACTION", "0")
+
+
 def opened(store, every=6, **options):
-    settings = atlas.Settings(embedding_model=MODEL, compress_every=every)
+    settings = atlas.Settings(embedding_model=MODEL, compress_every=every, late_interaction=False)
     return atlas.open_memory(store, settings=settings, **options)
 
 
