@@ -13,7 +13,6 @@ from atlas.views.shared.state import check_entrance
 from pages.components.concepts.tray import TRAY as CONCEPTS
 from pages.components.experience.tray import TRAY as EXPERIENCES
 from pages.components.journal.tray import TRAY as ENTRIES
-from pages.components.shared.address import begin_address, end_address, enter_page
 from pages.components.shared.live import begin_run
 from pages.components.shared.memory import hold_store, warmed
 from pages.components.shared.messages import show_failure, show_problem
@@ -23,6 +22,7 @@ from pages.components.shared.snapshot import Snapshot, drawn_from, take_snapshot
 from pages.components.shared.tray import draw_tray
 from pages.components.shared.undo_toast import draw_act
 from pages.components.strategies.tray import TRAY as STRATEGIES
+from pages.frame.address import begin_address, end_address, enter_page
 
 FRAME = Path(__file__).parent / "pages" / "frame"
 """Files of ours, as an icon by its name would be fetched from the internet: the mark, the name, and the style of what

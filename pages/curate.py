@@ -27,9 +27,9 @@ from pages.components.experience.refinement import draw_refinement
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
 from pages.components.lists.listing import draw_beside
-from pages.components.shared.address import QUEUE, parameter, set_parameter
 from pages.components.shared.scope import current_where, draw_awaited, n_experiences
 from pages.components.shared.snapshot import page_memory
+from pages.frame.address import QUEUE, parameter, set_parameter
 
 
 def ask(titles: dict[str, str]) -> str:

@@ -15,10 +15,10 @@ from pages.components.history.trash import draw_pages, draw_trash
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
 from pages.components.lists.record_table import clicked_row
-from pages.components.shared.address import OPERATION, parameter, set_parameter
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.tabs import choose_part
+from pages.frame.address import OPERATION, parameter, set_parameter
 
 OPERATIONS, TRASH = "Operations", "Trash"
 

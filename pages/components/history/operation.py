@@ -20,9 +20,9 @@ from atlas.views.history.operations import (
 )
 from atlas.views.shared.texts import Text
 from pages.components.lists.editing import READ_ONLY
-from pages.components.shared.address import OPERATION, set_parameter
 from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.shared.undo_toast import REDONE, UNDONE, undo_and_say
+from pages.frame.address import OPERATION, set_parameter
 
 TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
 OPERATION_COLUMNS = {

@@ -151,8 +151,8 @@ def draw_list(
 def split(opened: str | None, widths: tuple[int, int] = (1, 1)) -> tuple[DeltaGenerator, DeltaGenerator | None]:
     """Return the place of a list, and that of the record that is open beside it.
 
-    The list is in a column whether or not a record is open. Boxes that moved elsewhere would be drawn anew, and a click
-    on one of them could be lost.
+    The list is in a column whether or not a record is open. Boxes that moved elsewhere would be drawn again, and a
+    click on one of them could be lost.
     """
     beside, *panel = st.columns(widths if opened else 1, gap="medium")
     return beside, panel[0] if panel else None

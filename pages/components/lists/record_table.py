@@ -13,7 +13,7 @@ from atlas.views.lists.fitting import fitted
 from atlas.views.lists.listing import Row
 from atlas.views.shared.kinds import EXPERIENCE, Kind
 from pages.components.lists.selection import current_selection, select
-from pages.components.shared.address import OPENED, parameter, set_parameter
+from pages.frame.address import OPENED, parameter, set_parameter
 
 HEADER_PIXELS, LOW_ROW_PIXELS, ROW_PIXELS = 35, 35, 80
 ROWS_SHOWN, LINES, PADDING_PIXELS = 8, 4, 16

@@ -9,9 +9,9 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem
 from atlas.views.shared.live import Drawn, changes_since, drawn_now
 from pages.components.lists.selection import current_selection
-from pages.components.shared.address import acknowledge_address
 from pages.components.shared.memory_map import live_map
 from pages.components.shared.snapshot import store_state
+from pages.frame.address import acknowledge_address
 
 MAPPED = "New experiences were added to the map"
 QUIET = "This page is up to date"

@@ -20,7 +20,7 @@ import streamlit as st
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.scope import Scope, ScopeOptions
 from atlas.views.shared.scope_address import KEYS, Address, address_of, taken
-from pages.components.shared.address import is_history_navigation, page_hash
+from pages.frame.address import is_history_navigation, page_hash
 
 _HELD, _OPENED, _TURN, _PAGE = "scope", "scope_opened", "scope_turn", "scope_page"
 _LEFT, _CLICKED = "addresses_left", "page_clicked"
