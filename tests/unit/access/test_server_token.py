@@ -123,14 +123,14 @@ with publishing(make_token(), Path({str(tmp_path)!r}), "127.0.0.1", {PORT}):
         "{}",
         json.dumps({"host": "127.0.0.1", "pid": "1", "token_file": "FILE"}),
         json.dumps({"host": "127.0.0.1", "pid": 10**30, "token_file": "FILE"}),
-        json.dumps({"host": "evil.example", "pid": os.getpid(), "token_file": "FILE"}),
-        json.dumps({"host": "127.0.0.1", "pid": os.getpid(), "token_file": "/dev/null"}),
-        json.dumps({"host": "127.0.0.1", "pid": os.getpid()}),
+        '{"host": "evil.example", "pid": OWN, "token_file": "FILE"}',
+        '{"host": "127.0.0.1", "pid": OWN, "token_file": "/dev/null"}',
+        '{"host": "127.0.0.1", "pid": OWN}',
     ],
 )
 def test_a_file_that_says_nothing_sensible_leads_to_no_token(token, state, tmp_path, text):
     [entry] = state.iterdir()
-    entry.write_text(text.replace("FILE", str(tmp_path / token_file_name(PORT))))
+    entry.write_text(text.replace("OWN", str(os.getpid())).replace("FILE", str(tmp_path / token_file_name(PORT))))
     assert endpoint(ADDRESS).secret == ""
 
 
