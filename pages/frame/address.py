@@ -26,7 +26,8 @@ NAMES = (OPENED, OPERATION, QUEUE)
 """The parameters that the session keeps. They belong to the page that they were set on."""
 
 _PAGE, _VALUES, _REPLACED = "address_page", "address_values", "address_replaced"
-_REQUESTED, _SENT, _IS_UNFINISHED = "address_requested", "address_sent", "address_is_unfinished"
+_REQUESTED, _SENT = "address_requested", "address_sent"
+_IS_UNFINISHED, _IS_UNSURE = "address_is_unfinished", "address_is_unsure"
 
 Parameters = dict[str, list[str]]
 
@@ -51,11 +52,11 @@ def begin_address() -> None:
     state = st.session_state
     requested = state[_REQUESTED] = _parameters()
     is_restored = is_history_navigation()
+    # a run that was ended early may have sent anything, which the browser may receive after this
+    state[_IS_UNSURE] = not is_restored and state.get(_IS_UNFINISHED, False)
+    state[_IS_UNFINISHED] = True
     if is_restored or requested == state.get(_SENT):
         state[_SENT] = None
-    elif state.get(_IS_UNFINISHED):
-        state[_SENT] = {}  # the run before was ended early: the browser may receive anything that it sent
-    state[_IS_UNFINISHED] = True
     if is_restored or state.get(_PAGE) != page_hash():
         state[_VALUES], state[_REPLACED] = {}, {}
     _follow()
@@ -80,7 +81,7 @@ def end_address() -> None:
     _put_values()
     _put_choices()
     current, sent = _parameters(), state.get(_SENT)
-    if current != state[_REQUESTED] or (sent is not None and current != sent):
+    if state[_IS_UNSURE] or current != state[_REQUESTED] or (sent is not None and current != sent):
         st.query_params.update({})  # sends all of it
         state[_SENT] = current
     state[_IS_UNFINISHED] = False

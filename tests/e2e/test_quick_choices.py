@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -138,6 +139,11 @@ def test_a_record_that_is_closed_stays_closed_and_the_choices_after_it_are_kept_
     close_and_choose(page, address, connection, GAPS_MILLISECONDS)
 
 
+def test_a_choice_that_is_taken_back_at_once_is_not_in_the_address(page: Page, connect: Connect, sample: Path):
+    address, connection = connect(sample)
+    choose_and_take_back(page, address, connection, GAPS_MILLISECONDS[::5])
+
+
 @pytest.mark.parametrize("name", ["experiences", "concepts", "strategies", "journal", "curate?curate_queue=never"])
 def test_no_box_is_drawn_again_when_a_record_opens_beside_it(page: Page, serve: Serve, sample: Path, name: str):
     page.goto(f"{serve(sample)}/{name}")
@@ -184,7 +190,9 @@ def make_two_choices(page: Page, address: str, connection: Connection, name: str
         choose(page, first)
         page.wait_for_timeout(gap)
         choose(page, second)
-        expect_choices(page, [second] if first.replaces and first.replaces == second.replaces else [first, second])
+        expect_choices(
+            page, connection, [second] if first.replaces and first.replaces == second.replaces else [first, second]
+        )
 
 
 def choose(page: Page, choice: Choice) -> None:
@@ -197,9 +205,10 @@ def choose(page: Page, choice: Choice) -> None:
         page.get_by_role("option", name=choice.option, exact=True).click()
 
 
-def expect_choices(page: Page, choices: Sequence[Choice]) -> None:
+def expect_choices(page: Page, connection: Connection, choices: Sequence[Choice]) -> None:
     """Wait until the boxes and the address show the choices, and that they still do when the page is at rest."""
     page.wait_for_url(lambda url: all(names(url, choice.address) for choice in choices))
+    connection.delay_seconds = 0
     for choice in choices:
         box = control(page, choice)
         if choice.option:
@@ -214,6 +223,25 @@ def expect_choices(page: Page, choices: Sequence[Choice]) -> None:
 
 def control(page: Page, choice: Choice) -> Locator:
     return page.get_by_role(choice.role, name=choice.name, exact=True)
+
+
+def choose_and_take_back(page: Page, address: str, connection: Connection, gaps: tuple[int, ...]) -> None:
+    """Narrow the scope and take it back, with each of the gaps between."""
+    for number, gap in enumerate(gaps):
+        connection.delay_seconds = 0
+        page.goto("about:blank")
+        page.goto(f"{address}/experiences")
+        page.get_by_test_id("stDataFrame").first.wait_for()
+        settle(page)
+        connection.delay_seconds = DELAYS_SECONDS[number % len(DELAYS_SECONDS)]
+        choose(page, FAILED)
+        page.wait_for_timeout(gap)
+        choose(page, FAILED)
+        expect(page.get_by_text(re.compile("^[0-9]+ experiences$"))).to_be_visible()
+        expect(control(page, FAILED)).to_have_attribute("aria-pressed", "false")
+        page.wait_for_url(lambda url: not urlsplit(url).query)
+        page.wait_for_timeout(2 * 1000 * max(DELAYS_SECONDS))  # whatever is under way still has come by then
+        assert urlsplit(page.url).query == ""
 
 
 def close_and_choose(page: Page, address: str, connection: Connection, gaps: tuple[int, ...]) -> None:
@@ -236,6 +264,7 @@ def close_and_choose(page: Page, address: str, connection: Connection, gaps: tup
         )
         expect(page.locator(".atlas-hit")).to_have_count(3)
         expect(page.get_by_role("button", name="Close", exact=True)).to_have_count(0)
+        connection.delay_seconds = 0
         settle(page)
         assert urlsplit(page.url).query == "experiences_form=Cards&scope_text=trim+overgrown+hedge"
 
