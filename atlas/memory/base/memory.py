@@ -12,7 +12,6 @@ import numpy as np
 
 from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
-from atlas.core.filters import filter_notes
 from atlas.core.hits import Hit, Retrieval, check_limit, limit_of_list, unexplained
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, VectorRecord, Vectors, attach_embedding
@@ -57,9 +56,6 @@ class Memory(Records, ABC, Generic[T]):
 
     noun: ClassVar[str]
     """The name of one of them, in errors."""
-
-    fields: ClassVar[frozenset[str]] = frozenset()
-    """The names that its records can be filtered by, beside their own metadata and `OF_EVERY_MEMORY`."""
 
     content_field: ClassVar[str]
     """A field that the content of its records has, and that of no other memory's."""
@@ -333,16 +329,6 @@ class Memory(Records, ABC, Generic[T]):
         return Retrieval(hits=hits, n_hidden=0, threshold=0.0, by_words=True, notes=notes)
 
     aretrieve_words = twin(retrieve_words)
-
-    def filter_notes(self, where: Where | None) -> tuple[str, ...]:
-        """Return a sentence for each name in a filter that no record has.
-
-        Raises:
-            InvalidInput: A name is near one that exists, which the message gives, or the filter is malformed.
-        """
-        return filter_notes(where, self.fields, self._store.keys)
-
-    afilter_notes = twin(filter_notes)
 
     def similar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:
         """Return the k nearest to one, without itself.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated, RecordChanged
+from atlas.core.filters import filter_notes
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import EncodedText, encode_texts
@@ -51,6 +52,9 @@ class Entry:
 class Records:
     """The records of one collection. Each method has an async twin, with an `a` before its name."""
 
+    fields: ClassVar[frozenset[str]] = frozenset()
+    """The names that its records can be filtered by, beside their own metadata and `OF_EVERY_MEMORY`."""
+
     success_updater: SuccessRateUpdater | None = None
     """The updater of success rates where the store keeps no attempts, or None where no rate is kept there."""
 
@@ -69,7 +73,17 @@ class Records:
         """True if it can be told how an attempt went that used one of its records."""
         return self.success_updater is not None or self._store.keeps_uses
 
-    # Looking over them
+    # Looking over them. A misspelt name in a filter raises InvalidInput everywhere, as `filter_notes` does
+
+    def filter_notes(self, where: Where | None) -> tuple[str, ...]:
+        """Return a sentence for each name in a filter that no record has.
+
+        Raises:
+            InvalidInput: A name is near one that exists, which the message gives, or the filter is malformed.
+        """
+        return filter_notes(where, self.fields, self._store.keys)
+
+    afilter_notes = twin(filter_notes)
 
     def browse(
         self,
@@ -81,7 +95,9 @@ class Records:
         offset: int = 0,
     ) -> list[dict[str, Any]]:
         """Return rows of records without their steps (`id`, `metadata`, `document`), for a table or a count by hand."""
-        return self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
+        return self._store.scan(
+            self._checked(where), order_by=order_by, descending=descending, limit=limit, offset=offset
+        )
 
     abrowse = twin(browse)
 
@@ -102,7 +118,7 @@ class Records:
             AtlasError: pandas is not installed.
         """
         with self._store.reading():
-            rows = self._store.scan(where) if ids is None else self._slim_rows(listed(ids))
+            rows = self._store.scan(self._checked(where)) if ids is None else self._slim_rows(listed(ids))
             held = [row["id"] for row in rows]
             marks, usage = self._store.marks(held), self._store.usage(held)
         if places is None:
@@ -114,19 +130,19 @@ class Records:
 
     def count(self, where: Where | None = None) -> int:
         """Return how many records pass a filter."""
-        return self._store.count(where)
+        return self._store.count(self._checked(where))
 
     acount = twin(count)
 
     def values(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """Return how many records hold each value of a metadata key such as `source`, most frequent first."""
-        return self._store.count_by(key, where)
+        return self._store.count_by(key, self._checked(where))
 
     avalues = twin(values)
 
     def ids(self, where: Where | None = None) -> list[str]:
         """Return the ids of the records that pass a filter, in the order they were added."""
-        return self._store.ids(where)
+        return self._store.ids(self._checked(where))
 
     aids = twin(ids)
 
@@ -138,7 +154,7 @@ class Records:
         Args:
             key: Such as `outcome`; or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
         """
-        return self._store.column(key, where)
+        return self._store.column(key, self._checked(where))
 
     acolumn = twin(column)
 
@@ -150,7 +166,7 @@ class Records:
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
         """Return how many attempts each day in UTC (`2026-05-01`) has, by outcome, without empty days."""
-        return self._store.counts_by_day(where)
+        return self._store.counts_by_day(self._checked(where))
 
     acounts_by_day = twin(counts_by_day)
 
@@ -295,6 +311,11 @@ class Records:
         return self._store.restore(listed(ids))
 
     arestore = twin(restore)
+
+    def _checked(self, where: Where | None) -> Where | None:
+        """Return a filter none of whose names is a misspelling."""
+        self.filter_notes(where)
+        return where
 
     def _without_secrets(self, value: T) -> T:
         """Return a record, or a value of one, as the store may keep it."""

@@ -37,6 +37,22 @@ def test_a_memory_names_a_misspelt_field_and_notes_a_key_that_no_record_has(memo
         records.search_words("x", where={"meta.title": "x"})
 
 
+@pytest.mark.parametrize("name", ["experience", "concepts", "strategies", "journal"])
+def test_a_misspelt_field_is_an_error_where_records_are_listed_or_counted(memory, name):
+    records, where = getattr(memory, name), {"creatd_at": "x"}
+    for look in (
+        records.browse,
+        records.count,
+        records.ids,
+        records.to_pandas,
+        records.counts_by_day,
+        lambda where: records.values("source", where),
+        lambda where: records.column("source", where),
+    ):
+        with pytest.raises(InvalidInput, match="did you mean 'created_at'"):
+            look(where)
+
+
 def test_a_key_is_known_once_a_record_has_it_and_unknown_again_when_that_is_deleted(memory):
     first = memory.journal.add("task", "User asked: bake a quince cake", generation=1, metadata={"region": "north"})
     found = memory.journal.retrieve("quince cake", where={"meta.region": "north"}, threshold=0.0)
