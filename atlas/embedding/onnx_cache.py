@@ -15,7 +15,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +28,7 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS, OnnxEncoder, UnloadableExport
+from atlas.infra.child_process import import_environment, module_command
 
 EXPORTER = "2"
 """Version of what is exported. Another one exports every model again."""
@@ -216,10 +216,8 @@ def _held(lock: FileLock, announce: Callable[[str], None]) -> AbstractContextMan
 
 def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) -> None:
     """Export a model in a process of its own, which takes torch and its memory with it when it ends."""
-    # -P: the directory that somebody works in is not one to import from, unless this process does
-    command = [sys.executable, "-P", "-m", "atlas.embedding.onnx_export", model, str(directory)]
-    path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+    command = module_command("atlas.embedding.onnx_export", model, str(directory))
+    environment = {**import_environment(), "PYTHONIOENCODING": "utf-8"}
     problem = ""
     with subprocess.Popen(
         command,

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, Literal
 
 from atlas.core.errors import AtlasError
+from atlas.infra.child_process import import_environment, module_command
 from atlas.jobs.job import Job, decode_job, encode_job
 
 CLOSING_SECONDS = 5.0
@@ -119,9 +120,10 @@ class Worker:
         states[key], self._may_retry = JobStatus(state="running", message="starting"), was_there
 
     def _start_child(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-W", "ignore", "-m", "atlas.jobs.worker"]
-        pipe = subprocess.PIPE
-        self._child = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", bufsize=1)
+        command, pipe = module_command("atlas.jobs.worker"), subprocess.PIPE
+        self._child = subprocess.Popen(
+            command, env=import_environment(), stdin=pipe, stdout=pipe, text=True, encoding="utf-8", bufsize=1
+        )
         threading.Thread(target=self._listen, args=(self._child,), name="atlas-worker", daemon=True).start()
         return self._child
 

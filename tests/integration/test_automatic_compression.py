@@ -11,7 +11,7 @@ import pytest
 import atlas
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.jobs.compression.automatic import compress_store
-from atlas.memory.concepts.automatic import MODULE, RESULT, search_lock
+from atlas.memory.concepts.automatic import MODULE, RESULT, begin_search, search_lock
 from atlas.testing import HashEmbedder
 from tests.support.stores import MODEL
 
@@ -98,3 +98,13 @@ def test_no_more_is_stored_than_the_attempts_until_it_is_due(tmp_path, every):
     with opened(tmp_path / "store", every) as memory:
         assert all("compression" not in memory.store(attempt(n)) for n in range(5))
         assert len(memory.concepts) == 0
+
+
+def test_the_search_imports_nothing_from_the_working_directory(tmp_path, monkeypatch):
+    """It may be a checkout of somebody else's, with a module named as one that the search imports."""
+    (tmp_path / "filelock.py").write_text("open('imported', 'w')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with opened(tmp_path / "store") as memory:
+        assert begin_search(memory.storage)
+        wait_for_result(memory)
+    assert not (tmp_path / "imported").exists()

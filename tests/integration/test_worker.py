@@ -226,3 +226,12 @@ def test_what_libraries_print_does_not_disturb_the_talk():
         child.stdin.flush()
         said = [json.loads(child.stdout.readline()) for _ in range(2)]
     assert said == [{"done": 1, "total": 2, "message": "working"}, {"state": "done", "message": ""}]
+
+
+def test_the_child_imports_nothing_from_the_working_directory(worker, store, tmp_path, monkeypatch):
+    (tmp_path / "filelock.py").write_text("open('imported', 'w')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    job = FindDuplicates(store=str(store), out=str(tmp_path), collection=COLLECTION)
+    worker.submit(job)
+    assert finished(worker, job).state == "done"
+    assert not (tmp_path / "imported").exists()

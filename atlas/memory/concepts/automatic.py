@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from atlas.core.errors import PlanOutdated, StoreError
 from atlas.core.types import Trajectory
 from atlas.infra.actor import Role, is_under_review, may
+from atlas.infra.child_process import import_environment, module_command
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.learning.extraction import programs_of
 from atlas.storage.store import Store
@@ -45,10 +45,16 @@ def _may_compress() -> bool:
 def begin_search(storage: Store) -> bool:
     """Start the process that searches a store. Return whether it could be started."""
     path = os.pathsep.join(str(directory.resolve()) for directory in storage.settings.program_path)
-    command = [sys.executable, "-W", "ignore", "-m", MODULE, str(storage.path.resolve()), path]
-    nowhere = subprocess.DEVNULL
+    command, nowhere = module_command(MODULE, str(storage.path.resolve()), path), subprocess.DEVNULL
     try:
-        process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            env=import_environment(),
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+            start_new_session=True,
+        )
     except OSError as error:
         logger.warning("the search for concepts could not be started: %s", error)
         return False

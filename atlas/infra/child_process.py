@@ -1,0 +1,18 @@
+"""Running a module in a Python of its own, which trusts the working directory no more than this process does."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def module_command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module. It does not import from the working directory (`-P`)."""
+    return [sys.executable, "-P", "-W", "ignore", "-m", module, *arguments]
+
+
+def import_environment() -> dict[str, str]:
+    """Return the environment in which a child imports from where this process does."""
+    path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)
+    return {**os.environ, "PYTHONPATH": path}
