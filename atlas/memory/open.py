@@ -111,7 +111,7 @@ def open_memory(
         )
         if embedder is None:  # another process could not make one that was given
             memory._compress_automatically(
-                AutomaticCompression(storage, experience.COLLECTION, settings.compress_every)
+                AutomaticCompression(storage, lambda: memory.experience, settings.compress_every)
             )
         return memory
     except BaseException:

@@ -13,23 +13,31 @@ from collections.abc import Callable
 from pathlib import Path
 
 from atlas.core.errors import PlanOutdated, StoreError
-from atlas.core.types import Trajectory
+from atlas.core.types import Experience, Trajectory
 from atlas.infra.actor import Role, is_under_review, may
 from atlas.infra.child_process import import_environment, module_command
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.learning.extraction import programs_of
+from atlas.memory.base.memory import Memory
+from atlas.storage.records import WAITING
 from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
 COUNTED = "automatic_compression:counted"
-"""Note with the number of successes when the last search began, or when counting began."""
+"""Note with two numbers: the successes at the last look, and how many since the last search held programs."""
 
 RESULT = "automatic_compression:result"
 """Note with what the last search added, as a sentence."""
 
 MODULE = "atlas.jobs.compression.automatic"
 """The program of the process that searches."""
+
+
+MAX_READ = 300
+"""The newest successes that a look reads."""
+
+_SUCCEEDED = {"outcome": "succeeded"}
 
 
 def search_lock(directory: Path) -> InterProcessLock:
@@ -70,17 +78,21 @@ class AutomaticCompression:
     """
 
     def __init__(
-        self, storage: Store, collection: str, every: int, begin: Callable[[Store], bool] = begin_search
+        self,
+        storage: Store,
+        attempts: Callable[[], Memory[Experience]],
+        every: int,
+        begin: Callable[[Store], bool] = begin_search,
     ) -> None:
         """Count the successes of a store.
 
         Args:
-            collection: That of the experiences.
+            attempts: Returns the store's experiences, when they are first needed.
             every: Number of new successes with programs after which a search begins. 0 for never.
             begin: Starts the search and returns whether it could.
         """
         self._storage = storage
-        self._collection = collection
+        self._attempts = attempts
         self._every = every
         self._begin = begin
         self._n_before_look = 1
@@ -90,11 +102,17 @@ class AutomaticCompression:
 
     def after(self, trajectory: Trajectory) -> bool:
         """Begin a search if an attempt that was just stored makes it due. Return whether it began."""
-        if not self._every or self._storage.read_only or not programs_of([trajectory]).programs:
+        if not self._every or self._storage.read_only:
+            return False
+        if not _may_compress():
+            with self._lock:  # the next one who may compress looks
+                self._n_before_look = max(1, self._n_before_look - 1)
+            return False
+        if not programs_of([trajectory]).programs:
             return False
         with self._lock:
             self._n_before_look = max(0, self._n_before_look - 1)
-            if self._n_before_look or not _may_compress():
+            if self._n_before_look:
                 return False
             try:
                 return self._begin_if_due()
@@ -113,28 +131,42 @@ class AutomaticCompression:
             return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
         if not self._storage.read_only and self._is_searching():
             return "Concepts are being looked for in the background."
-        note, n_now = self._note(COUNTED), self._n_successes()
-        n_new = max(0, n_now - int(note)) if note.isdecimal() else 0
-        waits = f"{n_new:,} of {self._every:,} new successes before concepts are looked for in the background."
+        n_programs = self._count(self._note(COUNTED), unnoted=0)[1]
+        waits = f"{n_programs:,} of {self._every:,} new successes with programs before concepts are looked for."
         return " ".join(part for part in (self._note(RESULT), waits) if part)
 
     def _begin_if_due(self) -> bool:
-        note, n_now = self._note(COUNTED), self._n_successes()
-        n_counted = int(note) if note.isdecimal() else n_now - 1
-        n_new = n_now - n_counted
-        is_due = n_new >= self._every and not self._is_searching()
-        self._n_before_look = self._every if n_new >= self._every else max(1, self._every - n_new)
-        counted = n_now if is_due or n_new < 0 else n_counted
-        if str(counted) != note:
-            self._storage.ledger.notes.write({COUNTED: str(counted)}, expected={COUNTED: note or None})
+        note = self._note(COUNTED)
+        n_successes, n_programs = self._count(note, unnoted=1)
+        is_due = n_programs >= self._every and not self._is_searching()
+        self._n_before_look = self._every - (n_programs if n_programs < self._every else 0)
+        counted = f"{n_successes} {0 if is_due else n_programs}"
+        if counted != note:
+            self._storage.ledger.notes.write({COUNTED: counted}, expected={COUNTED: note or None})
         return is_due and self._begin(self._storage)
+
+    def _count(self, note: str, *, unnoted: int) -> tuple[int, int]:
+        """Return how many successes there are, and how many since the last search hold programs.
+
+        Args:
+            unnoted: The second number where there is no note yet.
+        """
+        attempts = self._attempts()
+        waiting = set(attempts.ids({"$and": [_SUCCEEDED, WAITING]}))
+        n_successes = attempts.count(_SUCCEEDED) - len(waiting)
+        if not note:
+            return n_successes, unnoted
+        n_before, n_programs = map(int, note.split())
+        n_new = min(max(0, n_successes - n_before), MAX_READ)
+        newest = attempts.browse(_SUCCEEDED, order_by="", limit=n_new + len(waiting)) if n_new else []
+        ids = [row["id"] for row in newest if row["id"] not in waiting][:n_new]
+        return n_successes, n_programs + sum(
+            bool(programs_of([attempt]).programs) for attempt in attempts.get_many(ids)
+        )
 
     def _is_searching(self) -> bool:
         with search_lock(self._storage.path).held(0) as is_free:
             return not is_free
-
-    def _n_successes(self) -> int:
-        return self._storage.ledger.count(self._collection, {"outcome": "succeeded"})
 
     def _note(self, name: str) -> str:
         return self._storage.ledger.notes.read(name).get("", "")

@@ -10,12 +10,16 @@ from atlas.core.types import Outcome, Task, Trajectory
 from atlas.infra.actor import Actor, Role, acting
 from atlas.memory.concepts.automatic import RESULT, AutomaticCompression, search_lock
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
+from atlas.storage.records import WAITING
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import HashEmbedder
 
 
 def attempt(n, success=True, solution="def f():\n    return 1\n"):
     return Trajectory(Task(f"t{n}", "", f"task {n}"), (), Outcome(success), metadata={"solution": solution})
+
+
+TEXT = "ask the desk"
 
 
 @pytest.fixture
@@ -33,7 +37,7 @@ class Counting:
         self.memory = ChromaExperienceMemory(HashEmbedder(), store.collection(COLLECTION))
         self.store = store
         self.begun = []
-        self.automatic = AutomaticCompression(store, COLLECTION, every, self.begin)
+        self.automatic = AutomaticCompression(store, lambda: self.memory, every, self.begin)
 
     def begin(self, store):
         self.begun.append(self.n_stored)
@@ -55,10 +59,30 @@ def test_a_search_begins_after_every_so_many_successes(store):
 
 def test_failures_and_attempts_without_a_program_begin_none(store):
     counting = Counting(store)
+    assert counting.remember(4) == []
     assert counting.remember(9, success=False) == []
-    assert counting.remember(9, solution="ask the desk") == []
-    assert counting.remember(1) == [], "the first one with a program begins the count"
-    assert counting.remember(4) == [23]
+    assert counting.remember(9, solution=TEXT) == []
+    assert counting.remember(1) == [23]
+
+
+def test_successes_without_a_program_do_not_count_for_the_next_process(store):
+    counting = Counting(store, every=20)
+    counting.remember(1)
+    counting.remember(19, solution=TEXT)
+    counting = Counting(store, every=20)
+    assert counting.remember(18) == []
+    assert counting.remember(1, solution=TEXT) == []
+    assert counting.remember(1) == [40]
+
+
+def test_what_waits_for_review_counts_once_it_is_released(store):
+    counting = Counting(store)
+    counting.remember(1)
+    with acting(Actor("agent", Role.CURATOR, is_reviewed=True)):
+        counting.remember(5)
+    assert Counting(store).remember(1) == []
+    counting.memory.release(counting.memory.ids(WAITING))
+    assert Counting(store).remember(1) == [8]
 
 
 def test_processes_of_one_attempt_each_count_together(store):
@@ -104,19 +128,19 @@ def test_deleted_successes_do_not_hold_up_the_count(store):
 
 
 @pytest.mark.parametrize(
-    ("actor", "begins"),
+    ("actor", "meanwhile", "at_last"),
     [
-        (Actor("ann", Role.CURATOR), True),
-        (Actor("bob", Role.WRITER), False),
-        (Actor("agent", Role.CURATOR, is_reviewed=True), False),
+        (Actor("ann", Role.CURATOR), [5], [5]),
+        (Actor("bob", Role.WRITER), [], [7]),
+        (Actor("agent", Role.CURATOR, is_reviewed=True), [], []),
     ],
 )
-def test_whoever_may_not_compress_starts_no_search(store, actor, begins):
+def test_whoever_may_not_compress_starts_no_search(store, actor, meanwhile, at_last):
     counting = Counting(store)
     counting.remember(1)
     with acting(actor):
-        assert bool(counting.remember(5)) is begins
-    assert counting.remember(1) == ([5] if begins else [7])
+        assert list(counting.remember(5)) == meanwhile
+    assert counting.remember(1) == at_last
 
 
 def test_zero_turns_it_off(store):
@@ -129,7 +153,7 @@ def test_zero_turns_it_off(store):
 def test_the_status_says_how_many_are_left_and_what_was_found(store):
     counting = Counting(store)
     counting.remember(2)
-    waits = "2 of 5 new successes before concepts are looked for in the background."
+    waits = "2 of 5 new successes with programs before concepts are looked for."
     assert counting.automatic.status() == waits
     store.ledger.notes.write({RESULT: "It added 1 concept."})
     assert counting.automatic.status() == f"It added 1 concept. {waits}"
@@ -138,5 +162,6 @@ def test_the_status_says_how_many_are_left_and_what_was_found(store):
 def test_a_store_that_is_read_only_counts_nothing(store):
     Counting(store).remember(1)
     with Store.open(store.path, read_only=True) as reader:
-        automatic = AutomaticCompression(reader, COLLECTION, 1, lambda store: pytest.fail("it began"))
+        attempts = ChromaExperienceMemory(HashEmbedder(), reader.collection(COLLECTION))
+        automatic = AutomaticCompression(reader, lambda: attempts, 1, lambda store: pytest.fail("it began"))
         assert automatic.after(attempt(2)) is False
