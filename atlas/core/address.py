@@ -36,6 +36,12 @@ class Address:
         query = urlencode([*given, ("schema", self.schema)], safe="/", quote_via=quote)
         return f"postgresql://{shown}{parts.path}?{query}"
 
+    @property
+    def with_password(self) -> str:
+        """The whole address, for a child's environment. Nothing may print it or keep it."""
+        separator = "&" if urlsplit(self.conninfo).query else "" if self.conninfo.endswith("?") else "?"
+        return f"{self.conninfo}{separator}schema={self.schema}"
+
 
 def is_address(text: str) -> bool:
     """Return whether a text is the address of a store in PostgreSQL."""

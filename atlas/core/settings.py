@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -280,6 +280,17 @@ def directories(name: str, text: str) -> tuple[Path, ...]:
 def listed(paths: tuple[Path, ...]) -> str:
     """Return directories as `directories` reads them."""
     return os.pathsep.join(map(str, paths))
+
+
+def as_variables(settings: Settings, options: Iterable[str]) -> dict[str, str]:
+    """Return options as the variables that `Settings.from_environment` reads."""
+    return {f"ATLAS_{name.upper()}": _text(getattr(settings, name)) for name in options}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return listed(value)
+    return str(int(value) if isinstance(value, bool) else value)
 
 
 _MAY_BE_ZERO = ("ATLAS_COMPRESS_EVERY",)

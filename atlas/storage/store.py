@@ -187,6 +187,11 @@ class Store:
         return store
 
     @property
+    def address_with_password(self) -> str:
+        """Its address in PostgreSQL, for a child's environment. Empty where it is a directory."""
+        return self._address.with_password if self._address else ""
+
+    @property
     def read_only(self) -> bool:
         """True where it was opened for reading only, or where whoever this runs for is a viewer."""
         return self.ledger.read_only

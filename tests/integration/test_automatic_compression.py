@@ -10,8 +10,9 @@ import pytest
 
 import atlas
 from atlas.core.types import Outcome, Task, Trajectory
+from atlas.infra.child_process import module_command
 from atlas.jobs.compression.automatic import compress_store
-from atlas.memory.concepts.automatic import MODULE, RESULT, begin_search, search_lock
+from atlas.memory.concepts.automatic import MODULE, RESULT, begin_search, search_environment, search_lock
 from atlas.testing import HashEmbedder
 from tests.support.stores import MODEL
 
@@ -82,6 +83,38 @@ def test_a_search_that_finds_nothing_adds_nothing(tmp_path, engine, request):
         memory.store(attempt(1))
         assert "read 1 programs and added nothing." in compress_store(memory.storage.path)
         assert [done.kind for done in memory.storage.history()] == ["store"]
+
+
+def test_the_search_of_a_store_in_postgresql_has_its_password(postgres_address):
+    with opened(postgres_address.replace("atlas@", "atlas:secret@")) as memory:
+        assert "atlas:secret@" in search_environment(memory.storage)["ATLAS_STORE"]
+        assert "secret" not in memory.storage.place
+        assert begin_search(memory.storage)
+        assert "read 0 programs and added nothing." in wait_for_result(memory)
+
+
+def search_with(memory, **options):
+    """Return the status of the process that searches with other options than the store has."""
+    command = module_command(MODULE, str(memory.storage.path))
+    environment = {**search_environment(memory.storage), **options}
+    return subprocess.run(command, env=environment, capture_output=True, timeout=PATIENCE_SECONDS).returncode
+
+
+def test_the_status_says_why_a_search_could_not_open_the_store(tmp_path):
+    with opened(tmp_path / "store") as memory:
+        assert search_with(memory, ATLAS_BATCH_SIZE="many") == 1
+        assert "failed (ATLAS_BATCH_SIZE should be" in memory.compression_status()
+        assert search_with(memory) == 0
+        assert "failed" not in memory.compression_status()
+
+
+def test_the_status_says_why_a_search_failed(tmp_path):
+    with opened(tmp_path / "store", every=0) as memory:
+        for n in range(6):
+            memory.store(attempt(n))
+        assert search_with(memory, ATLAS_DEVICE="nonsense") == 0
+        assert "failed (" in memory.storage.ledger.notes.read(RESULT)[""]
+        assert len(memory.concepts) == 0
 
 
 def test_an_embedder_of_ones_own_and_a_read_only_store_begin_none(tmp_path):

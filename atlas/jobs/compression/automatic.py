@@ -10,10 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from atlas.core.errors import AtlasError
-from atlas.core.settings import Settings, directories
+from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept
-from atlas.jobs.compression import PROGRAM_PATH, add_found, compressed_now, strategy_of
-from atlas.memory.concepts.automatic import RESULT, search_lock
+from atlas.infra.clock import SystemClock
+from atlas.infra.durable_files import replace_durably
+from atlas.jobs.compression import add_found, compressed_now, strategy_of
+from atlas.memory.concepts.automatic import RESULT, problem_file, search_lock
 from atlas.memory.concepts.records import normal_form
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
@@ -27,26 +29,39 @@ ADDED = "automatic_compression:added"
 NICENESS = 15
 
 
-def compress_store(directory: Path, path: str = "") -> str:
+def compress_store(directory: Path) -> str:
     """Look for concepts in a store and add the proven ones, unless another process is at it.
 
     Args:
         directory: The store, or the directory that a store in PostgreSQL has on this machine.
-        path: Directories of modules that programs import, separated as in PATH.
 
     Returns:
-        What was done, as the store's status has it. Empty where another process is at it.
+        What was done, or why it failed, as the store's status has it. Empty where another process is at it.
     """
-    chosen = Settings.from_environment()
-    settings = replace(chosen, actor=ACTOR, embedding_model="", program_path=directories(PROGRAM_PATH, path))
+    settings = replace(Settings.from_environment(), actor=ACTOR, embedding_model="")
     with search_lock(directory).held(0) as is_alone:
         if not is_alone:
             return ""
         with open_memory(directory, create=False, settings=settings, announce=lambda message: None) as memory:
+            problem_file(directory).unlink(missing_ok=True)
             with _alone_on_all_machines(memory):
-                result = _compress(memory)
+                result = _result(memory)
             memory.storage.ledger.notes.write({RESULT: result})
             return result
+
+
+def _result(memory: MemorySystem) -> str:
+    try:
+        return _compress(memory)
+    except Exception as error:  # noqa: BLE001 - whatever it is, nobody reads what this process prints
+        return _failure(error)
+
+
+def _failure(error: Exception) -> str:
+    why = str(error) if isinstance(error, AtlasError) else f"{type(error).__name__}: {error}"
+    return (
+        f"The automatic search of {SystemClock().now().isoformat(timespec='seconds')} failed ({' '.join(why.split())})."
+    )
 
 
 def _compress(memory: MemorySystem) -> str:
@@ -80,11 +95,15 @@ def _alone_on_all_machines(memory: MemorySystem) -> AbstractContextManager[objec
 
 def main() -> None:
     """Look for concepts in the store that the command line names."""
+    directory = Path(sys.argv[1])
     with suppress(OSError):
         os.nice(NICENESS)
     try:
-        compress_store(Path(sys.argv[1]), *sys.argv[2:3])
-    except AtlasError as error:
+        compress_store(directory)
+    except Exception as error:  # noqa: BLE001 - as above
+        file = problem_file(directory)
+        file.parent.mkdir(exist_ok=True)
+        replace_durably(file, _failure(error))
         sys.exit(str(error))
 
 

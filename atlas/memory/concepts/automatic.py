@@ -6,19 +6,20 @@ It runs in a process of its own, which outlives this one. What it adds is an ord
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from atlas.core.errors import PlanOutdated, StoreError
+from atlas.core.settings import as_variables
 from atlas.core.types import Experience, Trajectory
 from atlas.infra.actor import Role, is_under_review, may
 from atlas.infra.child_process import import_environment, module_command
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.learning.extraction import programs_of
 from atlas.memory.base.memory import Memory
+from atlas.storage.erasing import CACHE
 from atlas.storage.records import WAITING
 from atlas.storage.store import Store
 
@@ -33,6 +34,13 @@ RESULT = "automatic_compression:result"
 MODULE = "atlas.jobs.compression.automatic"
 """The program of the process that searches."""
 
+
+PASSED_OPTIONS = (
+    *("index", "index_timeout_seconds", "exact_max_rows", "index_lag_rows", "busy_timeout_seconds"),
+    *("device", "cache", "batch_size", "query_prompt", "document_prompt", "late_interaction"),
+    *("scrub_secrets", "program_path"),
+)
+"""The options of the store that the process which searches it opens it with, too."""
 
 MAX_READ = 300
 """The newest successes that a look reads."""
@@ -50,14 +58,32 @@ def _may_compress() -> bool:
     return may(Role.CURATOR) and not is_under_review()
 
 
+def problem_file(directory: Path) -> Path:
+    """Return the file that says why a search could not open its store. It is gone where the last one could."""
+    return directory / CACHE / "compression.problem"
+
+
+def search_environment(storage: Store) -> dict[str, str]:
+    """Return the environment of the process that searches a store.
+
+    It has the options that the store was opened with, from wherever those came, and the address with its password.
+    """
+    inherited = {
+        name: text
+        for name, text in import_environment().items()
+        if not name.startswith("ATLAS_") or name == "ATLAS_LOCAL"
+    }
+    place = {"ATLAS_STORE": storage.address_with_password or str(storage.path)}
+    return {**inherited, **place, **as_variables(storage.settings, PASSED_OPTIONS), "ATLAS_LLM_FORBIDDEN": "1"}
+
+
 def begin_search(storage: Store) -> bool:
     """Start the process that searches a store. Return whether it could be started."""
-    path = os.pathsep.join(str(directory.resolve()) for directory in storage.settings.program_path)
-    command, nowhere = module_command(MODULE, str(storage.path.resolve()), path), subprocess.DEVNULL
+    command, nowhere = module_command(MODULE, str(storage.path)), subprocess.DEVNULL
     try:
         process = subprocess.Popen(
             command,
-            env=import_environment(),
+            env=search_environment(storage),
             stdin=nowhere,
             stdout=nowhere,
             stderr=nowhere,
@@ -133,7 +159,7 @@ class AutomaticCompression:
             return "Concepts are being looked for in the background."
         n_programs = self._count(self._note(COUNTED), unnoted=0)[1]
         waits = f"{n_programs:,} of {self._every:,} new successes with programs before concepts are looked for."
-        return " ".join(part for part in (self._note(RESULT), waits) if part)
+        return " ".join(part for part in (self._problem(), self._note(RESULT), waits) if part)
 
     def _begin_if_due(self) -> bool:
         note = self._note(COUNTED)
@@ -167,6 +193,12 @@ class AutomaticCompression:
     def _is_searching(self) -> bool:
         with search_lock(self._storage.path).held(0) as is_free:
             return not is_free
+
+    def _problem(self) -> str:
+        try:
+            return problem_file(self._storage.path).read_text(encoding="utf-8")
+        except OSError:
+            return ""
 
     def _note(self, name: str) -> str:
         return self._storage.ledger.notes.read(name).get("", "")

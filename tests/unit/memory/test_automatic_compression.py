@@ -6,9 +6,17 @@ import threading
 
 import pytest
 
+from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.infra.actor import Actor, Role, acting
-from atlas.memory.concepts.automatic import RESULT, AutomaticCompression, search_lock
+from atlas.memory.concepts.automatic import (
+    PASSED_OPTIONS,
+    RESULT,
+    AutomaticCompression,
+    problem_file,
+    search_environment,
+    search_lock,
+)
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.storage.records import WAITING
 from atlas.storage.store import EmbeddingModel, Store
@@ -165,3 +173,27 @@ def test_a_store_that_is_read_only_counts_nothing(store):
         attempts = ChromaExperienceMemory(HashEmbedder(), reader.collection(COLLECTION))
         automatic = AutomaticCompression(reader, lambda: attempts, 1, lambda store: pytest.fail("it began"))
         assert automatic.after(attempt(2)) is False
+
+
+def test_the_search_opens_the_store_with_the_options_that_it_has(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATLAS_STORE", "http://elsewhere.example")
+    monkeypatch.setenv("ATLAS_LOCAL", str(tmp_path))
+    monkeypatch.setenv("ATLAS_READ_ONLY", "1")
+    settings = Settings(
+        device="cuda", cache=tmp_path / "c", query_prompt="q: ", late_interaction=False, program_path=(tmp_path,)
+    )
+    with Store.open(tmp_path / "store", settings=settings) as store:
+        environment = search_environment(store)
+    passed = Settings.from_environment(environment)
+    assert {name: getattr(passed, name) for name in PASSED_OPTIONS} == {
+        name: getattr(settings, name) for name in PASSED_OPTIONS
+    }
+    assert (passed.directory, passed.read_only, passed.llm_forbidden) == (tmp_path / "store", False, True)
+    assert environment["ATLAS_LOCAL"] == str(tmp_path)
+
+
+def test_the_status_says_why_the_search_could_not_open_the_store(store):
+    counting = Counting(store)
+    problem_file(store.path).parent.mkdir(exist_ok=True)
+    problem_file(store.path).write_text("It failed.", encoding="utf-8")
+    assert counting.automatic.status().startswith("It failed. 0 of 5")

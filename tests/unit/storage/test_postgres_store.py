@@ -38,6 +38,15 @@ def test_an_address_is_shown_without_its_password(given, shown):
     assert str(read_address(given)) == shown
 
 
+@pytest.mark.parametrize(
+    "given", ["postgresql://ada:s%2Fcret@db/m?schema=t", "postgresql:///m?password=a%26b&sslmode=require"]
+)
+def test_a_child_gets_the_address_with_its_password(given):
+    address = read_address(given)
+    assert read_address(address.with_password) == address
+    assert companion(address.with_password) == companion(given)
+
+
 @pytest.mark.parametrize("schema", ["Team", "a-b", "", "x" * 64, 'a"; DROP'])
 def test_a_schema_that_is_no_plain_name_is_refused(schema):
     with pytest.raises(InvalidInput, match=r"lower-case letters.*write \?schema=NAME"):
