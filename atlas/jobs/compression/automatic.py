@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from atlas.core.types import CodeConcept
 from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import replace_durably
 from atlas.jobs.compression import add_found, compressed_now, strategy_of
+from atlas.jobs.compression_file import FoundCompression
 from atlas.memory.concepts.automatic import RESULT, problem_file, search_lock
 from atlas.memory.concepts.records import normal_form
 from atlas.memory.open import open_memory
@@ -69,17 +71,29 @@ def _compress(memory: MemorySystem) -> str:
     notes = memory.storage.ledger.notes
     found = compressed_now(memory, strategy=strategy_of(path=memory.storage.settings.program_path))
     before = notes.read(ADDED).get("", "").split()
-    proven = [learned.concept for learned in found.learned if learned.is_proven and not learned.is_known]
-    chosen = {concept.id: digest for concept in proven if (digest := _digest(concept)) not in before}
-    operation_id = add_found(memory, found, list(chosen)) if chosen else None
+    added = additions(found, before)
+    operation_id = add_found(memory, found, list(added)) if added else None
     searched = f"The automatic search of {found.made_at} read {found.n_programs:,} programs"
     if operation_id is None:
         return f"{searched} and added nothing."
-    notes.write({ADDED: " ".join(dict.fromkeys([*before, *chosen.values()]))})
-    n_added = len(found.with_callees(list(chosen)))
+    notes.write({ADDED: " ".join(dict.fromkeys([*before, *added.values()]))})
+    n_added = len(added)
     return (
         f"{searched} and added {n_added:,} {'concept' if n_added == 1 else 'concepts'} (operation {operation_id[:8]})."
     )
+
+
+def additions(found: FoundCompression, before: Collection[str]) -> dict[str, str]:
+    """Return the digests, by id, of the proven concepts and what they call, without those that were added before.
+
+    A concept is left out, too, if the library lacks what it calls, and that was added before.
+    """
+    added: dict[str, str] = {}
+    for learned in found.learned:
+        if learned.is_proven and not learned.is_known:
+            digests = {concept.id: _digest(concept) for concept in found.with_callees([learned.concept.id])}
+            added |= digests if not set(before).intersection(digests.values()) else {}
+    return added
 
 
 def _digest(concept: CodeConcept) -> str:
