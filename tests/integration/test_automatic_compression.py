@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -74,6 +75,14 @@ def test_a_second_search_beside_the_first_does_nothing(tmp_path):
             done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         assert (done.returncode, done.stderr) == (0, "")
         assert memory.storage.ledger.notes.read(RESULT) == {}
+
+
+def test_a_status_that_looks_whether_a_search_runs_prevents_none(tmp_path):
+    with opened(tmp_path / "store") as memory, ThreadPoolExecutor() as threads:
+        with search_lock(memory.storage.path).held():
+            search = threads.submit(compress_store, memory.storage.path)
+            time.sleep(0.5)
+        assert "read 0 programs" in search.result()
 
 
 @pytest.mark.parametrize("engine", ["SQLite", "PostgreSQL"])

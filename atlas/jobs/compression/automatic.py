@@ -29,6 +29,8 @@ ADDED = "automatic_compression:added"
 """Note with the digests of the concepts that were ever added so."""
 
 NICENESS = 15
+PROBE_SECONDS = 5.0
+"""Longest wait for the lock of the search. Whoever looks whether a search runs holds it for an instant."""
 
 
 def compress_store(directory: Path) -> str:
@@ -41,7 +43,7 @@ def compress_store(directory: Path) -> str:
         What was done, or why it failed, as the store's status has it. Empty where another process is at it.
     """
     settings = replace(Settings.from_environment(), actor=ACTOR, embedding_model="")
-    with search_lock(directory).held(0) as is_alone:
+    with search_lock(directory).held(PROBE_SECONDS) as is_alone:
         if not is_alone:
             return ""
         with open_memory(directory, create=False, settings=settings, announce=lambda message: None) as memory:
