@@ -85,6 +85,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         print(f"index            {safe(asked_index_state(memory))}")
         print(f"word pieces      {_word_pieces(memory)}")
         print(f"concepts         {len(memory.concepts)}")
+        print(f"compression      {safe(memory.compression_status())}")
         print(f"strategies       {len(memory.strategies)}")
         print(f"experiences      {len(memory.experience)}")
         print(f"journal entries  {len(memory.journal)}")

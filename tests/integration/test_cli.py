@@ -15,6 +15,7 @@ import atlas
 from atlas.cli import main
 from atlas.core.codec import encode_trajectory
 from atlas.embedding.sentence_transformers import BUNDLED
+from atlas.memory.concepts.automatic import RESULT
 from atlas.testing import HashEmbedder
 
 TASKS = ("sort a list", "parse a date", "draw a chart", "rotate a grid")
@@ -65,6 +66,16 @@ def test_importing_a_log_dry_counts_it_and_touches_nothing(tmp_path, monkeypatch
     with pytest.raises(SystemExit):
         main(["import", str(log), "--success", "good"])
     assert "should read like correctness>=0.5" in capsys.readouterr().err
+
+
+def test_the_status_says_what_the_search_for_concepts_did(store, capsys, monkeypatch):
+    assert "compression      The automatic search for concepts is off" in run(capsys, "status")
+    monkeypatch.setenv("ATLAS_COMPRESS_EVERY", "20")
+    with atlas.open_memory() as memory:
+        memory.storage.ledger.notes.write({RESULT: "It added \x1b[31m1 concept."})
+    said = run(capsys, "status")
+    assert "1 concept. 0 of 20 new successes with programs before concepts are looked for." in said
+    assert "\x1b" not in said
 
 
 def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
