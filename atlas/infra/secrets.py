@@ -26,7 +26,8 @@ HOME = "home directories"
 """The kind that is no secret. Imports of logs shorten them, because they name a person."""
 
 _KEY_SHAPES = (
-    r"sk-[A-Za-z0-9_-]{16,200}",
+    r"sk-(?=[A-Za-z0-9_-]{0,200}?(?<=[_-])(?=[A-Za-z0-9]{8})(?=\d{0,200}[A-Za-z])[A-Za-z]{0,200}\d)"
+    r"[A-Za-z0-9_-]{16,200}",  # a part of it holds letters and digits, unlike the names of packages
     r"[sp]k-lf-[A-Za-z0-9-]{8,80}",
     r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,200}",
     r"(?:AKIA|ASIA)[A-Z0-9]{16}",
@@ -51,7 +52,24 @@ _NAMES = (
     r"api[_-]?key|(?:access|auth|refresh|session|github|gitlab|id)[_-]?token|client[_-]?secret|secret[_-]?key"
     r"|secret[_-]?access[_-]?key|private[_-]?key"
 )
-_PASSWORDS = r"passwd|password|passphrase|pwd"
+_QUOTES = r"[\\\"']{0,4}+"
+_SEPARATOR = rf"{_QUOTES}\s{{0,3}}+[:=]\s{{0,3}}+{_QUOTES}"
+_NO_PATH = r"(?![/~.]|[A-Za-z]:[\\/])"
+_NO_NUMBER = r"(?!\d(?:[./-]?\d){0,8}(?![A-Za-z0-9_./+~!@#$%^&*=-]{0,200}[A-Za-z0-9_]))"
+"""Not a number of fewer than ten digits, such as a count or a date."""
+
+_PASSWORDS = rf"passwd|password|passphrase|pwd(?={_SEPARATOR}{_NO_PATH})"
+"""Names of passwords. `pwd` is one of the working directory too."""
+
+_ASSIGNED = (
+    rf"(?:{_NAMES}|{_PASSWORDS}){_SEPARATOR}"
+    rf"|(?:secret|token){_QUOTES}\s{{0,3}}+(?:=\s{{0,3}}+{_QUOTES}|:\s{{0,3}}+(?:[\\\"']{{1,4}}+|{_NO_NUMBER}))"
+)
+_VARIABLE = r"\$(?:\{|(?-i:[A-Z_][A-Z0-9_]{1,100})(?![A-Za-z0-9_./+~!@#$%^&*=-]))"
+_ATTRIBUTE = r"(?-i:[a-z_]{1,30}(?:\.[a-z_][a-z0-9_]{0,30}){1,9})(?![A-Za-z0-9_./+~!@#$%^&*=-])"
+_WORDS = r"string|str|text|none|null|true|false|required|optional|missing|invalid|redacted|hidden"
+"""Words that stand for a secret where none is."""
+
 _AZURE_NAMES = r"(?:account|storage|shared[ _-]?access)[ _-]?key"
 _NAME = r"[^\s/\\\"'<>:|*?,;)\]]{1,100}"
 
@@ -134,8 +152,8 @@ KINDS = (
         "named secrets",
         ("key", "token", "secret", "passw", "passphrase", "pwd"),
         re.compile(
-            r"((?:" + _NAMES + r"|" + _PASSWORDS + r"|secret|token)[\\\"']{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4})"
-            r"(?=[A-Za-z0-9_./+~!@#$%^&*-]{0,200}\d)(?!\[)[A-Za-z0-9_./+~!@#$%^&*=-]{8,500}+(?!\()",
+            rf"({_ASSIGNED})(?=[A-Za-z0-9_./+~!@#$%^&*-]{{0,200}}\d)(?!{_VARIABLE}|(?<![\\\"']){_ATTRIBUTE})"
+            r"[A-Za-z0-9_./+~!@#$%^&*=-]{8,500}+(?![(\[])",
             re.IGNORECASE,
         ),
         r"\1[secret]",
@@ -144,11 +162,12 @@ KINDS = (
         "named secrets",
         ("passw", "passphrase", "pwd"),
         re.compile(
-            r"((?:(?<![A-Za-z0-9])(?:[A-Z0-9]{1,40}_){0,6}(?:PASSWORD|PASSWD|PASSPHRASE|PWD)=[\\\"']{0,4})"
+            r"((?:(?<![A-Za-z0-9])(?:[A-Z0-9]{1,40}_){0,6}(?:PASSWORD|PASSWD|PASSPHRASE|PWD(?="
+            + rf"={_QUOTES}{_NO_PATH}))=[\\\"']{{0,4}})"
             r"|(?i:[\\\"'](?:[a-z0-9]{1,40}[_-]){0,6}(?:"
             + _PASSWORDS
             + r")[\\]{0,2}[\"']\s{0,3}:\s{0,3}[\\]{0,2}[\"']))"
-            r"(?![\[$<{*%])[^\s\\\"'<>]{6,500}",
+            rf"(?![\[$<{{*%]|(?i:{_WORDS})(?:[\s\\\"'<>]|$))[^\s\\\"'<>]{{6,500}}",
         ),
         r"\1[secret]",
     ),
@@ -170,8 +189,15 @@ _COUNT_DIGITS = 5
 """Digits up to which a number is a count, whatever its name."""
 
 _SECRET_NAME = re.compile(
-    rf"(?:^|[_.-])(?:{_NAMES}|{_PASSWORDS}|secret|authorization)$|^token$|accessKey$", re.IGNORECASE
+    rf"(?:^|[_.-])(?:{_NAMES}|passwd|password|passphrase|pwd|secret|authorization)$|^token$|accessKey$", re.IGNORECASE
 )
+_WORD_NAME = re.compile(r"(?:secret|token)", re.IGNORECASE)
+"""Names that a task may have for a word, whose values are secrets where they look like them."""
+
+_SECRET_LOOK = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{8,}")
+_PATH_NAME = re.compile(r"(?:^|[_.-])pwd$", re.IGNORECASE)
+_PATH = re.compile(r"[/~.]|[A-Za-z]:[\\/]")
+_STAND_IN = re.compile(rf"(?i:{_WORDS})|<.*>|\$\{{.*\}}|\$[A-Z_][A-Z0-9_]*|\{{\{{.*\}}\}}|\*+", re.DOTALL)
 _AZURE_NAME = re.compile(rf"{_AZURE_NAMES}$", re.IGNORECASE)
 _AZURE_KEY = re.compile(r"[A-Za-z0-9+/]{40,120}={0,2}")
 
@@ -315,5 +341,13 @@ def _is_secret(key: Any, value: Any) -> bool:
         return False
     if isinstance(value, str) and _AZURE_NAME.search(key) and _AZURE_KEY.fullmatch(value):
         return True
-    is_count = isinstance(value, int | float) and len(str(value)) <= _COUNT_DIGITS
-    return not is_count and _SECRET_NAME.search(key) is not None
+    if isinstance(value, int | float) and len(str(value)) <= _COUNT_DIGITS:
+        return False
+    return _SECRET_NAME.search(key) is not None and not _is_ordinary(key, str(value))
+
+
+def _is_ordinary(key: str, text: str) -> bool:
+    """Return whether a value under a secret's name is a word, a working directory, or stands for a secret elsewhere."""
+    if _WORD_NAME.fullmatch(key):
+        return not _SECRET_LOOK.fullmatch(text)
+    return bool(_STAND_IN.fullmatch(text) or (_PATH_NAME.search(key) and _PATH.match(text)))

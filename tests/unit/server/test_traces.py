@@ -23,7 +23,7 @@ from atlas.server.spool import FOLDER, Spool
 
 TRACE, ROOT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GZIP = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-SECRET = "sk-abcdefghijklmnopqrstuvwx"
+SECRET = "sk-abcdefghijklm0123456789"
 
 
 def span(number: int = 0, *, root: bool = False, trace: str = TRACE, said: str = "54 million km") -> dict[str, Any]:

@@ -18,7 +18,7 @@ from atlas.views.importing.files import Asked, asked_of, import_asked, preview_i
 from tests.support.repository import REPOSITORY
 
 STRATEGIES = REPOSITORY / "sample_data" / "story" / "strategies.jsonl"
-KEY = "sk-abcdefghijklmnopqrstuvwx"
+KEY = "sk-abcdefghijklm0123456789"
 
 
 @pytest.fixture
