@@ -109,7 +109,9 @@ KINDS = (
         "bearer headers",
         ("bearer", "authorization"),
         re.compile(
-            r"\b(Bearer|(?<=Authorization: )(?:Basic|Token))\s{1,5}(?!\[)[A-Za-z0-9._~+/=-]{8,8000}", re.IGNORECASE
+            rf"\b(Authorization{_SEPARATOR}(?:Bearer|Basic|Token)|Bearer(?=\s{{1,5}}+(?:[A-Za-z._~+/=-]{{0,200}}\d|[A-Za-z0-9]{{24}})))"
+            r"\s{1,5}(?!\[)[A-Za-z0-9._~+/=-]{8,8000}",
+            re.IGNORECASE,
         ),
         r"\1 [token]",
     ),

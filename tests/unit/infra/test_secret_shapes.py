@@ -23,6 +23,10 @@ SECRET_TEXTS = {
     "git clone https://x-access-token:ghs_16C7e42F292c6912E7710c838347Ae17@github.com/a/b": ("16C7e42F",),
     f"GITLAB_TOKEN: glpat-{BASE64URL[:20]}": (BASE64URL[:20],),
     f"Authorization: Bearer {BASE64URL}": (BASE64URL,),
+    'curl -H "Authorization: Bearer abcdefghij"': ("abcdefghij",),
+    '{"Authorization": "Bearer abcdefghij"}': ("abcdefghij",),
+    "it sends Bearer abcdefghijklmnopqrstuvwx": ("abcdefghijklmnopqrstuvwx",),
+    "it sends bearer ab12cd34": ("ab12cd34",),
     "postgresql://ann:Tr0ub4dor@db.example.com/prod": ("Tr0ub4dor",),
     'token = "8f14e45fceea167a"': ("8f14e45fceea167a",),
     "token: 8f14e45fceea167a": ("8f14e45fceea167a",),
@@ -67,6 +71,7 @@ ORDINARY_TEXTS = [
     *('{"token": 12345678}', "secret: 3.14159265 is about pi", "the token: 1234567.8 seconds"),
     *("token = self.tokens_v2[0]", "token = vocabulary_2[index]", "secret = config.secrets.v1_key"),
     *("token=tokens2words(line)", "PASSWORD=${DB_PASSWORD_2}", "PASSWORD=$DB_PASSWORD_2", '"password": "required"'),
+    *("the bearer credential of the jwt-bearer exchange", "a Bearer authentication/authorization scheme"),
     *('{"password": "string"}', "max_new_tokens: 12345678", "password: see the wiki", "the secret: patience"),
 ]
 
