@@ -109,7 +109,8 @@ KINDS = (
         "bearer headers",
         ("bearer", "authorization"),
         re.compile(
-            rf"\b(Authorization{_SEPARATOR}(?:Bearer|Basic|Token)|Bearer(?=\s{{1,5}}+(?:[A-Za-z._~+/=-]{{0,200}}\d|[A-Za-z0-9]{{24}})))"
+            rf"\b(Authorization{_SEPARATOR}(?:Bearer|Basic|Token)"
+            r"|Bearer(?=\s{1,5}+(?:[A-Za-z._~+/=-]{0,200}\d|[A-Za-z0-9]{24})))"
             r"\s{1,5}(?!\[)[A-Za-z0-9._~+/=-]{8,8000}",
             re.IGNORECASE,
         ),

@@ -218,7 +218,10 @@ class ScrubbedAttempt:
     """As the agent gave it: what was retrieved for its task is known by that."""
 
     trajectory: Trajectory
-    """Without secrets."""
+    """Without secrets, unless the store's settings leave them in."""
+
+    is_clean: bool
+    """Whether secrets were looked for in it."""
 
     scrubbed: Mapping[str, int]
     """Number of secrets that were replaced, by kind."""
@@ -229,7 +232,7 @@ class ScrubbedAttempt:
         scrubs = storage is None or storage.settings.scrub_secrets
         with counting_secrets() as found:
             clean = without_secrets(trajectory) if scrubs else trajectory
-        return cls(given=trajectory, trajectory=clean, scrubbed=dict(found))
+        return cls(given=trajectory, trajectory=clean, is_clean=scrubs, scrubbed=dict(found))
 
 
 @dataclass(frozen=True, slots=True)

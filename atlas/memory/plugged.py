@@ -46,8 +46,8 @@ class Plugged:
             )
         self.memory = memory
 
-    def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
-        """Return itself: it keeps no history."""
+    def within(self, kind: str, reason: str = "", *, operation_id: str | None = None, scrubs: bool = True) -> Self:
+        """Return itself: it keeps no history, and stores what it gets."""
         return self
 
     def ranked_with(self, weights: RankingWeights) -> Any:

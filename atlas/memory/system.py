@@ -382,17 +382,17 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         return next(filter(None, operations), None)
 
     def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known: str = "") -> dict[str, Any]:
-        trajectory = attempt.trajectory
+        trajectory, scrubs = attempt.trajectory, not attempt.is_clean
         stored, others = ({"experience": known} if known else dict[str, Any]()), dict[str, Any]()
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known:
-            storing = experience.within("store", operation_id=operation_id).store
+            storing = experience.within("store", operation_id=operation_id, scrubs=scrubs).store
             if isinstance(experience, Plugged):
                 others["experience"] = outcome(storing, trajectory)
             else:
                 stored["experience"] = storing(trajectory)
         if strategies is not None and trajectory.outcome.success is True:
-            writing = strategies.within("store", operation_id=operation_id).write
+            writing = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
             others["strategies"] = outcome(writing, trajectory)
         if trajectory.outcome.success is True and self._extracts():
             others["concepts"] = outcome(self._extract, trajectory, operation_id)

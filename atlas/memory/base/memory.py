@@ -100,6 +100,7 @@ class Memory(Records, ABC, Generic[T]):
         *,
         operation_id: str | None = None,
         unchanged_since: Mapping[str, Moment] | None = None,
+        scrubs: bool = True,
     ) -> Self:
         """Return this memory, all of whose writes are one operation in the history, undone as a whole.
 
@@ -107,8 +108,10 @@ class Memory(Records, ABC, Generic[T]):
             operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
             unchanged_since: Moments by the ids of records, as `collection.moment()` gives them. A write of such a
                 record raises `RecordChanged` if another operation has changed it or its marks since.
+            scrubs: False where secrets were replaced already in what is written, so that none are looked for.
         """
         made = copy(self)
+        made._scrubs = self._scrubs and scrubs
         made._store = self._store.within(kind, reason, operation_id, unchanged_since=unchanged_since)
         return made
 

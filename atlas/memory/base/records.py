@@ -60,6 +60,7 @@ class Records:
 
     def __init__(self, store: Collection, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name
+        self._scrubs = True
         self._store = store
         self._clock = clock
 
@@ -319,7 +320,7 @@ class Records:
 
     def _without_secrets(self, value: T) -> T:
         """Return a record, or a value of one, as the store may keep it."""
-        return without_secrets(value) if self._store.scrubs_secrets else value
+        return without_secrets(value) if self._scrubs and self._store.scrubs_secrets else value
 
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the rows of these records without their vectors, of which no more than a few are held at once."""

@@ -13,7 +13,9 @@ import pytest
 import atlas
 from atlas.core.operations import Marks
 from atlas.core.types import JournalEntry, Strategy
+from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.testing import HashEmbedder
+from tests.support.memories import DictVectorStore
 from tests.support.records import attempt, concept
 
 KEY = "sk-" + "a1B2" * 6
@@ -229,3 +231,35 @@ def test_what_nests_too_deeply_is_refused_as_before(memory):
         memory.store(attempt(log=deep))
     with pytest.raises(atlas.InvalidInput, match="nests"):
         memory.journal.add("observation", "the crawler fills its disk", generation=1, metadata=deep)
+
+
+class CountingText(str):
+    """A text that counts how often secrets are looked for in it."""
+
+    n_passes = 0
+
+    def lower(self) -> str:
+        self.n_passes += 1
+        return super().lower()
+
+
+@pytest.mark.parametrize("method", ["store", "store_once"])
+def test_secrets_of_an_attempt_are_looked_for_once(method, memory):
+    log = CountingText("the log of a long run")
+    assert getattr(memory, method)(attempt(log=log))["experience"]
+    assert log.n_passes == 1
+
+
+def test_a_memory_of_a_clean_attempt_looks_for_secrets_in_the_next(memory):
+    memory.store(attempt())
+    memory.experience.store(leaking())
+    memory.strategies.write(leaking("deploy the crawler"))
+    assert files_with_secrets(memory.storage.path) == {}
+
+
+def test_memories_of_a_plain_store_look_for_secrets_whatever_the_settings_of_another(tmp_path):
+    with opened(tmp_path / "store", scrub_secrets=False) as other:
+        plain = ChromaExperienceMemory(HashEmbedder(), DictVectorStore())
+        memory = atlas.MemorySystem(experience=plain, storage=other.storage)
+        stored = plain.get(memory.store(leaking())["experience"])
+    assert KEY not in stored.task.description
