@@ -221,7 +221,7 @@ class ScrubbedAttempt:
     """Without secrets, unless the store's settings leave them in."""
 
     is_clean: bool
-    """Whether secrets were looked for in it."""
+    """True where its secrets were replaced, if it held any."""
 
     scrubbed: Mapping[str, int]
     """Number of secrets that were replaced, by kind."""
