@@ -111,7 +111,7 @@ def backup(store: Store, target: Path) -> BackupReport:
 
     Raises:
         NotAllowed: Whoever this runs for is no admin.
-        InvalidInput: The file exists already.
+        InvalidInput: The file exists already, or ATLAS has not made all of the ledger's schema.
         StoreUnavailable: It cannot be written; nothing is left behind.
         StoreDamaged: The ledger is damaged, so that the backup could not be restored; nothing is left behind.
     """

@@ -33,12 +33,18 @@ class PostgresCopies:
         self._clock = clock
 
     def write(self, target: Path) -> int:
-        """Write a copy of the ledger as it is at one instant, and return how many records it holds."""
+        """Write a copy of the ledger as it is at one instant, and return how many records it holds.
+
+        Raises:
+            InvalidInput: ATLAS has not made all of the ledger's schema.
+        """
         create_private(target)
         copy = SqliteDatabase(target, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         try:
             prepare_schema(copy)
             with self._database.read() as source, copy.write() as written:
+                if foreign := foreign_objects(source):
+                    raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
                 copy_ledger(source, lambda: nullcontext(written))
                 count = source.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0]
             copy.finish()

@@ -14,6 +14,7 @@ from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.history import Left, Reword
 from atlas.storage.marks.tinydb import marks_file
 from atlas.storage.records import CopyContents, OperationDraft
+from atlas.storage.sql.checks import foreign_problem
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
 from atlas.storage.sql.marks import await_files, check_table
@@ -48,16 +49,20 @@ class SqliteCopies:
 
         Raises:
             StoreDamaged: The copy could not be restored.
+            InvalidInput: ATLAS has not made all of the ledger's schema, so that no restore would take the copy.
         """
         self._database.copy_to(target)
         with closing(_connect(target)) as connection:
             try:
                 found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+                foreign = foreign_objects(connection)
                 count = int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
             except sqlite3.DatabaseError as error:
                 raise damaged(self._database.path, str(error)) from error
         if found != "ok":
             raise damaged(self._database.path, found)
+        if foreign:
+            raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
         return count
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:

@@ -270,6 +270,8 @@ def test_what_somebody_attached_to_the_tables_is_found_and_nothing_is_restored_o
         restore(opened.store, tmp_path / "backup.zip")
     with Store.open(tmp_path / "copy") as target, pytest.raises(InvalidInput, match="Nothing was copied"):
         copy_store(opened.store, target)
+    with pytest.raises(InvalidInput, match=r"what ATLAS has not made.*Nothing was copied"):
+        backup(opened.store, tmp_path / "again.zip")
 
 
 def test_an_index_that_follows_is_nothing_foreign(postgres_address):

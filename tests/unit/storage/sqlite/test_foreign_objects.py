@@ -165,6 +165,16 @@ def test_a_store_with_a_trigger_is_neither_copied_nor_copied_into(tmp_path, sour
         assert target.ledger.collections() == []
 
 
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_store_with_foreign_objects_is_not_backed_up(tmp_path, source, kind):
+    script, named = FOREIGN[kind]
+    change(source, script)
+    before = {*tmp_path.iterdir()}
+    with Store.open(source) as store, pytest.raises(InvalidInput, match=f"{named}.*Nothing was copied"):
+        backup(store, tmp_path / "backup.zip")
+    assert {*tmp_path.iterdir()} == before
+
+
 def test_the_statistics_of_analyze_and_a_vacuum_are_nothing_foreign(tmp_path, source):
     change(source, "ANALYZE; VACUUM;")
     with Store.open(source) as store:
