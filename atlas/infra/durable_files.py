@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from atlas.infra.permissions import file_mode
+from atlas.infra.permissions import file_mode, temporary_path
 
 
 def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
@@ -16,9 +16,9 @@ def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
             of its directory.
     """
     mode = file_mode(path.parent) if mode is None else mode
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = temporary_path(path)
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()

@@ -8,6 +8,7 @@ alone, as all threads have it in common.
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -24,6 +25,11 @@ def file_mode(directory: Path) -> int:
 def directory_mode(parent: Path) -> int:
     """Return the mode of a new directory in another one, less what the umask takes away."""
     return 0o700 | _allowed(parent)
+
+
+def temporary_path(path: Path) -> Path:
+    """Return a path beside a file, for what is to take its place. Others cannot guess it."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(8)}")
 
 
 def create_private(path: Path, *, mode: int = 0o600) -> None:

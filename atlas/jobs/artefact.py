@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import NotAllowed, PlanOutdated, ReadOnlyStore, StoreUnavailable
 from atlas.infra.directories import make_directory_in
-from atlas.infra.permissions import file_mode
+from atlas.infra.permissions import create_private, file_mode, temporary_path
 from atlas.storage.engine import Published, Shared
 from atlas.storage.erasing import CACHE as CACHE
 from atlas.storage.erasing import caching, keeping
@@ -240,10 +240,10 @@ def _write(
 
 def _put(path: Path, fill: Callable[[Path], None]) -> None:
     """Put what a function writes in place of a file, whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = temporary_path(path)
     try:
         make_directory_in(path.parent.parent, path.parent.name)
-        beside.touch(file_mode(path.parent))
+        create_private(beside, mode=file_mode(path.parent))
         fill(beside)
         beside.replace(path)
     except OSError as error:

@@ -46,6 +46,7 @@ _OURS = (
     *("atlas.sqlite", "atlas.sqlite-wal", "atlas.sqlite-shm", "atlas.sqlite-journal"),
     *("store.json", "domain_names.json", "*_meta.json", "*.lock", "chroma", CACHE),
     *("keys.json", "people.json", "links.json", "audit.jsonl", "token-*"),
+    *(".keys.json.[0-9]*", ".people.json.[0-9]*", ".links.json.[0-9]*", ".token-*"),
     *(_BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL, *_LEDGERS, _SET_ASIDE),
 )
 

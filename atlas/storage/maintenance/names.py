@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Protocol
 from atlas.core.errors import PlanOutdated, ReadOnlyStore, StoreUnavailable
 from atlas.core.types import new_id
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.infra.permissions import file_mode
+from atlas.infra.permissions import create_private, file_mode, temporary_path
 from atlas.storage.engine import DOMAIN_NAMES, DOMAINS_NAMED, Notes
 from atlas.storage.store import Store
 
@@ -67,14 +66,14 @@ class NamesFile:
         Raises:
             StoreUnavailable: It cannot be written; nothing was changed.
         """
-        beside = self.path.with_name(f".{NAMES}.{os.getpid()}")
+        beside = temporary_path(self.path)
         try:
             with InterProcessLock(self.path.with_name("domain_names.lock")).held():
                 text = change(self.read())
                 if text is None:
                     self.path.unlink(missing_ok=True)
                 else:
-                    beside.touch(file_mode(beside.parent))
+                    create_private(beside, mode=file_mode(beside.parent))
                     beside.write_bytes(text)
                     beside.replace(self.path)
         except StoreUnavailable:

@@ -134,6 +134,26 @@ def test_a_file_that_says_nothing_sensible_leads_to_no_token(token, state, tmp_p
     assert endpoint(ADDRESS).secret == ""
 
 
+def test_a_file_or_link_that_others_put_in_the_way_has_no_part_in_the_token(state, tmp_path):
+    store = tmp_path / "shared"
+    store.mkdir()
+    store.chmod(0o2777)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("not ours")
+    (store / token_file_name(PORT)).symlink_to(elsewhere)
+    guessed = store / f".{token_file_name(PORT)}.{os.getpid()}"
+    for put in (
+        lambda: guessed.symlink_to(elsewhere),
+        lambda: (guessed.unlink(), guessed.touch(), guessed.chmod(0o666)),
+    ):
+        put()
+        with publishing(make_token(), store, "127.0.0.1", PORT) as file:
+            assert not file.is_symlink()
+            assert file.stat().st_mode & 0o777 == 0o600
+            assert file.stat().st_ino != guessed.lstat().st_ino
+        assert elsewhere.read_text() == "not ours"
+
+
 def test_a_server_that_ends_late_leaves_the_files_of_the_one_that_came_after_it(state, tmp_path):
     first, second = make_token(), make_token()
     ending = publishing(first, tmp_path, "127.0.0.1", PORT)

@@ -12,7 +12,8 @@ import pytest
 import atlas
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.infra.permissions import file_mode
+from atlas.infra.permissions import file_mode, temporary_path
+from atlas.storage.erasing import strangers
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.freeze import freeze
@@ -157,6 +158,15 @@ def test_backups_and_the_copies_of_older_schemas_are_for_their_owner_alone(tmp_p
     assert modes(tmp_path)["backup.zip"] == 0o600
     assert modes(tmp_path / "store")["atlas.schema-4.sqlite"] == 0o600
     assert loose(tmp_path / "store") == {}
+
+
+@pytest.mark.parametrize("name", ["store.json", "things_meta.json", "domain_names.json", "keys.json", "token-8501"])
+def test_what_was_begun_in_place_of_a_file_is_the_stores_own(tmp_path, name):
+    filled(tmp_path / "store").close()
+    begun = temporary_path(tmp_path / "store" / name)
+    begun.touch()
+    assert strangers(tmp_path / "store") == []
+    assert temporary_path(tmp_path / "store" / name) != begun
 
 
 def test_opening_a_store_leaves_the_umask_of_the_process_alone(tmp_path):

@@ -14,7 +14,8 @@ from atlas.core.errors import StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.storage.marks.tinydb import AtomicJSONStorage
 from atlas.storage.records import Record
-from tests.support.storage.ledgers import MODEL, THINGS, vector_of
+from atlas.storage.store import Store
+from tests.support.storage.ledgers import MODEL, THINGS, Opened, vector_of, without_privileges
 
 
 @pytest.fixture
@@ -87,21 +88,23 @@ def test_an_undo_that_does_not_fit_changes_nothing(open_store):
     assert opened.ids() == ["a"]
 
 
-def test_marks_that_cannot_reach_their_file_are_kept_in_the_ledger(open_store, caplog):
-    opened = open_store()
-    opened.add("a", "b")
-    opened.mark(a=Marks(note="old"))
-    file = opened.store.path / f"{THINGS}_meta.json"
-    in_the_way = file.with_name(f".{file.name}.{os.getpid()}")
-    in_the_way.mkdir()
-    opened.mark(a=Marks(note="new"))
-    assert "the marks cannot be written to their files yet" in caplog.text
-    assert opened.marks("a") == Marks(note="new")
-    assert "old" in file.read_text(encoding="utf-8")
-    in_the_way.rmdir()
-    opened.mark(b=Marks(pinned=True))
-    assert "new" in file.read_text(encoding="utf-8")
-    assert open_store().marks("a") == Marks(note="new")
+def test_marks_that_cannot_reach_their_file_are_kept_in_the_ledger(open_directory, caplog):
+    open_directory.chmod(0o777)
+    with without_privileges(), Store.open(open_directory / "store") as store:
+        opened = Opened(store)
+        opened.add("a", "b")
+        opened.mark(a=Marks(note="old"))
+        file = store.path / f"{THINGS}_meta.json"
+        store.path.chmod(0o500)
+        opened.mark(a=Marks(note="new"))
+        assert "the marks cannot be written to their files yet" in caplog.text
+        assert opened.marks("a") == Marks(note="new")
+        assert "old" in file.read_text(encoding="utf-8")
+        store.path.chmod(0o700)
+        opened.mark(b=Marks(pinned=True))
+        assert "new" in file.read_text(encoding="utf-8")
+    with Store.open(open_directory / "store") as store:
+        assert Opened(store).marks("a") == Marks(note="new")
 
 
 def test_a_file_of_marks_is_replaced_as_a_whole_or_not_at_all(tmp_path):
