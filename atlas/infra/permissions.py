@@ -54,8 +54,9 @@ def tighten(directory: Path, paths: Iterable[Path]) -> None:
     allowed = _allowed(directory)
     for path, mode in list(_modes(paths)):
         if mode & _ALL_OTHERS & ~allowed:
-            with suppress(OSError):
-                path.chmod(mode & ~(_ALL_OTHERS & ~allowed))
+            # It is not opened: closing a file of the ledger would drop the locks that SQLite has on it.
+            with suppress(OSError, NotImplementedError):  # it is somebody else's, or a link by now
+                path.chmod(mode & ~(_ALL_OTHERS & ~allowed), follow_symlinks=False)
 
 
 def _allowed(directory: Path) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 import atlas
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.infra.permissions import file_mode, temporary_path
+from atlas.infra.permissions import file_mode, temporary_path, tighten
 from atlas.storage.erasing import strangers
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
@@ -131,6 +133,35 @@ def test_no_link_is_followed(tmp_path):
     (tmp_path / "store" / "cache").symlink_to(tmp_path / "elsewhere")
     Store.open(tmp_path / "store").close()
     assert (modes(tmp_path / "elsewhere")["."], modes(tmp_path / "elsewhere")["file"]) == (0o755, 0o644)
+
+
+def test_no_link_is_followed_that_took_the_place_of_a_file_meanwhile(tmp_path):
+    target, file, last = (tmp_path / name for name in ("target", "file", "last"))
+    for path in (target, file, last):
+        path.touch()
+        path.chmod(0o666)
+
+    def swapped() -> Iterator[Path]:
+        yield file
+        file.unlink()
+        file.symlink_to(target)
+        yield last
+
+    tighten(tmp_path, swapped())
+    assert (modes(tmp_path)["target"], modes(tmp_path)["last"]) == (0o666, 0o600)
+
+
+def test_a_ledger_that_is_tightened_keeps_the_locks_that_this_process_has_on_it(open_store):
+    opened = open_store()
+    opened.add("a")
+    ledger, locks = (opened.store.path / name for name in ("atlas.sqlite", "atlas.sqlite-shm"))
+    writing = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+    with opened.store.ledger.database.write():
+        locks.chmod(0o644)
+        tighten(opened.store.path, [locks])
+        other = subprocess.run([sys.executable, "-c", writing, ledger], capture_output=True, text=True, check=False)
+    assert "database is locked" in other.stderr
+    assert modes(opened.store.path)[locks.name] == 0o600
 
 
 def test_files_of_somebody_else_stay_as_they_are(open_directory):
