@@ -296,6 +296,13 @@ def test_marks_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
     assert_refused(tmp_path, source, "marks.json .*the store is unchanged")
 
 
+def test_marks_that_are_packed_to_more_than_is_read_at_once_are_restored(tmp_path):
+    note = "x" * (backups._MOST_READ + 1)
+    source = crafted(tmp_path, marks={COLLECTION: {"a": {"note": note}}})
+    with opened(tmp_path / "deep" / "store") as store:
+        assert restore(store, source).n_records == 1
+
+
 def test_a_backup_that_is_larger_than_what_the_disk_has_free_is_not_unpacked(tmp_path, monkeypatch):
     source = crafted(tmp_path)
     usage = namedtuple("usage", "total used free")

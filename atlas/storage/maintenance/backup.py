@@ -50,6 +50,9 @@ _ALWAYS_UNPACKED = 64 << 20
 _MOST_READ = 4 << 20
 """Bytes that are read of a backup at once. Its list of entries is read at once, and three entries take little."""
 
+_PIECE = 1 << 20
+"""Bytes of an entry that are unpacked at once."""
+
 _UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
 """The errors that `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
 
@@ -218,10 +221,10 @@ def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
             _check_sizes(file, source.stat().st_size, store.settings.restore_max_ratio)
             _check_room(file.getinfo(LEDGER), target.parent)
             with file.open(LEDGER) as packed, target.open("wb") as unpacked:
-                shutil.copyfileobj(packed, unpacked, 1 << 20)
+                shutil.copyfileobj(packed, unpacked, _PIECE)
             entries = file.namelist()
-            marks = _check_marks(json.loads(file.read(MARKS))) if MARKS in entries else None
-            names = file.read(NAMES) if NAMES in entries else None
+            marks = _check_marks(json.loads(_read_entry(file, MARKS))) if MARKS in entries else None
+            names = _read_entry(file, NAMES) if NAMES in entries else None
     except _UNPACKING as error:
         raise InvalidInput(
             f"{source} is not a backup that `atlas backup` wrote ({error}); the store is unchanged"
@@ -230,6 +233,14 @@ def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
         raise StoreUnavailable(f"{source} cannot be unpacked ({error}); the store is unchanged") from error
     store.ledger.copies.check(target, source, marks)
     return names
+
+
+def _read_entry(file: zipfile.ZipFile, name: str) -> bytes:
+    """Return what an entry unpacks to, which is read in pieces."""
+    text = io.BytesIO()
+    with file.open(name) as packed:
+        shutil.copyfileobj(packed, text, _PIECE)
+    return text.getvalue()
 
 
 def _check_entries(file: zipfile.ZipFile) -> None:
