@@ -91,7 +91,7 @@ def _collections(
     collections = {int(view["key"]): view["collection"].replace("''", "'") for view in views if view}
     registry = {row for row in expected if row[1] == "word_tables"}
     if registry and registry <= {*objects}:  # else it may be a view, which might never end
-        rows = connection.execute("SELECT key, collection FROM word_tables").fetchall()
+        rows = connection.execute("SELECT key, collection FROM word_tables WHERE key > 0").fetchall()
         collections |= {int(key): str(collection) for key, collection in rows}
     return collections
 

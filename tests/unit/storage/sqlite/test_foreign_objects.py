@@ -175,6 +175,13 @@ def test_a_store_with_foreign_objects_is_not_backed_up(tmp_path, source, kind):
     assert {*tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize("key", [-1, 0, 2**63 - 1])
+def test_a_row_of_a_key_that_no_collection_has_makes_nothing_foreign(source, key):
+    change(source, f"INSERT INTO word_tables (key, collection) VALUES ({key}, 'strange')")
+    with closing(sqlite3.connect(source / LEDGER)) as connection:
+        assert foreign_objects(connection) == []
+
+
 def test_the_statistics_of_analyze_and_a_vacuum_are_nothing_foreign(tmp_path, source):
     change(source, "ANALYZE; VACUUM;")
     with Store.open(source) as store:
