@@ -204,8 +204,18 @@ class SqliteDatabase:
         self._connections.close(self._file.closed)
 
     def copy_to(self, target: Path) -> None:
-        """Copy the file as it is at one instant, while other processes write (SQLite's online backup)."""
-        create_private(target)
+        """Copy the file as it is at one instant, while other processes write (SQLite's online backup).
+
+        Raises:
+            StoreUnavailable: The copy cannot be written.
+        """
+        try:
+            create_private(target)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"no copy of {self.path} can be written to {target.parent} ({error.strerror}); see to the "
+                "permissions of the directory"
+            ) from error
         with self._translated():
             copy = sqlite3.connect(target)
             try:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas.core.errors import InvalidInput, ReadOnlyStore
+from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreUnavailable
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
@@ -24,7 +24,7 @@ from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
-from tests.support.storage.ledgers import THINGS, Opened, files_in, vector_of
+from tests.support.storage.ledgers import THINGS, Opened, files_in, vector_of, without_privileges
 from tests.support.storage.old_schemas import (
     make_version_1,
     make_version_2,
@@ -170,6 +170,22 @@ def test_one_of_the_older_version_that_writes_afterwards_is_refused(old):
         with pytest.raises(sqlite3.OperationalError, match="no such function: searchable"):
             writer.execute("UPDATE records SET document = 'other' WHERE id = 'a'")
         assert found(store, "user") == ["a"]
+
+
+def test_one_in_a_directory_that_cannot_be_written_says_so_and_stays_as_it_is(open_directory):
+    with Store.open(open_directory / "store") as store:
+        Opened(store).add("a")
+    make_version_4(open_directory / "store")
+    ledger = open_directory / "store" / "atlas.sqlite"
+    ledger.parent.chmod(0o755)
+    with closing(sqlite3.connect(ledger)) as reader:  # while another process has it open, SQLite needs no new file
+        reader.execute("SELECT count(*) FROM records").fetchone()
+        for path in ledger.parent.glob("atlas.sqlite*"):
+            path.chmod(0o666)
+        before = files_in(ledger.parent)
+        with without_privileges(), pytest.raises(StoreUnavailable, match=r"no copy of .*atlas\.sqlite can be written"):
+            open_sqlite(ledger, clock=SystemClock())
+        assert files_in(ledger.parent) == before
 
 
 def test_a_migration_that_fails_leaves_it_as_it_was(old, monkeypatch):
