@@ -1,4 +1,4 @@
-"""Who may enter a store that is a directory, and what happened to it: in files that only their owner reads."""
+"""Who may enter a store that is a directory, and what happened to it: in files for whom the directory is for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.protocols.access import AUDIT, Kept
 
 @dataclass(frozen=True, slots=True)
 class AccessFile:
-    """A text in a file that only its owner reads."""
+    """A text in a file, which is read by its owner, and by the group of a directory that is shared with one."""
 
     path: Path
 
@@ -38,7 +38,7 @@ class AccessFile:
     def changing(self) -> Iterator[Callable[[str], None]]:
         """Yield what replaces the text, in a block that nobody else is in."""
         with InterProcessLock(self.path.with_name(f"{self.path.name}.lock")).held():
-            yield lambda text: replace_durably(self.path, text, mode=0o600)
+            yield lambda text: replace_durably(self.path, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,14 +30,16 @@ def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
     _sync_directory(path.parent)
 
 
-def append_durably(path: Path, text: str, *, mode: int = 0o600) -> None:
+def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:
     """Add a text to the end of a file, or create it: it is on the disk when this returns.
 
     A crash meanwhile may leave a part of the text. A line that such a part began is ended first.
 
     Args:
-        mode: The permissions of a new file, less those that the process's umask takes away.
+        mode: The permissions of a new file, less those that the process's umask takes away. None for those of the
+            files of its directory.
     """
+    mode = file_mode(path.parent) if mode is None else mode
     is_new = not path.exists()
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, mode)
     with os.fdopen(descriptor, "rb+", buffering=0) as file:

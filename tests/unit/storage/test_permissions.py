@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import atlas
+from atlas.access.keys import KeyRing
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
+from atlas.infra.actor import Role
 from atlas.infra.permissions import file_mode, temporary_path, tighten
 from atlas.storage.erasing import strangers
 from atlas.storage.maintenance.backup import backup, restore
@@ -114,6 +116,18 @@ def test_a_directory_that_is_shared_with_a_group_stays_shared_and_is_closed_to_o
     assert held["atlas.sqlite"] == held["things_meta.json"] == held["store.json"] == 0o600 | group
     assert file_mode(tmp_path / "store") == 0o600 | group
     assert loose(tmp_path / "store", allowed=0o070) == {}
+
+
+def test_who_may_enter_a_shared_store_is_for_its_group_as_well(tmp_path):
+    os.umask(0o002)
+    store = tmp_path / "store"
+    store.mkdir()
+    store.chmod(0o2770)
+    filled(store).close()
+    KeyRing(store).add("crawler", Role.WRITER, created_by="ada")
+    assert {modes(store)[name] for name in ("keys.json", "keys.json.lock", "audit.jsonl", "audit.jsonl.lock")} == {
+        0o660
+    }
 
 
 def test_a_directory_in_which_other_things_are_keeps_its_permissions(tmp_path):
