@@ -20,7 +20,7 @@ from atlas.infra.clock import SystemClock
 from atlas.protocols.infra import Clock
 from atlas.storage.frozen import present_copy
 from atlas.storage.place.audit import AuditLog
-from atlas.storage.place.values import is_damage
+from atlas.storage.place.values import AccessDamaged
 from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -31,6 +31,12 @@ Answer = TypeVar("Answer")
 
 OUTAGE = "the store is out of reach now, so nobody can be let in; try again in a while. The server's log has the reason"
 """Sentence for whoever wants to enter meanwhile. It has no address and no path, as they have not entered yet."""
+
+DAMAGE = (
+    "{} cannot be read, so nobody can be let in until whoever runs the server has mended it. The server's log has its "
+    "place and the reason"
+)
+"""Sentence for whoever wants to enter while a file that says who may holds something else. It has no path either."""
 
 OTHER_TOKEN = (
     "this is neither the token of this server nor a key of its store; each start makes a new token, so open the "
@@ -248,7 +254,8 @@ class Stores:
             else:
                 answers += [(store, answer)] if answer else []
         if problem is not None and not answers:
-            raise problem if is_damage(problem) else StoreUnavailable(OUTAGE) from problem
+            sentence = DAMAGE.format(problem.name) if isinstance(problem, AccessDamaged) else OUTAGE
+            raise StoreUnavailable(sentence) from problem
         return answers
 
     def _tell_once(self, problem: str) -> None:

@@ -21,6 +21,15 @@ _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """Errors of a text that was read, but holds something else than values."""
 
 
+class AccessDamaged(StoreUnavailable):
+    """A text on who may enter that holds something else, until somebody mends it."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+        """Name of the text, without its place."""
+
+
 @dataclass(slots=True)
 class AccessValues(Generic[T]):
     """Values by name, which many servers may read and change at once. Each sees the latest."""
@@ -41,7 +50,8 @@ class AccessValues(Generic[T]):
         """Return what is said now, and nothing where nothing is.
 
         Raises:
-            StoreUnavailable: The store is out of reach or the text holds something else, so nobody is let in.
+            StoreUnavailable: The store is out of reach, so nobody is let in.
+            AccessDamaged: The text holds something else, so nobody is let in.
         """
         text, seen = self._text(), self._seen
         try:
@@ -53,8 +63,9 @@ class AccessValues(Generic[T]):
                 self._seen = seen = kept, {name: self.decode(value) for name, value in json.loads(kept.text).items()}
             return dict(seen[1])
         except _DAMAGE as error:
-            raise StoreUnavailable(
-                f"{text} cannot be read ({error}), so nobody is let in; mend it, or remove it and begin again"
+            raise AccessDamaged(
+                f"{text} cannot be read ({error}), so nobody is let in; mend it, or remove it and begin again",
+                self.name,
             ) from error
 
     @contextmanager
@@ -68,11 +79,6 @@ class AccessValues(Generic[T]):
 
     def _text(self) -> AccessText:
         return access_place(self.directory).text(self.name)
-
-
-def is_damage(error: StoreUnavailable) -> bool:
-    """Return whether an error of `AccessValues` is about what a text holds, which stays until somebody mends it."""
-    return isinstance(error.__cause__, _DAMAGE)
 
 
 @contextmanager

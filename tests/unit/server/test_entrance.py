@@ -307,6 +307,9 @@ def test_whoever_is_found_nowhere_is_told_which_file_is_damaged(stores, sessions
         ]:
             assert (answer.status_code, f"{file} cannot be read" in answer.text) == (503, True)
             assert answer.headers["content-type"].startswith("text/html")
+        client.cookies.clear()
+        for answer in (client.get(link), client.post("/enter", data={"key": "atlas_guessed"})):
+            assert (answer.status_code, str(list(stores)[1].directory) in answer.text) == (503, False)
 
 
 def test_people_of_a_single_store_are_told_that_its_file_is_damaged(tmp_path):
@@ -318,6 +321,7 @@ def test_people_of_a_single_store_are_told_that_its_file_is_damaged(tmp_path):
             (tmp_path / file).write_text("{")
         assert client.get("/").status_code == 503
         assert "people.json cannot be read" in client.get("/").text
+        assert str(tmp_path) not in client.get("/").text
         client.cookies.clear()
         assert client.get("/enter").status_code == 200, "the way to the provider stays open"
     vouched = TestClient(Vouching(Entrance(Starlette(), sessions), EVE)).get("/")
