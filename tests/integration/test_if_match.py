@@ -11,9 +11,12 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import Response
 
 import atlas
-from atlas.core.errors import RecordChanged
+from atlas.core.errors import InvalidInput, RecordChanged, StoreUnavailable, UndoRefused
+from atlas.server.api.records import edit
+from atlas.server.api.shapes import EditGiven
 from atlas.storage.marks.tinydb import marks_file
 from atlas.testing import HashEmbedder
 from tests.support.serving import serving
@@ -123,6 +126,36 @@ def test_new_fields_are_taken_back_where_the_marks_cannot_be_stored(servers: Ser
     answer = servers.edit(0, before.headers["ETag"], fields={"title": "Caching"}, add_tags=[""])
     assert answer.status_code == 422
     assert servers.read().headers["ETag"] == before.headers["ETag"]
+
+
+class WithoutUndo:
+    """A memory system in which nothing can be undone now."""
+
+    def __init__(self, memory: atlas.MemorySystem) -> None:
+        self._memory = memory
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._memory, name)
+
+    def undo(self, operation_id: str, *, reason: str = "") -> None:
+        raise StoreUnavailable("the disk is full")
+
+
+def test_new_fields_that_cannot_be_taken_back_are_named_with_their_operation(servers: Servers):
+    memory = servers.memories[0]
+    changes = EditGiven(fields={"title": "Caching"}, add_tags=[""])
+    with pytest.raises(UndoRefused, match=r"the fields were written.*the disk is full") as refused:
+        edit("strategies", servers.record_id, changes, WithoutUndo(memory), Response())
+    [operation, _] = memory.history(2)
+    assert (operation.kind, operation.id in str(refused.value)) == ("edit", True)
+    assert memory.strategies.get(servers.record_id).title == "Caching"
+
+
+def test_an_edit_of_which_nothing_was_written_says_only_why(servers: Servers):
+    for changes in (EditGiven(fields={"nothing": 1}, add_tags=["a"]), EditGiven(add_tags=[""])):
+        with pytest.raises(InvalidInput) as refused:
+            edit("strategies", servers.record_id, changes, WithoutUndo(servers.memories[0]), Response())
+        assert "the fields were written" not in str(refused.value)
 
 
 def test_a_write_within_an_expected_moment_is_refused_once_others_wrote(servers: Servers):

@@ -6,14 +6,14 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, get_type_hints
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import TypeAdapter, ValidationError
 
-from atlas.core.errors import AtlasError, InvalidInput, NotFound, RecordChanged
+from atlas.core.errors import AtlasError, InvalidInput, NotFound, RecordChanged, UndoRefused
 from atlas.core.hits import Retrieval
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept, Strategy
@@ -170,13 +170,8 @@ def edit(
         raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and edit that")
     expected = {} if "*" in tags else {record_id: moment}
     scoped = records.within("edit" if changes.fields else "mark", unchanged_since=expected)
-    try:
-        with _counting_secrets(answer):
-            _write(scoped, before, changes)
-    except AtlasError:
-        with suppress(AtlasError):  # nothing was written yet, or others have built upon it
-            served.undo(str(scoped.operation_id), reason="the rest of the edit was refused")
-        raise
+    with _counting_secrets(answer):
+        _write(served, scoped, before, changes)
     after = _told(records, record_id, set())
     answer.headers["ETag"] = after.etag
     return after
@@ -216,12 +211,34 @@ def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> Record
         )
 
 
-def _write(records: Any, before: RecordTold, changes: EditGiven) -> None:
-    """Write the new fields of a record, then its marks."""
+def _write(served: Served, records: Any, before: RecordTold, changes: EditGiven) -> None:
+    """Write the new fields of a record, then its marks. Where the marks are refused, the fields are taken back."""
     if changes.fields:
         records.edit(before.record.id, **_typed(type(before.record), changes.fields))
-    if marks := changes.model_dump(exclude={"fields"}, exclude_defaults=True):
-        records.change_marks([before.record.id], **marks)
+    try:
+        if marks := changes.model_dump(exclude={"fields"}, exclude_defaults=True):
+            records.change_marks([before.record.id], **marks)
+    except AtlasError as error:
+        if changes.fields:
+            _take_back(served, str(records.operation_id), error)
+        raise
+
+
+def _take_back(served: Served, operation_id: str, error: AtlasError) -> None:
+    """Undo the first part of an edit, as an error has kept the rest from being written.
+
+    Raises:
+        UndoRefused: It stays, as it cannot be undone.
+    """
+    try:
+        served.undo(operation_id, reason="the rest of the edit was refused")
+    except NotFound:  # the fields were so already, and nothing was written
+        return
+    except AtlasError as problem:
+        raise UndoRefused(
+            f"the fields were written as operation {operation_id}, but the marks were not ({error}). The fields cannot "
+            f"be taken back now ({problem}): read the record again, or undo that operation later"
+        ) from error
 
 
 def _etag(record: Any, marks: Marks) -> str:
