@@ -40,12 +40,7 @@ LASTING = (
 """Modules whose paths stay, with every name that they export."""
 
 OF_README = {
-    "atlas.analysis.maps": ("MapRecipe", "MemoryMap", "make_map"),
-    "atlas.analysis.source": ("Embedded", "read_embedded"),
-    "atlas.library_learning.compressing": ("Compression", "Library", "compress"),
     "atlas.memory.journal": ("CompactPlan", "Journal", "LinkGraph", "LinkSuggestion"),
-    "atlas.memory.model_extraction": ("LLMSummarizingExtractor",),
-    "atlas.memory.updating": ("BayesianUpdater", "EMASuccessUpdater", "RecencyWeightedUpdater", "SimpleAverageUpdater"),
 }
 """Modules that the README has users import from, with what they find there."""
 

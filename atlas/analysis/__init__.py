@@ -1,1 +1,0 @@
-"""Former paths of `atlas.maps`, kept for one release."""

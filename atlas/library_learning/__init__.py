@@ -1,1 +1,0 @@
-"""The former path of `atlas.learning`, kept for one release."""
