@@ -20,10 +20,8 @@ from benchmarks import (
     remembering,
     retrieving,
     searching,
-    segmenting,
     storing,
     visiting,
-    windows,
 )
 from benchmarks.agents import serving, starting
 from benchmarks.engines import following, million
@@ -39,13 +37,11 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "remembering": remembering.figures,
     "mapping": mapping.figures,
     "visiting": visiting.figures,
-    "windows": windows.figures,
     "compressing": compressing.figures,
     "literature": literature.figures,
     "scaling": scaling.figures,
     "naming": naming.figures,
     "journal": journal.figures,
-    "segmenting": segmenting.figures,
     "million": million.figures,
     "serving": serving.figures,
     "starting": starting.figures,
