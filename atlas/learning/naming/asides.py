@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from atlas.learning.naming.forms.canonical import Form
-from atlas.learning.naming.forms.nodes import negated
 from atlas.learning.naming.telling import Names, shown
+from atlas.learning.search.forms.canonical import Form
+from atlas.learning.search.forms.nodes import negated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.learning.analysis.uses import Uses, returned_type, uses_of
-from atlas.learning.naming.forms.canonical import Form, form_of
-from atlas.learning.naming.forms.imports import Known
-from atlas.learning.naming.forms.nodes import is_boolean
 from atlas.learning.naming.reading import Reading, readings_of
 from atlas.learning.naming.roles import role_of
 from atlas.learning.naming.subjects import telling_words
 from atlas.learning.naming.telling import told
 from atlas.learning.rewrite.rename import renamed
+from atlas.learning.search.forms.canonical import Form, form_of
+from atlas.learning.search.forms.imports import Known
+from atlas.learning.search.forms.nodes import is_boolean
 from atlas.learning.terms.names import Function, function_of, identifiers, is_free, parameters_of, unused
 from atlas.learning.terms.parsing import parsed
 

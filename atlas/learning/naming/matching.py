@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import cast
 
-from atlas.learning.naming.forms.canonical import Form
-from atlas.learning.naming.forms.nodes import bound_in, load, same, substituted
+from atlas.learning.search.forms.canonical import Form
+from atlas.learning.search.forms.nodes import bound_in, load, same, substituted
 
 MAX_PERMUTED = 4
 """Tests joined by `and` or `or` that are tried in any order."""

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.learning.naming.asides import Aside, asides_of
-from atlas.learning.naming.forms.canonical import Form
-from atlas.learning.naming.forms.nodes import bound_in, count_names, is_boolean, load, substituted
 from atlas.learning.naming.idioms import IDIOMS
 from atlas.learning.naming.idioms.idiom import Idiom
 from atlas.learning.naming.matching import Hole, Match
 from atlas.learning.naming.telling import Names, shown
 from atlas.learning.naming.wording import adjective, has_noun, noun, plural, several
+from atlas.learning.search.forms.canonical import Form
+from atlas.learning.search.forms.nodes import bound_in, count_names, is_boolean, load, substituted
 
 MAX_HOLE_CHARACTERS = 60
 """Length of the code that a sentence shows of a hole."""

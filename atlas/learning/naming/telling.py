@@ -7,8 +7,8 @@ import copy
 import re
 from collections.abc import Callable, Sequence
 
-from atlas.learning.naming.forms.nodes import count_names, is_nested_deeply
 from atlas.learning.rewrite.rename import Renaming
+from atlas.learning.search.forms.nodes import count_names, is_nested_deeply
 
 MAX_STEPS = 4
 """Operations that are told one by one."""

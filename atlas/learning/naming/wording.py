@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from atlas.core.words import words
-from atlas.learning.naming.forms.canonical import form_of
 from atlas.learning.naming.matching import Hole, Match, Pattern, matched_of, pattern_of
+from atlas.learning.search.forms.canonical import form_of
 from atlas.learning.terms.names import RESERVED
 
 MAX_WORDS = 6

@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import combinations
 from textwrap import dedent
 
-from atlas.learning.naming.forms.canonical import Form, form_of
 from atlas.learning.naming.matching import Match, Pattern, matched, pattern_of
 from atlas.learning.naming.roles import are_alike
+from atlas.learning.search.forms.canonical import Form, form_of
 
 
 @dataclass(frozen=True, kw_only=True)

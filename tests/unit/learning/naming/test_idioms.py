@@ -7,11 +7,11 @@ import re
 import pytest
 
 from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS
-from atlas.learning.naming.forms.canonical import Form
-from atlas.learning.naming.forms.nodes import count_names, text
 from atlas.learning.naming.idioms import IDIOMS
 from atlas.learning.naming.idioms.idiom import idiom
 from atlas.learning.naming.matching import Pattern
+from atlas.learning.search.forms.canonical import Form
+from atlas.learning.search.forms.nodes import count_names, text
 from atlas.learning.terms.names import is_free
 
 SLOT = re.compile(r"\{(\w+)\}")

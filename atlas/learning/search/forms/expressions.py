@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from atlas.learning.naming.forms.calls import called
-from atlas.learning.naming.forms.comprehensions import fused, over_elements, without_enumerate
-from atlas.learning.naming.forms.nodes import Comprehension, is_boolean, negated, same, text, truth
+from atlas.learning.search.forms.calls import called
+from atlas.learning.search.forms.comprehensions import fused, over_elements, without_enumerate
+from atlas.learning.search.forms.nodes import Comprehension, is_boolean, negated, same, text, truth
 
 _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 

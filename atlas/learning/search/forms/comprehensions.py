@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
-from atlas.learning.naming.forms.nodes import Comprehension, load, reads, same, substituted
+from atlas.learning.search.forms.nodes import Comprehension, load, reads, same, substituted
 
 
 def without_enumerate(node: Comprehension) -> Comprehension:

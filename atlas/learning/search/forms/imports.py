@@ -7,7 +7,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from atlas.learning.naming.forms.nodes import load, substituted
+from atlas.learning.search.forms.nodes import load, substituted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

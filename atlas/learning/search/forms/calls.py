@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from atlas.learning.naming.forms.comprehensions import filtered, mapped
-from atlas.learning.naming.forms.nodes import call, is_boolean, load, reads
+from atlas.learning.search.forms.comprehensions import filtered, mapped
+from atlas.learning.search.forms.nodes import call, is_boolean, load, reads
 
 _CONSUMERS = frozenset({"all", "any", "frozenset", "max", "min", "set", "sorted", "sum", "tuple"})
 """Functions that take a list, or a generator of the same values, alike."""

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from atlas.learning.naming.forms.blocks import Rule
-from atlas.learning.naming.forms.comprehensions import by_element, element_at, indexed, positions_of
-from atlas.learning.naming.forms.nodes import call, changed_in, count_names, load, negated, reads, substituted
+from atlas.learning.search.forms.blocks import Rule
+from atlas.learning.search.forms.comprehensions import by_element, element_at, indexed, positions_of
+from atlas.learning.search.forms.nodes import call, changed_in, count_names, load, negated, reads, substituted
 
 _NUMBERS = (int, float)
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from atlas.learning.naming.forms import blocks, loops
-from atlas.learning.naming.forms.expressions import simplified
-from atlas.learning.naming.forms.imports import Known, by_module
-from atlas.learning.naming.forms.nodes import bound_in, count_names, is_nested_deeply, text
-from atlas.learning.naming.forms.scopes import with_own_names
+from atlas.learning.search.forms import blocks, loops
+from atlas.learning.search.forms.expressions import simplified
+from atlas.learning.search.forms.imports import Known, by_module
+from atlas.learning.search.forms.nodes import bound_in, count_names, is_nested_deeply, text
+from atlas.learning.search.forms.scopes import with_own_names
 from atlas.learning.terms.names import Function, parameters_of
 
 MAX_PASSES = 20

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from atlas.learning.naming.forms.nodes import (
+from atlas.learning.search.forms.nodes import (
     GIVING_NOTHING,
     Comprehension,
     changed_in,

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from atlas.learning.naming.forms.canonical import form_of
+from atlas.learning.search.forms.canonical import form_of
 from atlas.learning.terms.names import function_of
 
 

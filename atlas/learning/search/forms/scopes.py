@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import count
 
-from atlas.learning.naming.forms.nodes import Comprehension, load, substituted
+from atlas.learning.search.forms.nodes import Comprehension, load, substituted
 
 
 def with_own_names(body: list[ast.stmt]) -> list[ast.stmt]:
