@@ -1,22 +1,20 @@
-"""Names and descriptions for functions that were found in programs, derived from the code and its uses alone."""
+"""Descriptions, signatures and guidance for functions that were found in programs, derived from code and uses alone."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.learning.analysis.uses import Uses, returned_type, uses_of
-from atlas.learning.naming.reading import Reading, readings_of
 from atlas.learning.naming.roles import role_of
 from atlas.learning.naming.subjects import telling_words
-from atlas.learning.naming.telling import told
+from atlas.learning.naming.telling import describe
 from atlas.learning.rewrite.rename import renamed
-from atlas.learning.search.forms.canonical import Form, form_of
-from atlas.learning.search.forms.imports import Known
+from atlas.learning.search.forms.canonical import form_of
 from atlas.learning.search.forms.nodes import is_boolean
 from atlas.learning.terms.names import Function, function_of, identifiers, is_free, parameters_of, unused
 from atlas.learning.terms.parsing import parsed
@@ -37,7 +35,7 @@ _IN_PLACE_OF = {
     **{"input": "given", "range": "numbers", "type": "kind", "id": "key", "iter": "items", "object": "value"},
     **{"all": "items", "bytes": "content", "lambda": "function", "bool": "flag", "next": "following", "map": "mapping"},
 }
-_NUMBER_ROLES = frozenset({"n", "number", "index", "i", "j", "k", "a", "b", "low", "high", "row", "column", "exponent"})
+_NUMBER_ROLES = frozenset({"n", "number", "index"})
 """Roles for which a single letter of the programs' is as good a name."""
 
 
@@ -58,7 +56,7 @@ class Documentation:
 
 
 class HeuristicDocumenter:
-    """A namer of functions after what their code does. No name is given twice."""
+    """A describer of functions that keeps their own names, and numbers those that have none. No name is given twice."""
 
     def __init__(self, taken: Iterable[str] = (), tasks: Iterable[str] = (), placeholders: Iterable[str] = ()) -> None:
         """Give no name of those taken: of other concepts, and of whatever the programs to be rewritten define.
@@ -71,7 +69,6 @@ class HeuristicDocumenter:
         self._taken = set(taken)
         self._tasks = tuple(tasks)
         self._placeholders = set(placeholders)
-        self._known: dict[str, Known] = {}
 
     async def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
         """Return the concept with name, description, signature and guidance. Of its code, only names change.
@@ -83,27 +80,9 @@ class HeuristicDocumenter:
             InvalidInput: The code does not parse, or defines no function.
         """
         taken = self._taken | (self._placeholders - {concept.name})
-        derived = derive(concept, usage_examples, taken=taken, tasks=self._tasks, known=self._known)
+        derived = derive(concept, usage_examples, taken=taken, tasks=self._tasks)
         self._taken.add(derived.name)
-        found = documented(concept, derived, by="heuristic")
-        self._known |= _known(found, self._known)
-        return found
-
-
-def _form(concept: CodeConcept, known: Mapping[str, Known] | None) -> Form:
-    """Return the form of a concept's function, with what its code imports before it."""
-    tree = parsed(concept.code)
-    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
-    return form_of(function_of(concept.code, concept.name), known, imports)
-
-
-def _known(concept: CodeConcept, known: Mapping[str, Known]) -> dict[str, Known]:
-    """Return what stands in place of a function's calls by its name, where anything can."""
-    function = function_of(concept.code, concept.name)
-    given = function.args
-    is_plain = not (given.defaults or given.vararg or given.kwonlyargs or given.kwarg)
-    found = _form(concept, known).known
-    return {function.name: found} if found is not None and is_plain else {}
+        return documented(concept, derived, by="heuristic")
 
 
 def derive(
@@ -112,53 +91,37 @@ def derive(
     *,
     taken: Iterable[str] = (),
     tasks: Iterable[str] = (),
-    known: Mapping[str, Known] | None = None,
 ) -> Documentation:
     """Return what can be said of a concept's function from its code, and as far as that goes from its uses.
 
     Args:
         tasks: Texts of all tasks, its own among them.
-        known: What functions return that it may call, by name.
     """
     function = function_of(concept.code, concept.name)
     n_positional = len(function.args.posonlyargs) + len(function.args.args)
     uses = uses_of(function.name, n_positional, examples)
-    form = _form(concept, known)
-    held = set(taken) | ((uses.names | identifiers(function)) - {function.name})
-    reading = _chosen(readings_of(form))
-    parameters = _parameters(function, uses, reading.roles if reading is not None else {})
+    reserved = set(taken) | ((uses.names | identifiers(function)) - {function.name})
+    parameters = _parameters(function, uses)
     subjects = telling_words((task for task, _ in examples), tasks)
     return Documentation(
-        name=_name(function, reading.names if reading is not None else (), held | set(parameters)),
-        description=_description(function, reading, len(concept.found_in) or uses.n_programs, parameters),
+        name=_name(function, reserved | set(parameters)),
+        description=_description(function, len(concept.found_in) or uses.n_programs, parameters),
         parameters=parameters,
         types=_types(function, uses),
-        returns=returned_type(function, uses) or ("bool" if _tells(form) else ""),
+        returns=returned_type(function, uses) or ("bool" if _returns_boolean(concept.code, function) else ""),
         guidance=_guidance(examples, subjects),
     )
 
 
-def _chosen(readings: Iterable[Reading]) -> Reading | None:
-    """Return the first reading with a name, or else the first one."""
-    first: Reading | None = None
-    for reading in readings:
-        if _fitting(reading.names):
-            return reading
-        first = first or reading
-    return first
-
-
-def _fitting(names: Iterable[str]) -> list[str]:
-    return [name for name in names if is_free(name) and len(name) <= MAX_NAME_CHARACTERS]
-
-
-def _tells(form: Form) -> bool:
-    """Return whether a function surely gives True or False."""
-    nodes = [node for statement in form.body for node in ast.walk(statement)]
-    returned = [node.value for node in nodes if isinstance(node, ast.Return)]
-    ends = isinstance(next(iter(form.body[-1:]), None), ast.Return)
-    is_one = not any(isinstance(node, ast.FunctionDef) for node in nodes)
-    return ends and is_one and all(value is not None and is_boolean(value) for value in returned)
+def _returns_boolean(code: str, function: Function) -> bool:
+    """Return whether a function surely returns True or False, whatever it is called with."""
+    tree = parsed(code)
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
+    body = form_of(function, imports)
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    if not body or not isinstance(body[-1], ast.Return) or any(isinstance(node, ast.FunctionDef) for node in nodes):
+        return False
+    return all(node.value is not None and is_boolean(node.value) for node in nodes if isinstance(node, ast.Return))
 
 
 def documented(concept: CodeConcept, said: Documentation, *, by: str) -> CodeConcept:
@@ -217,16 +180,11 @@ def _renamed_as_far_as_possible(code: str, names: dict[str, str]) -> str:
     return code
 
 
-def _name(function: Function, names: Sequence[str], taken: set[str]) -> str:
-    """Return the function's own name, or the first free one of those that fit, else one that only counts."""
+def _name(function: Function, taken: set[str]) -> str:
+    """Return the function's own name where it is free and not made up, else one that only counts."""
     own = function.name
-    if not _MADE_UP.fullmatch(own) and is_free(own) and own not in taken:
-        return own
-    fitting = _fitting(names)
-    free = [name for name in fitting if name not in taken]
-    if free or fitting:
-        return free[0] if free else unused(f"{fitting[0]}_variant", taken)  # `zero_to_2` would promise another range
-    return own if _COUNTED.fullmatch(own) and own not in taken else _counted(taken)
+    is_telling = is_free(own) and not _MADE_UP.fullmatch(own)
+    return own if own not in taken and (is_telling or _COUNTED.fullmatch(own)) else _counted(taken)
 
 
 def _counted(taken: set[str]) -> str:
@@ -234,12 +192,12 @@ def _counted(taken: set[str]) -> str:
     return next(name for name in (f"concept_{number}" for number in range(1, len(taken) + 2)) if name not in taken)
 
 
-def _parameters(function: Function, uses: Uses, roles: Mapping[str, str]) -> tuple[str, ...]:
+def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
     """Return names for the parameters: what all uses call them, else what they are for, else their own."""
     held = identifiers(function) | {function.name}
     names: list[str] = []
     for position, own in enumerate(parameters_of(function)):
-        wanted = list(_wanted(own, position, uses, roles.get(own) or role_of(function, own)))
+        wanted = list(_wanted(own, position, uses, role_of(function, own)))
         taken = (held - {own}) | set(names)
         more = "another" if wanted[0] == "other" else f"other_{wanted[0]}"
         free = (name for name in [*wanted, more] if name not in taken and is_free(name))
@@ -272,14 +230,10 @@ def _types(function: Function, uses: Uses) -> tuple[str, ...]:
     )
 
 
-def _description(function: Function, reading: Reading | None, n_programs: int, parameters: Sequence[str]) -> str:
+def _description(function: Function, n_programs: int, parameters: Sequence[str]) -> str:
     new = dict(zip(parameters_of(function), parameters, strict=False))
-
-    def names(own: str) -> str:
-        return new.get(own, own)
-
     sentences = [
-        f"{reading.say(names) if reading is not None else told(function.body, names)}.",
+        f"{describe(function.body, lambda own: new.get(own, own))}.",
         f"Found in {n_programs} programs." if n_programs > 1 else "",
         DERIVED,
     ]

@@ -42,23 +42,6 @@ _OVER_ITEMS = frozenset(
 _ON_NUMBERS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
-_FUNCTIONS = frozenset({"function", "key", "test"})
-_SINGLE = frozenset(
-    """
-    a amount b column count cell depth divisor exponent factor height high i item j k limit low n new number old offset
-    one row rows columns shift size start step stop value wanted width x y
-    """.split()  # noqa: SIM905  (a list of it would fill the page)
-)
-"""Roles of single things. What is none of them, and no function, is made of several."""
-
-
-def are_alike(role: str, other: str) -> bool:
-    """Return whether two arguments may be taken for each other, so that their order has to be as everyone expects."""
-    if {role, other} & _FUNCTIONS:
-        return False
-    return "other" in (role, other) or (role in _SINGLE) == (other in _SINGLE)
-
-
 def role_of(function: Function, own: str) -> str:
     """Return a name for a parameter, `value` where the code says nothing of it."""
     found = [role for node in ast.walk(function) for role in _roles(node, own)]

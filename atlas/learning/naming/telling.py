@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import re
 from collections.abc import Callable, Sequence
 
 from atlas.learning.rewrite.rename import Renaming
@@ -21,10 +20,6 @@ MAX_SENTENCE_CHARACTERS = 400
 Names = Callable[[str], str]
 """Function that gives the name under which a parameter is shown."""
 
-_MADE_UP = re.compile(r"each_\d+")
-_EACH = ("item", "other_item")
-"""Names under which variables are shown that only the form of the code has."""
-
 Show = Callable[[ast.AST], str]
 
 _ADDING = {
@@ -35,22 +30,15 @@ _ADDING = {
 }
 
 
-def shown(node: ast.AST, names: Names) -> str:
-    """Return code as text, with the names under which parameters are shown."""
-    own = {name: names(name) for name in count_names([node])}
-    made_up = [name for name in own if _MADE_UP.fullmatch(name)]
-    own |= {name: word for name, word in zip(made_up, _EACH, strict=False) if word not in own.values()}
-    named = Renaming(own).visit(copy.deepcopy(node))
-    return ast.unparse(ast.fix_missing_locations(named)).replace("\n", " ")
-
-
-def told(body: Sequence[ast.stmt], names: Names) -> str:
-    """Return the operations of a function as a sentence without its stop."""
+def describe(body: Sequence[ast.stmt], names: Names) -> str:
+    """Return a sentence on the operations of a function, without its full stop."""
     if is_nested_deeply(body):
         return "Does more than can be told step by step"
+    own = {name: names(name) for name in count_names(body)}
 
     def show(node: ast.AST) -> str:
-        text = " ".join(shown(node, names).split())
+        named = Renaming(own).visit(copy.deepcopy(node))
+        text = " ".join(ast.unparse(ast.fix_missing_locations(named)).split())
         return f"`{text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + '…'}`"
 
     sentence = _steps(body, show)

@@ -3,7 +3,7 @@
 An `Engine` takes a `Corpus` of terms and returns a `Proposal`. `StitchEngine` runs Stitch in a process of its own,
 since it cannot be interrupted. `AntiUnificationEngine` is plain Python, for expressions only. `ModelEngine` has a
 language model propose functions, and `templates` turns what it wrote into patterns. `sampling` cuts a corpus that is
-too large.
+too large. `forms` has one form for functions that do the same.
 """
 
 from atlas.learning.search.anti_unification import AntiUnificationEngine

@@ -33,7 +33,7 @@ def found() -> Proposal:
 
 def test_what_programs_have_in_common_becomes_a_concept_proven_by_their_tests(found: Proposal):
     (learned,) = found.learned
-    assert "range(2, int(n ** 0.5) + 1)" in learned.concept.code
+    assert "range(2, int(number ** 0.5) + 1)" in learned.concept.code
     assert learned.concept.source == "learned"
     assert set(learned.concept.found_in) == {"a0", "a1", "a2", "a3"}
     assert (learned.n_tasks, learned.n_checked, learned.n_verified) == (4, 4, 4)

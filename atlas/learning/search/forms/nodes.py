@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -84,14 +84,6 @@ def changed_in(nodes: Iterable[ast.AST]) -> set[str]:
             case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _MUTATING:
                 found.add(root_name(owner))
     return found
-
-
-def bound_in(nodes: Sequence[ast.AST]) -> set[str]:
-    """Return the names that code binds, parameters of its lambdas and inner functions included."""
-    held = [inner for node in nodes for inner in ast.walk(node)]
-    found = {node.id for node in held if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    found |= {node.arg for node in held if isinstance(node, ast.arg)}
-    return found | {node.name for node in held if isinstance(node, ast.FunctionDef)}
 
 
 def root_name(node: ast.expr) -> str:

@@ -113,9 +113,9 @@ def test_what_does_not_fit_is_asked_for_once_more_with_what_is_wrong(wrong, mess
     assert message in llm.prompts[1]
 
 
-def test_after_two_wrong_answers_the_name_is_derived_and_says_why():
+def test_after_two_wrong_answers_the_name_is_a_number_and_the_metadata_says_why():
     found = document(ScriptedLLM([answer(name="class"), "no idea"]))
-    assert found.name == "select_divisible_by"
+    assert found.name == "concept_1"
     assert found.metadata["documented_by"] == "heuristic"
     assert found.metadata["undocumented_because"].startswith("the language model's answer does not fit the code")
 
@@ -132,7 +132,7 @@ def test_a_model_that_does_not_answer_costs_only_its_answer(error):
             raise error
 
     found = document(Unreachable())
-    assert found.name == "select_divisible_by"
+    assert found.name == "concept_1"
     assert str(error) in found.metadata["undocumented_because"]
 
 

@@ -12,7 +12,7 @@ from atlas.learning.terms.names import function_of
 
 
 def form(source: str) -> str:
-    body = form_of(function_of(dedent(source))).body
+    body = form_of(function_of(dedent(source)))
     return "\n".join(ast.unparse(ast.fix_missing_locations(statement)) for statement in body)
 
 
@@ -130,3 +130,9 @@ def test_the_code_itself_stays_as_it_is():
 )
 def test_code_that_is_long_or_nested_deeply_has_no_form(source):
     assert form(source) == ""
+
+
+def test_imports_before_a_function_count():
+    imports = ast.parse("from math import gcd as g").body
+    (returned,) = form_of(function_of("def f(a): return g(a, 2)"), imports)
+    assert ast.unparse(ast.fix_missing_locations(returned)) == "return math.gcd(a, 2)"
