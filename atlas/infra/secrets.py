@@ -239,11 +239,6 @@ def described(found: Mapping[str, int]) -> str:
     return f"Secrets replaced: {kinds}." if kinds else ""
 
 
-def with_replaced(sentence: str, found: Mapping[str, int]) -> str:
-    """Return a sentence without its full stop, followed by which secrets were replaced, if any were."""
-    return f"{sentence}. {described(found)}" if found else sentence
-
-
 def report(found: Mapping[str, int]) -> None:
     """Add replaced secrets to the counters of this context, and log how many there were."""
     if found:

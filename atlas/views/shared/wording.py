@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from atlas.infra.secrets import described
+
 NOT_SAID = "(not said)"
 """Where a record has no value."""
 
@@ -79,6 +81,11 @@ def attempts_text(counts: Mapping[str, int]) -> str:
 def shortened(text: str, most: int) -> str:
     """Return a text of at most so many characters. It ends in `…` where some were cut off."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def with_replaced(sentence: str, found: Mapping[str, int]) -> str:
+    """Return a sentence without its full stop, followed by which secrets were replaced, if any were."""
+    return f"{sentence}. {described(found)}" if found else sentence
 
 
 def moment(at: datetime) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atlas.core.types import Strategy
-from atlas.infra.secrets import counting_secrets, with_replaced
+from atlas.infra.secrets import counting_secrets
 from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
 from atlas.memory.strategies.writing import StrategyWritePlan
 from atlas.memory.strategy_sources import unwritten_successes
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.done import Done
 from atlas.views.shared.plans import PlanView
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, with_replaced
 from atlas.views.strategies.list import BY_HAND
 from atlas.views.strategies.parameters import parameters_in
 from atlas.views.strategies.strategy import EditableStrategy

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas import MemorySystem
-from atlas.infra.secrets import counting_secrets, with_replaced
+from atlas import MemorySystem, counting_secrets
 from atlas.views.journal.entry import TIERS, EditableEntry, metadata_in
 from atlas.views.shared.kinds import JOURNAL
+from atlas.views.shared.wording import with_replaced
 from pages.components.lists.edit_forms import EditForm
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem

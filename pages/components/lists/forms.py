@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from atlas import AtlasError
-from atlas.infra.secrets import counting_secrets, with_replaced
+from atlas import AtlasError, counting_secrets
 from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import with_replaced
 from pages.components.shared.texts import draw_code
 from pages.components.shared.undo_toast import announce, announce_problem
 
