@@ -20,7 +20,7 @@ from atlas.infra.clock import SystemClock
 from atlas.protocols.infra import Clock
 from atlas.storage.frozen import present_copy
 from atlas.storage.place.audit import AuditLog
-from atlas.storage.place.values import AccessDamaged
+from atlas.storage.place.values import DamagedText
 from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -254,7 +254,8 @@ class Stores:
             else:
                 answers += [(store, answer)] if answer else []
         if problem is not None and not answers:
-            sentence = DAMAGE.format(problem.name) if isinstance(problem, AccessDamaged) else OUTAGE
+            cause = problem.__cause__
+            sentence = DAMAGE.format(cause.name) if isinstance(cause, DamagedText) else OUTAGE
             raise StoreUnavailable(sentence) from problem
         return answers
 

@@ -145,6 +145,8 @@ def test_nothing_acknowledged_is_lost_or_twice_there(crowd, tmp_path):
 @pytest.mark.parametrize("crowd", [("hash", 0.02)], indirect=True)
 def test_the_server_and_processes_beside_it_see_at_once_what_others_wrote(crowd, tmp_path):
     crowd.hear(40)
+    while len({name[:5] for name in crowd.acknowledged.values()}) < 2:  # on a busy machine some begin late
+        crowd.hear(1)
     with memory_at(tmp_path / "store", "hash") as beside, atlas.connect(crowd.address) as served:
         for record_id, name in crowd.acknowledged.items():
             for memory in (beside, served):

@@ -21,11 +21,11 @@ _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """Errors of a text that was read, but holds something else than values."""
 
 
-class AccessDamaged(StoreUnavailable):
-    """A text on who may enter that holds something else, until somebody mends it."""
+class DamagedText(ValueError):
+    """Cause of a `StoreUnavailable` that ends only when somebody mends a text: it holds something else than values."""
 
-    def __init__(self, message: str, name: str) -> None:
-        super().__init__(message)
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(problem)
         self.name = name
         """Name of the text, without its place."""
 
@@ -50,8 +50,7 @@ class AccessValues(Generic[T]):
         """Return what is said now, and nothing where nothing is.
 
         Raises:
-            StoreUnavailable: The store is out of reach, so nobody is let in.
-            AccessDamaged: The text holds something else, so nobody is let in.
+            StoreUnavailable: The store is out of reach, or the text is damaged (its cause is `DamagedText` then).
         """
         text, seen = self._text(), self._seen
         try:
@@ -63,10 +62,9 @@ class AccessValues(Generic[T]):
                 self._seen = seen = kept, {name: self.decode(value) for name, value in json.loads(kept.text).items()}
             return dict(seen[1])
         except _DAMAGE as error:
-            raise AccessDamaged(
-                f"{text} cannot be read ({error}), so nobody is let in; mend it, or remove it and begin again",
-                self.name,
-            ) from error
+            raise StoreUnavailable(
+                f"{text} cannot be read ({error}), so nobody is let in; mend it, or remove it and begin again"
+            ) from DamagedText(self.name, str(error))
 
     @contextmanager
     def changing(self) -> Iterator[dict[str, T]]:
