@@ -34,8 +34,8 @@ from pages.frame.address import QUEUE, parameter, set_parameter
 
 def ask(titles: dict[str, str]) -> str:
     """Return which queue is looked through: the address says it, so that others can link to it."""
-    asked = parameter(QUEUE)
-    current = asked if asked in titles else next(iter(titles))
+    queue = parameter(QUEUE)
+    current = queue if queue in titles else next(iter(titles))
     key = f"curate_tab_{abs(hash((*titles.items(), current)))}"  # another one where a count or the address changes
     st.segmented_control(
         "Queue",

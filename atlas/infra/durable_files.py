@@ -18,7 +18,7 @@ def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
     mode = file_mode(path.parent) if mode is None else mode
     beside = temporary_path(path)
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)  # follows no link
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
