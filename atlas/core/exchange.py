@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 from atlas.core.codec import (
-    Json,
-    check_json,
+    decode_concept,
     decode_experience,
+    decode_strategy,
     decode_trajectory,
+    encode_concept,
     encode_experience,
-    object_field,
-    text_fields,
+    encode_strategy,
 )
-from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import decode_entry
-from atlas.core.operations import Marks, Usage, Use
-from atlas.core.strategy_codec import decode_strategy, encode_strategy
+from atlas.core.json_values import Json, check_json
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
+from atlas.core.schema import decode, encode, encode_instant
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy, Trajectory, Turn, Vectors
 
 LENGTH_TOLERANCE = 1e-2
@@ -97,9 +97,10 @@ def encode_line(exported: Exported) -> str:
     """
     line: Json = {
         **_encode_content(exported),
-        "marks": _encode_marks(exported.marks),
-        "usage": _encode_usage(exported.usage),
-        "stored_at": _encode_instant(exported.stored_at, "stored_at"),
+        "uses": [encode(use, ("record_id",)) for use in exported.uses],
+        "marks": encode(exported.marks),
+        "usage": encode(exported.usage),
+        "stored_at": encode_instant(exported.stored_at, "stored_at"),
     }
     check_json(line, "line")
     if isinstance(exported, ExportedExperience) and exported.vectors is not None and len(exported.vectors):
@@ -108,18 +109,16 @@ def encode_line(exported: Exported) -> str:
 
 
 def _encode_content(exported: Exported) -> Json:
-    uses = [_encode_use(use) for use in exported.uses]
     if isinstance(exported, ExportedExperience):
         return {
             "kind": "experience",
             "experience": encode_experience(exported.experience),
-            "uses": uses,
             "embedding_model": exported.embedding_model,
             "content_hash": exported.content_hash,
         }
     if isinstance(exported, ExportedStrategy):
-        return {"kind": "strategy", "strategy": encode_strategy(exported.strategy), "uses": uses}
-    return {"kind": "concept", "concept": encode_concept(exported.concept), "uses": uses}
+        return {"kind": "strategy", "strategy": encode_strategy(exported.strategy)}
+    return {"kind": "concept", "concept": encode_concept(exported.concept)}
 
 
 def decode_line(obj: Json) -> Exported | Trajectory | JournalEntry | Turn:
@@ -135,146 +134,75 @@ def decode_line(obj: Json) -> Exported | Trajectory | JournalEntry | Turn:
         raise InvalidInput(f"the line should be an object, but is of type {type(obj).__name__}")
     check_json({name: value for name, value in obj.items() if name != "vectors"}, "line")
     kind = obj.get("kind")
-    decode = _DECODERS.get(kind) if isinstance(kind, str) else None
-    if decode is None:
-        raise InvalidInput(f"kind should be one of {', '.join(_DECODERS)}, but is {_shown(kind)}")
-    return decode(obj)
+    decode_kind = _DECODERS.get(kind) if isinstance(kind, str) else None
+    if decode_kind is None:
+        raise InvalidInput(f"kind should be one of {', '.join(_DECODERS)}, but is {kind!r:.60}")
+    return decode_kind(obj)
 
 
 def _decode_experience(obj: Json) -> ExportedExperience:
-    experience = decode_experience(_object(obj, "experience"))
+    experience = decode_experience(obj.get("experience"))
+    texts = decode(_VectorSource, obj, "line")
     return ExportedExperience(
         experience=experience,
-        uses=_decode_uses(obj, experience.id),
-        marks=_decode_marks(_object(obj, "marks", {})),
-        usage=_decode_usage(_object(obj, "usage", {})),
         vectors=_decode_vectors(obj.get("vectors")),
-        embedding_model=_text(obj, "embedding_model"),
-        content_hash=_text(obj, "content_hash"),
-        stored_at=_decode_instant(obj, "stored_at"),
+        embedding_model=texts.embedding_model,
+        content_hash=texts.content_hash,
+        **_decode_history(obj, experience.id),
     )
 
 
 def _decode_strategy(obj: Json) -> ExportedStrategy:
-    strategy = decode_strategy(_object(obj, "strategy"))
-    return ExportedStrategy(
-        strategy=strategy,
-        marks=_decode_marks(_object(obj, "marks", {})),
-        usage=_decode_usage(_object(obj, "usage", {})),
-        uses=_decode_uses(obj, strategy.id),
-        stored_at=_decode_instant(obj, "stored_at"),
-    )
+    strategy = decode_strategy(obj.get("strategy"))
+    return ExportedStrategy(strategy=strategy, **_decode_history(obj, strategy.id))
 
 
 def _decode_concept(obj: Json) -> ExportedConcept:
-    concept = decode_concept(_object(obj, "concept"))
-    return ExportedConcept(
-        concept=concept,
-        marks=_decode_marks(_object(obj, "marks", {})),
-        usage=_decode_usage(_object(obj, "usage", {})),
-        uses=_decode_uses(obj, concept.id),
-        stored_at=_decode_instant(obj, "stored_at"),
-    )
-
-
-def _decode_turn(obj: Json) -> Turn:
-    encoded = _object(obj, "turn")
-    values = text_fields(encoded, "turn", Turn, ("id", "conversation", "user_text", "response"), ())
-    created_at = _decode_instant(encoded, "created_at", "turn.")
-    if created_at is None:
-        raise InvalidInput("turn.created_at is missing; give an ISO 8601 time")
-    return Turn(**values, created_at=created_at, metadata=object_field(encoded, "metadata", {}))
+    concept = decode_concept(obj.get("concept"))
+    return ExportedConcept(concept=concept, **_decode_history(obj, concept.id))
 
 
 _DECODERS: Mapping[str, Callable[[Json], Exported | Trajectory | JournalEntry | Turn]] = {
     "experience": _decode_experience,
     "strategy": _decode_strategy,
     "concept": _decode_concept,
-    "trajectory": lambda obj: decode_trajectory(_object(obj, "trajectory")),
-    "entry": lambda obj: decode_entry(_object(obj, "entry")),
-    "turn": _decode_turn,
+    "trajectory": lambda obj: decode_trajectory(obj.get("trajectory")),
+    "entry": lambda obj: decode_entry(obj.get("entry")),
+    "turn": lambda obj: decode(Turn, obj.get("turn"), "turn", strict=True),
 }
 """Readers of a line, by its kind."""
 
 
-def _decode_uses(obj: Json, record_id: str) -> tuple[Use, ...]:
-    uses = obj.get("uses", [])
-    if not isinstance(uses, list):
-        raise InvalidInput(f"uses should be a list, but is {_shown(uses)}")
-    return tuple(_decode_use(use, record_id, n) for n, use in enumerate(uses))
+@dataclass(frozen=True, slots=True)
+class _VectorSource:
+    embedding_model: str = ""
+    content_hash: str = ""
 
 
-def _encode_use(use: Use) -> Json:
-    return {
-        "success": use.success,
-        "task_id": use.task_id,
-        "trajectory_id": use.trajectory_id,
-        "at": _encode_instant(use.at, "at"),
-        "actor": use.actor,
-    }
+@dataclass(frozen=True, slots=True)
+class _History:
+    marks: Marks = NO_MARKS
+    usage: Usage = NO_USAGE
+    uses: tuple[Use, ...] = ()
+    stored_at: datetime | None = None
 
 
-def _decode_use(encoded: Any, record_id: str, position: int) -> Use:
-    prefix = f"uses[{position}]."
-    if not isinstance(encoded, dict):
-        raise InvalidInput(f"uses[{position}] should be an object, but is {_shown(encoded)}")
-    at = _decode_instant(encoded, "at", prefix)
-    if at is None or "success" not in encoded:
-        raise InvalidInput(f"uses[{position}] should say `at` and `success`; give it both, or leave it out")
-    return Use(
-        record_id=record_id,
-        success=_truth(encoded, "success", prefix),
-        task_id=_text(encoded, "task_id", prefix),
-        trajectory_id=_text(encoded, "trajectory_id", prefix),
-        at=at,
-        actor=_text(encoded, "actor", prefix),
-    )
+def _decode_history(obj: Json, record_id: str) -> Json:
+    """Return the marks, usage, uses and time of storing of a line, by their names in `Exported`."""
+    uses = obj.get("uses", ())
+    if isinstance(uses, list):
+        uses = [{**use, "record_id": record_id} if isinstance(use, dict) else use for use in uses]
+    history = decode(_History, {**obj, "uses": uses}, "line")
+    _check_usage(history.usage)
+    return {field.name: getattr(history, field.name) for field in fields(history)}
 
 
-def _encode_marks(marks: Marks) -> Json:
-    return {
-        "tags": list(marks.tags),
-        "pinned": marks.pinned,
-        "note": marks.note,
-        "buried": marks.buried,
-        **({"held_for": marks.held_for} if marks.held_for else {}),
-    }
-
-
-def _decode_marks(encoded: Json) -> Marks:
-    tags = encoded.get("tags", [])
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise InvalidInput(f"marks.tags should be a list of texts, but is {_shown(tags)}")
-    return Marks(
-        tags=tuple(tags),
-        pinned=_truth(encoded, "pinned", "marks."),
-        note=_text(encoded, "note", "marks."),
-        buried=_truth(encoded, "buried", "marks."),
-        held_for=_text(encoded, "held_for", "marks."),
-    )
-
-
-def _encode_usage(usage: Usage) -> Json:
-    return {
-        "n_uses": usage.n_uses,
-        "n_successes": usage.n_successes,
-        "last_used_at": _encode_instant(usage.last_used_at, "usage.last_used_at"),
-        "n_retrieved": usage.n_retrieved,
-        "last_retrieved_at": _encode_instant(usage.last_retrieved_at, "usage.last_retrieved_at"),
-    }
-
-
-def _decode_usage(encoded: Json) -> Usage:
-    usage = Usage(
-        n_uses=_count(encoded, "n_uses"),
-        n_successes=_count(encoded, "n_successes"),
-        last_used_at=_decode_instant(encoded, "last_used_at", "usage."),
-        n_retrieved=_count(encoded, "n_retrieved"),
-        last_retrieved_at=_decode_instant(encoded, "last_retrieved_at", "usage."),
-    )
+def _check_usage(usage: Usage) -> None:
+    for name in ("n_uses", "n_successes", "n_retrieved"):
+        if getattr(usage, name) < 0:
+            raise InvalidInput(f"usage.{name} should be a whole number, 0 or more, but is {getattr(usage, name)}")
     if usage.n_successes > usage.n_uses:
         raise InvalidInput(f"usage.n_successes should be at most n_uses, {usage.n_uses}, but is {usage.n_successes}")
-    return usage
 
 
 def _encode_vectors(vectors: Vectors) -> list[list[float]]:
@@ -288,7 +216,7 @@ def _decode_vectors(value: Any) -> Vectors | None:
     if value is None or value == []:
         return None
     if not isinstance(value, list) or not all(isinstance(row, list) and row for row in value):
-        raise InvalidInput(f"vectors should be a list of lists of numbers, but is {_shown(value)}")
+        raise InvalidInput(f"vectors should be a list of lists of numbers, but is {value!r:.60}")
     if len({len(row) for row in value}) != 1:
         raise InvalidInput("vectors should be rows of one length, but their lengths differ")
     if not all(type(number) in (int, float) for row in value for number in row):
@@ -308,54 +236,3 @@ def _checked(rows: list[list[float]]) -> Vectors:
         position = int(np.argmax(odd))
         raise InvalidInput(f"vectors[{position}] should be of length 1, but is of length {lengths[position]:.3g}")
     return wide.astype(np.float32)
-
-
-def _encode_instant(instant: datetime | None, name: str) -> str | None:
-    if instant is not None and instant.tzinfo is None:
-        raise InvalidInput(f"{name} has no time zone; use datetime.now(UTC) or replace(tzinfo=UTC)")
-    return None if instant is None else instant.astimezone(UTC).isoformat()
-
-
-def _decode_instant(encoded: Json, name: str, prefix: str = "") -> datetime | None:
-    value = encoded.get(name)
-    if value is None:
-        return None
-    try:
-        instant = datetime.fromisoformat(value)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{prefix}{name} should be an ISO 8601 time, but is {_shown(value)}") from error
-    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant
-
-
-def _count(encoded: Json, name: str) -> int:
-    value = encoded.get(name, 0)
-    if type(value) is not int or not 0 <= value < 2**63:
-        raise InvalidInput(f"usage.{name} should be a whole number, 0 or more, but is {_shown(value)}")
-    return value
-
-
-def _object(encoded: Json, name: str, default: Json | None = None) -> Json:
-    value = encoded.get(name, default)
-    if not isinstance(value, dict):
-        raise InvalidInput(f"{name} should be an object, but is {'missing' if value is None else _shown(value)}")
-    return value
-
-
-def _text(encoded: Json, name: str, prefix: str = "") -> str:
-    value = encoded.get(name, "")
-    if not isinstance(value, str):
-        raise InvalidInput(f"{prefix}{name} should be a text, but is {_shown(value)}")
-    return value
-
-
-def _truth(encoded: Json, name: str, prefix: str) -> bool:
-    value = encoded.get(name, False)
-    if not isinstance(value, bool):
-        raise InvalidInput(f"{prefix}{name} should be true or false, but is {_shown(value)}")
-    return value
-
-
-def _shown(value: Any) -> str:
-    if value is None or isinstance(value, bool | float | str):
-        return repr(value)[:60]
-    return f"of type {type(value).__name__}"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
-from atlas.core.codec import check_text
 from atlas.core.errors import InvalidInput
+from atlas.core.json_values import check_text
 from atlas.core.operations import Marks, Usage
 
 MAX_DEPTH = 20

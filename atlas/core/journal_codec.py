@@ -6,16 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from atlas.core.codec import (
-    Json,
-    check_json,
-    check_object,
-    decode_instant,
-    encode_instant,
-    object_field,
-    text_field,
-)
 from atlas.core.errors import InvalidInput
+from atlas.core.json_values import Json, check_json
+from atlas.core.schema import decode, encode
 from atlas.core.types import JournalEntry, Link
 
 TIERS = ("hot", "warm", "cold", "archived")
@@ -28,42 +21,22 @@ LINK_TYPES = ("caused_by", "fixed_by", "related", "summarises", "refers_to")
 
 
 def encode_entry(entry: JournalEntry) -> Json:
-    """Return an entry as JSON values that `decode_entry` turns into an equal one."""
-    encoded: Json = {
-        "id": entry.id,
-        "entry_type": entry.entry_type,
-        "content": entry.content,
-        "generation": entry.generation,
-        "created_at": encode_instant(entry.created_at),
-        "importance": entry.importance,
-        "metadata": dict(entry.metadata),
-        "tier": entry.tier,
-        "links": [[link.type, link.target_id] for link in entry.links],
-    }
+    """Return an entry as JSON values that `decode_entry` turns into an equal one. A link is its type and an id."""
+    encoded = {**encode(entry), "links": [[link.type, link.target_id] for link in entry.links]}
     check_json(encoded, "entry")
     return encoded
 
 
-def decode_entry(encoded: Json) -> JournalEntry:
+def decode_entry(encoded: Any) -> JournalEntry:
     """Return the entry that `encode_entry` encoded.
 
     Raises:
         InvalidInput: A field is missing or of the wrong type; the message names it.
     """
-    check_object(encoded, "entry")
-    return checked_entry(
-        JournalEntry(
-            id=text_field(encoded, "id"),
-            entry_type=text_field(encoded, "entry_type"),
-            content=text_field(encoded, "content"),
-            generation=encoded.get("generation", 0),
-            created_at=decode_instant(encoded.get("created_at"), "created_at"),
-            importance=encoded.get("importance", 0.5),
-            metadata=object_field(encoded, "metadata", {}),
-            tier=text_field(encoded, "tier", TIERS[0]),
-            links=tuple(_link(link) for link in encoded.get("links", ())),
-        )
-    )
+    if not isinstance(encoded, dict):
+        raise InvalidInput(f"entry should be an object, but is of type {type(encoded).__name__}")
+    links = [{"type": link.type, "target_id": link.target_id} for link in map(_link, encoded.get("links", ()))]
+    return checked_entry(decode(JournalEntry, {**encoded, "links": links}, "entry"))
 
 
 def checked_entry(entry: JournalEntry) -> JournalEntry:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+
+from atlas.core.schema import IF_MISSING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +48,14 @@ class Use:
     """The record that was used, or the one that it was merged into."""
 
     success: bool
-    task_id: str
+    task_id: str = field(metadata={IF_MISSING: ""})
     """The task, or empty if not given."""
 
-    trajectory_id: str
+    trajectory_id: str = field(metadata={IF_MISSING: ""})
     """The attempt, or empty if not given."""
 
     at: datetime
-    actor: str
+    actor: str = field(metadata={IF_MISSING: ""})
 
 
 NO_MARKS = Marks()

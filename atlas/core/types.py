@@ -11,6 +11,8 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
+from atlas.core.schema import IF_MISSING
+
 Vectors = npt.NDArray[np.float32]
 """Shape (n, dim), rows of unit length."""
 
@@ -63,7 +65,7 @@ class Task:
     id: str
     """The same for every attempt at the same task."""
 
-    domain: str
+    domain: str = field(metadata={IF_MISSING: ""})
     """Name that the task's source gives its field, or empty. It is never embedded on its own."""
 
     description: str
@@ -107,7 +109,7 @@ class Trajectory:
     """One attempt at a task, from the first step to the outcome."""
 
     task: Task
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = field(metadata={IF_MISSING: ()})
     outcome: Outcome
     agent_id: str = ""
     timestamp: datetime | None = None
@@ -125,9 +127,9 @@ class Experience(VectorRecord):
 
     id: str
     task: Task
-    trajectory_summary: str
+    trajectory_summary: str = field(metadata={IF_MISSING: ""})
     outcome: Outcome
-    embedding_text: str
+    embedding_text: str = field(metadata={IF_MISSING: ""})
     """The text whose embedding finds this experience."""
 
     created_at: datetime

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from atlas.core.codec import encode_experience, encode_trajectory
-from atlas.core.concept_codec import encode_concept
+from atlas.core.codec import encode_concept, encode_experience, encode_strategy, encode_trajectory
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
 from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
-from atlas.core.strategy_codec import encode_strategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
 from atlas.infra.secrets import scrubbed_text
 from atlas.memory.concepts.records import checked

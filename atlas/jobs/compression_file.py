@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from atlas.core.concept_codec import decode_concept, encode_concept
+from atlas.core.codec import decode_concept, encode_concept
 from atlas.core.types import CodeConcept
 from atlas.jobs.artefact import ArtefactFile
 from atlas.learning.rewritings import Rewriting

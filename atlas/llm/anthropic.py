@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from atlas.core.codec import dump
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
+from atlas.core.json_values import dump
 from atlas.core.settings import Settings
 from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, Spent, estimated_tokens, operation, priced
 

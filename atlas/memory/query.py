@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from atlas.core.codec import check_text
 from atlas.core.hits import MemoryQueryResult, Retrieval, check_limit
+from atlas.core.json_values import check_text
 from atlas.core.types import Task, Vector
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import check_diversity, check_threshold

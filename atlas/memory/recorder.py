@@ -20,8 +20,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
-from atlas.core.codec import check_json, to_text
 from atlas.core.errors import InvalidInput
+from atlas.core.json_values import check_json, to_text
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.infra.bridge import in_thread
 from atlas.memory.context import BUDGET_TOKENS, ContextBlock

@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-from atlas.core.codec import check_text
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.json_values import check_text
 from atlas.core.settings import RankingWeights
 from atlas.storage.engine import Notes
 

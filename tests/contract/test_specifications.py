@@ -24,7 +24,7 @@ import pytest
 from chromadb.config import Settings as ChromaSettings
 
 import atlas
-from atlas.core.concept_codec import decode_concept, encode_concept
+from atlas.core.codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Experience, Strategy, Task, Trajectory
 from atlas.infra.bridge import run

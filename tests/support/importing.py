@@ -7,7 +7,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from atlas.core.codec import encode_trajectory, to_text
+from atlas.core.codec import encode_trajectory
+from atlas.core.json_values import to_text
 from atlas.core.types import Trajectory
 from atlas.importers import AddCount, Item, Limits, Row
 from atlas.importers.registry import FORMATS

@@ -18,9 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from atlas.core.codec import decode_instant
 from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, TIERS
+from atlas.core.schema import decode_instant
 from atlas.core.types import JournalEntry, Link
 from atlas.importers.fields import as_object
 from atlas.importers.files import parse_json, read_head

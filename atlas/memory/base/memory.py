@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, Retrieval, check_limit, limit_of_list, unexplained
+from atlas.core.json_values import check_text
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, VectorRecord, Vectors, attach_embedding
 from atlas.embedding.plain import whole_embedder

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.codec import check_text
 from atlas.core.hits import Candidates, Hit, check_limit
+from atlas.core.json_values import check_text
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from atlas.core.concept_codec import decode_concept
+from atlas.core.codec import decode_concept
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import ExportedConcept
 from atlas.core.operations import NO_MARKS

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from atlas.core.codec import dump
-from atlas.core.concept_codec import encode_concept
+from atlas.core.codec import encode_concept
+from atlas.core.json_values import dump
 from atlas.core.types import CodeConcept
 from atlas.memory.concepts.records import checked
 from atlas.protocols.strategies import PrimitiveLoader

@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.codec import check_text, dump
-from atlas.core.concept_codec import LISTS, decode_concept, encode_concept
+from atlas.core.codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
+from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Usage
 from atlas.core.types import CodeConcept
 from atlas.learning.rewrite import normal_forms
@@ -69,7 +69,7 @@ def _check_texts(concept: CodeConcept) -> None:
 
 
 def _check_lists(concept: CodeConcept) -> None:
-    for name in LISTS:
+    for name in ("calls", "found_in", "composed_of"):
         ids = getattr(concept, name)
         if isinstance(ids, str) or not all(isinstance(one, str) for one in ids):
             raise InvalidInput(f"a concept's {name} should be a list of ids, but is {ids!r:.80}")

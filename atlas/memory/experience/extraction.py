@@ -8,7 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.codec import Json, dump, encode_experience, to_text
+from atlas.core.codec import encode_experience
+from atlas.core.json_values import Json, dump, to_text
 from atlas.core.types import Experience, Trajectory
 from atlas.memory.base.merging import lineage
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from atlas.core.codec import dump
 from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES, TIERS
+from atlas.core.json_values import dump
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.bridge import run
 from atlas.memory.base.memory import Row

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import Any
 
-from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
+from atlas.core.json_values import check_text, dump
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Turn
 from atlas.infra.clock import SystemClock

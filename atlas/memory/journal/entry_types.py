@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
-from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import check_importance
+from atlas.core.json_values import check_text, dump
 from atlas.storage.collection import Collection
 
 logger = logging.getLogger(__name__)

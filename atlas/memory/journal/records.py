@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
+from atlas.core.json_values import check_text, dump
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.base.records import Entry, filterable
 from atlas.memory.journal.importance import SCORE, score_of

@@ -7,11 +7,11 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
+from atlas.core.codec import decode_strategy
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedStrategy
 from atlas.core.operations import UNTRIED_RATE, Use
 from atlas.core.settings import RankingWeights
-from atlas.core.strategy_codec import decode_strategy
 from atlas.core.types import Strategy, Task, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin

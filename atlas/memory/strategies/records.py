@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.codec import check_text, dump
+from atlas.core.codec import check_parameters, decode_strategy, encode_strategy
 from atlas.core.errors import InvalidInput
+from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Use
-from atlas.core.strategy_codec import check_parameters, decode_strategy, encode_strategy
 from atlas.core.types import Strategy
 from atlas.memory.base.merging import joined, lineage
 from atlas.memory.base.records import Entry, filterable

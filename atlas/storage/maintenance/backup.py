@@ -22,8 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
+from atlas.core.json_values import check_json
 from atlas.core.operations import Marks
 from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.permissions import create_private

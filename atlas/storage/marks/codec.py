@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from atlas.core.codec import check_json
+from atlas.core.json_values import check_json
 from atlas.core.operations import Marks
 
 MARK_NAMES = tuple(field.name for field in fields(Marks))

@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from atlas.core.codec import check_text
 from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.json_values import check_text
 from atlas.protocols.infra import Clock
 from atlas.storage.engine import Notes
 

@@ -16,8 +16,8 @@ from tinydb import TinyDB
 from tinydb.storages import Storage
 from tinydb.table import Table
 
-from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreDamaged
+from atlas.core.json_values import check_json
 from atlas.core.operations import Marks
 from atlas.infra.durable_files import replace_durably
 from atlas.infra.fork_safety import InterProcessLock

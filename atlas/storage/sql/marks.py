@@ -8,8 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from atlas.core.codec import check_json, to_text
 from atlas.core.errors import InvalidInput, NotAllowed
+from atlas.core.json_values import check_json, to_text
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks

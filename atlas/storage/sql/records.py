@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.codec import to_text
 from atlas.core.errors import NotFound, RecordChanged
+from atlas.core.json_values import to_text
 from atlas.core.types import Vectors
 from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Clock

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from atlas.core.codec import check_json
+from atlas.core.json_values import check_json
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.storage.marks.codec import decode_marks, is_marks
 from atlas.storage.marks.tinydb import UNREADABLE, TinyMetadataStore, marks_file, may_have_marks_file

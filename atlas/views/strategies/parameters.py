@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from atlas.core.codec import check_parameters
 from atlas.core.errors import InvalidInput
-from atlas.core.strategy_codec import check_parameters
 
 HOW = "`name (type): what it is`, one a line"
 

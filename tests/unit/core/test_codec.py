@@ -10,16 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.core.codec import (
-    MAX_DEPTH,
-    check_json,
-    decode_experience,
-    decode_trajectory,
-    encode_experience,
-    encode_trajectory,
-    to_text,
-)
+from atlas.core.codec import decode_experience, decode_trajectory, encode_experience, encode_trajectory
 from atlas.core.errors import InvalidInput
+from atlas.core.json_values import MAX_DEPTH, check_json, to_text
 from atlas.core.types import Experience, Outcome, Step, Task, Trajectory, VerificationSpec
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
@@ -135,10 +128,10 @@ def test_what_may_be_missing_is_empty():
     [
         ({"task": None}, "task should be an object, but is missing"),
         ({"task": {"description": "d"}}, "id should be a text, but is missing"),
-        ({"task": {"id": "t", "description": 5}}, "description should be a text, but is int"),
-        ({"steps": "go"}, "steps should be a list, but is of type str"),
-        ({"steps": ["go"]}, r"steps\[0\] should be an object, but is of type str"),
-        ({"steps": [{"action": 1}]}, "action should be a text"),
+        ({"task": {"id": "t", "description": 5}}, "trajectory.task.description should be a text, but is 5"),
+        ({"steps": "go"}, "steps should be a list, but is 'go'"),
+        ({"steps": ["go"]}, r"steps\[0\] should be an object, but is 'go'"),
+        ({"steps": [{"action": 1}]}, r"trajectory\.steps\[0\]\.action should be a text"),
         ({"outcome": {"success": 1}}, "outcome.success should be true, false or null, but is 1"),
         ({"outcome": {"success": "yes"}}, "but is 'yes'"),
         ({"outcome": {"partial_score": "high"}}, "outcome.partial_score should be a number or null"),
@@ -156,5 +149,5 @@ def test_a_field_of_the_wrong_kind_is_named(changes, message):
 
 
 def test_an_experience_needs_a_time():
-    with pytest.raises(InvalidInput, match="created_at is missing; give an ISO 8601 time"):
+    with pytest.raises(InvalidInput, match=r"created_at should be an ISO 8601 time such as .*, but is missing"):
         decode_experience({"id": "e", "task": {"id": "t", "description": "d"}, "outcome": {}})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas.core.codec import to_text
+from atlas.core.json_values import to_text
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
 from atlas.importers import FORMATS, Limits, detect, import_paths

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from atlas.core.codec import check_json
+from atlas.core.codec import check_parameters
 from atlas.core.errors import InvalidInput
-from atlas.core.strategy_codec import check_parameters
+from atlas.core.json_values import check_json
 from atlas.core.types import Strategy, Trajectory
 from atlas.llm.prompts import told_attempt
 from atlas.llm.structured_output import as_data, ask, model_name

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.core.concept_codec import decode_concept, encode_concept
+from atlas.core.codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import decode_line, encode_line
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from atlas.core.codec import decode_strategy, encode_strategy
 from atlas.core.errors import InvalidInput, LLMError, LLMUnavailable, NotFound, PlanOutdated
 from atlas.core.operations import Marks
-from atlas.core.strategy_codec import decode_strategy, encode_strategy
 from atlas.core.types import Outcome, Strategy, Task, Trajectory
 from atlas.memory.base.success_rates import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
 from atlas.memory.strategies import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStrategyBank, RetirementRule

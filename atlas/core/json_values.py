@@ -1,0 +1,103 @@
+"""JSON that the ledger can store and find again, and a clear error for anything else."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+
+MAX_DEPTH = 100
+"""Deepest nesting of a value. Deeper ones are refused, because recursive readers of them would fail."""
+
+MAX_INTEGER_BITS = 4_096
+"""Largest integer in bits. Python does not print larger ones, and few readers of JSON accept them."""
+
+Json = dict[str, Any]
+
+
+def to_text(value: Any) -> str:
+    """Return canonical JSON: sorted keys, no spaces, no NaN.
+
+    Raises:
+        InvalidInput: Something in the value is not JSON (NaN, a lone surrogate, a set, too deep …).
+    """
+    check_json(value, "value")
+    return dump(value)
+
+
+def dump(value: Any) -> str:
+    """Return `to_text` of a value that was checked."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def check_text(text: str, where: str) -> None:
+    """Raise `InvalidInput`, naming the place, for a text that the ledger cannot store and so could not find."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{where} should be a text, but is {text!r:.80}")
+    problem = text_problem(text)
+    if problem:
+        raise InvalidInput(f"{where} {problem}")
+
+
+def check_json(value: Any, where: str) -> None:
+    """Raise `InvalidInput`, naming the place, unless the value is JSON that the ledger can store."""
+    fault = _find_fault(value, 0)
+    if fault is not None:
+        raise InvalidInput(f"{where}{fault.place} {fault.problem}")
+
+
+def text_problem(text: str) -> str:
+    """Return why the ledger cannot store a text, or an empty text if it can."""
+    if "\x00" in text:
+        return "holds a NUL character; remove it"
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            return f"holds a lone surrogate at character {error.start}; it is not valid text"
+    return ""
+
+
+@dataclass(slots=True)
+class _Fault:
+    problem: str
+    place: str = ""
+
+    def inside(self, part: str) -> _Fault:
+        return _Fault(self.problem, part + self.place)
+
+
+def _find_fault(value: Any, depth: int) -> _Fault | None:
+    """Return the first fault in a value, or None.
+
+    The place is put together on the way back, because nearly every value is valid.
+    """
+    if depth > MAX_DEPTH:
+        return _Fault(f"nests more than {MAX_DEPTH} levels deep; flatten it")
+    if isinstance(value, dict | list | tuple):
+        for part, item in value.items() if isinstance(value, dict) else enumerate(value):
+            fault = _find_fault(item, depth + 1) or (_key_fault(part) if isinstance(value, dict) else None)
+            if fault is not None:
+                return fault.inside(f".{str(part)[:40]}" if isinstance(value, dict) else f"[{part}]")
+        return None
+    return _scalar_fault(value)
+
+
+def _key_fault(key: Any) -> _Fault | None:
+    return _scalar_fault(key) if isinstance(key, str) else _Fault(f"is under the key {key!r}; keys should be strings")
+
+
+def _scalar_fault(value: Any) -> _Fault | None:
+    if isinstance(value, str):
+        problem = text_problem(value)
+        return _Fault(problem) if problem else None
+    if isinstance(value, float) and not math.isfinite(value):
+        return _Fault(f"is {value}, which JSON cannot hold; leave it out or use null")
+    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+        return _Fault(f"is an integer of more than {MAX_INTEGER_BITS} bits; use a float or a text")
+    if value is not None and not isinstance(value, int | float):
+        return _Fault(f"is of type {type(value).__name__}, which JSON cannot hold")
+    return None
