@@ -122,8 +122,9 @@ class Projection:
 
     def packed(self, tokens: TokenVectors) -> bytes:
         """Return word pieces as they are kept: the signs of their vectors along the directions."""
-        projected = tokens.vectors[-MOST_PIECES:] @ self.directions if len(tokens.ids) else np.zeros((0, BITS))
-        return np.packbits(projected > 0, axis=1).tobytes()
+        if not len(tokens.ids):
+            return b""
+        return np.packbits(product(tokens.vectors[-MOST_PIECES:], self.directions) > 0, axis=1).tobytes()
 
     def projected(self, tokens: TokenVectors) -> Vectors:
         """Return the word pieces of a query, as they are compared: exactly, of unit length, shape (n, BITS)."""
