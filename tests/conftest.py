@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read by huggingface_hub when it is imported
+for library in ("OMP", "OPENBLAS"):  # read by numpy and torch; tests run side by side, so threads only wait for others
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 os.environ["ATLAS_COMPRESS_EVERY"] = "0"  # no test starts a process that outlives it
 os.environ["ATLAS_LLM_FORBIDDEN"] = "1"  # no test asks a model that costs money
 
@@ -21,6 +24,20 @@ pytest.register_assert_rewrite("tests.support")  # a helper's failed assertion s
 
 from tests.support.storage import chroma_server as chroma_servers  # noqa: E402, its assertions rewritten
 from tests.support.storage.postgres import Server, running  # noqa: E402, likewise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the collector of garbage off what stays to the end: every full collection would walk all tests and modules.
+
+    A page collects in full after each of its runs, so this is most of what a late test costs.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

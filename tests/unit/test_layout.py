@@ -33,16 +33,18 @@ def test_tests_import_nothing_of_each_other():
     assert [(file, module) for file, module in imported if is_of_a_test(module)] == []
 
 
-def test_a_conftest_holds_fixtures_only():
+def test_a_conftest_holds_fixtures_and_hooks_only():
     """Functions and classes that tests call or name are in `tests/support`."""
     files = sorted((REPOSITORY / "tests").rglob("conftest.py"))
     defined = [(file.parent.name, node) for file in files for node in ast.parse(file.read_text(encoding="utf-8")).body]
     defined = [(where, node) for where, node in defined if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    assert [(where, node.name) for where, node in defined if not is_fixture(node)] == []
+    assert [(where, node.name) for where, node in defined if not is_fixture_or_hook(node)] == []
 
 
-def is_fixture(node: ast.FunctionDef | ast.ClassDef) -> bool:
-    return any(ast.unparse(decorator).startswith("pytest.fixture") for decorator in node.decorator_list)
+def is_fixture_or_hook(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    return node.name.startswith("pytest_") or any(
+        ast.unparse(decorator).startswith("pytest.fixture") for decorator in node.decorator_list
+    )
 
 
 def imports_of(file: Path) -> list[str]:
