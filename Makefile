@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 LOCK := .lock
 INSTALL := $(BIN)/python -m pip install --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -q
-PARALLEL := -n auto --maxprocesses 4 --dist loadfile
+# Where the stores of tests are written without waiting for a disk, if it has 4 GB free.
+SHARED_MEMORY := $(shell [ -w /dev/shm ] && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 
 define REFUSE_OLD_PYTHON
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -17,10 +18,11 @@ define REFUSE_OLD_PYTHON
 endef
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of programs, each of which would compile all of ATLAS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-slow check format bench screenshots lock clean browser
+.PHONY: help run test unit-tests browser-tests test-slow check format bench screenshots lock clean browser
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,11 +34,18 @@ run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:850
 	@$(BIN)/streamlit run app.py --server.port $(ATLAS_PORT)
 
 test test-slow: export HF_HUB_OFFLINE = 1
+test test-slow: export TMPDIR := $(or $(SHARED_MEMORY),$(TMPDIR),/tmp)
 test: $(VENV)/.dev browser ## set up if needed, then all tests: unit, contract, integration, ui, browser
-	@echo "==> unit, contract, integration and page tests"
-	@$(PYTEST) $(PARALLEL) -m "not slow" --ignore tests/e2e tests
-	@echo "==> browser tests"  # two processes, each with a dashboard and a browser of its own
-	@$(PYTEST) -n 2 --dist loadfile -m "not slow" tests/e2e
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 unit-tests browser-tests
+
+unit-tests:
+	@echo "==> unit, contract, integration and page tests; the browser tests run beside them"
+	@$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m "not slow" --ignore tests/e2e tests
+
+# Two processes, each with a dashboard and a browser of its own. What they print comes at their end, in one piece.
+browser-tests:
+	@output=$$(mktemp); $(PYTEST) -n 2 --dist loadfile -m "not slow" tests/e2e >$$output 2>&1; result=$$?; \
+	echo; echo "==> browser tests"; cat $$output; rm $$output; exit $$result
 
 test-slow: $(VENV)/.dev browser ## set up if needed, then the tests that count in full, which `make test` leaves out
 	@$(PYTEST) -m slow tests
