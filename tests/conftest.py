@@ -6,8 +6,8 @@ import gc
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read by huggingface_hub when it is imported
-for library in ("OMP", "OPENBLAS"):  # read by numpy and torch; tests run side by side, so threads only wait for others
-    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, where further threads only wait for others
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["ATLAS_COMPRESS_EVERY"] = "0"  # no test starts a process that outlives it
 os.environ["ATLAS_LLM_FORBIDDEN"] = "1"  # no test asks a model that costs money
 
