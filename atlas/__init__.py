@@ -8,127 +8,100 @@ with atlas.open_memory("my-agent") as memory:
         ...
 """
 
-from importlib import import_module as _import_module
-from pathlib import Path as _Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from atlas.core.errors import (
-    AtlasError,
-    EmbeddingModelMismatch,
-    EmbeddingUnavailable,
-    ImportFailed,
-    InvalidInput,
-    LLMBudgetExceeded,
-    LLMError,
-    LLMReplyInvalid,
-    LLMUnavailable,
-    NotAllowed,
-    NotFound,
-    PlanOutdated,
-    ReadOnlyStore,
-    RecordChanged,
-    SchemaTooNew,
-    StoreDamaged,
-    StoreError,
-    StoreUnavailable,
-    UndoRefused,
-)
-from atlas.core.hits import Hit, MemoryQueryResult
-from atlas.core.operations import Marks, Operation, Operations, Usage
-from atlas.core.settings import RankingWeights, Settings
-from atlas.core.types import (
-    CodeConcept,
-    Experience,
-    JournalEntry,
-    Link,
-    Outcome,
-    Step,
-    Strategy,
-    Task,
-    Trajectory,
-    VerificationSpec,
-)
-from atlas.infra.secrets import counting_secrets
-from atlas.memory.base import tables as _tables
+from atlas.core.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
-    from atlas.memory.open import open_memory
-    from atlas.memory.recorder import Run, current_run, remember
-    from atlas.memory.system import MemorySystem
-    from atlas.remote.system import RemoteMemory, connect
+    from atlas.core.errors import AtlasError as AtlasError
+    from atlas.core.errors import EmbeddingModelMismatch as EmbeddingModelMismatch
+    from atlas.core.errors import EmbeddingUnavailable as EmbeddingUnavailable
+    from atlas.core.errors import ImportFailed as ImportFailed
+    from atlas.core.errors import InvalidInput as InvalidInput
+    from atlas.core.errors import LLMBudgetExceeded as LLMBudgetExceeded
+    from atlas.core.errors import LLMError as LLMError
+    from atlas.core.errors import LLMReplyInvalid as LLMReplyInvalid
+    from atlas.core.errors import LLMUnavailable as LLMUnavailable
+    from atlas.core.errors import NotAllowed as NotAllowed
+    from atlas.core.errors import NotFound as NotFound
+    from atlas.core.errors import PlanOutdated as PlanOutdated
+    from atlas.core.errors import ReadOnlyStore as ReadOnlyStore
+    from atlas.core.errors import RecordChanged as RecordChanged
+    from atlas.core.errors import SchemaTooNew as SchemaTooNew
+    from atlas.core.errors import StoreDamaged as StoreDamaged
+    from atlas.core.errors import StoreError as StoreError
+    from atlas.core.errors import StoreUnavailable as StoreUnavailable
+    from atlas.core.errors import UndoRefused as UndoRefused
+    from atlas.core.hits import Hit as Hit
+    from atlas.core.hits import MemoryQueryResult as MemoryQueryResult
+    from atlas.core.operations import Marks as Marks
+    from atlas.core.operations import Operation as Operation
+    from atlas.core.operations import Operations as Operations
+    from atlas.core.operations import Usage as Usage
+    from atlas.core.settings import RankingWeights as RankingWeights
+    from atlas.core.settings import Settings as Settings
+    from atlas.core.types import CodeConcept as CodeConcept
+    from atlas.core.types import Experience as Experience
+    from atlas.core.types import JournalEntry as JournalEntry
+    from atlas.core.types import Link as Link
+    from atlas.core.types import Outcome as Outcome
+    from atlas.core.types import Step as Step
+    from atlas.core.types import Strategy as Strategy
+    from atlas.core.types import Task as Task
+    from atlas.core.types import Trajectory as Trajectory
+    from atlas.core.types import VerificationSpec as VerificationSpec
+    from atlas.infra.secrets import counting_secrets as counting_secrets
+    from atlas.memory.open import open_memory as open_memory
+    from atlas.memory.recorder import Run as Run
+    from atlas.memory.recorder import current_run as current_run
+    from atlas.memory.recorder import remember as remember
+    from atlas.memory.system import MemorySystem as MemorySystem
+    from atlas.remote.system import RemoteMemory as RemoteMemory
+    from atlas.remote.system import connect as connect
 
-__all__ = [
-    "AtlasError",
-    "CodeConcept",
-    "EmbeddingModelMismatch",
-    "EmbeddingUnavailable",
-    "Experience",
-    "Hit",
-    "ImportFailed",
-    "InvalidInput",
-    "JournalEntry",
-    "LLMBudgetExceeded",
-    "LLMError",
-    "LLMReplyInvalid",
-    "LLMUnavailable",
-    "Link",
-    "Marks",
-    "MemoryQueryResult",
-    "MemorySystem",
-    "NotAllowed",
-    "NotFound",
-    "Operation",
-    "Operations",
-    "Outcome",
-    "PlanOutdated",
-    "RankingWeights",
-    "ReadOnlyStore",
-    "RecordChanged",
-    "RemoteMemory",
-    "Run",
-    "SchemaTooNew",
-    "Settings",
-    "Step",
-    "StoreDamaged",
-    "StoreError",
-    "StoreUnavailable",
-    "Strategy",
-    "Task",
-    "Trajectory",
-    "UndoRefused",
-    "Usage",
-    "VerificationSpec",
-    "connect",
-    "counting_secrets",
-    "current_run",
-    "open_memory",
-    "remember",
-]
-
-_LATER = {
-    "MemorySystem": "atlas.memory.system",
-    "RemoteMemory": "atlas.remote.system",
-    "Run": "atlas.memory.recorder",
-    "connect": "atlas.remote.system",
-    "current_run": "atlas.memory.recorder",
-    "open_memory": "atlas.memory.open",
-    "remember": "atlas.memory.recorder",
-}
-"""Modules that are imported where one of these names is first asked for: a client of a server needs few of them."""
-
-
-def __getattr__(name: str) -> Any:
-    """Import what is asked for the first time."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value = getattr(_import_module(_LATER[name]), name)
-    return value
-
-
-def _kept_places(directory: _Path, collection: str) -> _tables.Places:
-    from atlas.jobs.map import kept_places  # which takes a while to import, and lies above the memories
-
-    return kept_places(directory, collection)
-
-
-_tables.read_places = _kept_places
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "atlas.core.errors": (
+            "AtlasError",
+            "EmbeddingModelMismatch",
+            "EmbeddingUnavailable",
+            "ImportFailed",
+            "InvalidInput",
+            "LLMBudgetExceeded",
+            "LLMError",
+            "LLMReplyInvalid",
+            "LLMUnavailable",
+            "NotAllowed",
+            "NotFound",
+            "PlanOutdated",
+            "ReadOnlyStore",
+            "RecordChanged",
+            "SchemaTooNew",
+            "StoreDamaged",
+            "StoreError",
+            "StoreUnavailable",
+            "UndoRefused",
+        ),
+        "atlas.core.hits": ("Hit", "MemoryQueryResult"),
+        "atlas.core.operations": ("Marks", "Operation", "Operations", "Usage"),
+        "atlas.core.settings": ("RankingWeights", "Settings"),
+        "atlas.core.types": (
+            "CodeConcept",
+            "Experience",
+            "JournalEntry",
+            "Link",
+            "Outcome",
+            "Step",
+            "Strategy",
+            "Task",
+            "Trajectory",
+            "VerificationSpec",
+        ),
+        "atlas.infra.secrets": ("counting_secrets",),
+        "atlas.memory.open": ("open_memory",),
+        "atlas.memory.recorder": ("Run", "current_run", "remember"),
+        "atlas.memory.system": ("MemorySystem",),
+        "atlas.remote.system": ("RemoteMemory", "connect"),
+    },
+)

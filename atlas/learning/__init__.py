@@ -25,34 +25,42 @@ of them.
 Nothing here knows where programs come from or where functions are kept: no memory, no store.
 """
 
-from atlas.learning.composition import PipelineCompositionStrategy
-from atlas.learning.compression import Abstraction, Compression, Library, Rewritten, compress
-from atlas.learning.extraction import Extraction, programs_of
-from atlas.learning.model_composition import LLMCompositionStrategy
-from atlas.learning.reuse import HeldOut, Reuse, held_out
-from atlas.learning.rewritings import Rewriting
-from atlas.learning.sandbox.runner import Sandbox
-from atlas.learning.strategies import Learned, LLMCompressionStrategy, Proposal, StitchCompressionStrategy
-from atlas.learning.terms.programs import Program
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Abstraction",
-    "Compression",
-    "Extraction",
-    "HeldOut",
-    "LLMCompositionStrategy",
-    "LLMCompressionStrategy",
-    "Learned",
-    "Library",
-    "PipelineCompositionStrategy",
-    "Program",
-    "Proposal",
-    "Reuse",
-    "Rewriting",
-    "Rewritten",
-    "Sandbox",
-    "StitchCompressionStrategy",
-    "compress",
-    "held_out",
-    "programs_of",
-]
+from atlas.core.lazy_imports import lazy_names
+
+if TYPE_CHECKING:
+    from atlas.learning.composition import PipelineCompositionStrategy as PipelineCompositionStrategy
+    from atlas.learning.compression import Abstraction as Abstraction
+    from atlas.learning.compression import Compression as Compression
+    from atlas.learning.compression import Library as Library
+    from atlas.learning.compression import Rewritten as Rewritten
+    from atlas.learning.compression import compress as compress
+    from atlas.learning.extraction import Extraction as Extraction
+    from atlas.learning.extraction import programs_of as programs_of
+    from atlas.learning.model_composition import LLMCompositionStrategy as LLMCompositionStrategy
+    from atlas.learning.reuse import HeldOut as HeldOut
+    from atlas.learning.reuse import Reuse as Reuse
+    from atlas.learning.reuse import held_out as held_out
+    from atlas.learning.rewritings import Rewriting as Rewriting
+    from atlas.learning.sandbox.runner import Sandbox as Sandbox
+    from atlas.learning.strategies import Learned as Learned
+    from atlas.learning.strategies import LLMCompressionStrategy as LLMCompressionStrategy
+    from atlas.learning.strategies import Proposal as Proposal
+    from atlas.learning.strategies import StitchCompressionStrategy as StitchCompressionStrategy
+    from atlas.learning.terms.programs import Program as Program
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "atlas.learning.composition": ("PipelineCompositionStrategy",),
+        "atlas.learning.compression": ("Abstraction", "Compression", "Library", "Rewritten", "compress"),
+        "atlas.learning.extraction": ("Extraction", "programs_of"),
+        "atlas.learning.model_composition": ("LLMCompositionStrategy",),
+        "atlas.learning.reuse": ("HeldOut", "Reuse", "held_out"),
+        "atlas.learning.rewritings": ("Rewriting",),
+        "atlas.learning.sandbox.runner": ("Sandbox",),
+        "atlas.learning.strategies": ("LLMCompressionStrategy", "Learned", "Proposal", "StitchCompressionStrategy"),
+        "atlas.learning.terms.programs": ("Program",),
+    },
+)

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
@@ -14,39 +15,20 @@ from atlas.embedding.plain import whole_embedder
 from atlas.embedding.prompts import Prompts, asked_prompts, prompts_to_use
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
 from atlas.infra.clock import SystemClock
-from atlas.learning.composition import PipelineCompositionStrategy
-from atlas.learning.model_composition import LLMCompositionStrategy
-from atlas.learning.naming.autodoc import LLMAutoDocumenter
-from atlas.learning.strategies import StitchCompressionStrategy
-from atlas.memory import journal
 from atlas.memory.base.success_rates import EMASuccessUpdater
-from atlas.memory.concepts import memory as concepts
 from atlas.memory.concepts.automatic import AutomaticCompression
-from atlas.memory.concepts.memory import ChromaConceptLibrary
-from atlas.memory.experience import memory as experience
-from atlas.memory.experience.extraction import SimpleExperienceExtractor
-from atlas.memory.experience.memory import ChromaExperienceMemory
-from atlas.memory.journal import Journal, conversations
-from atlas.memory.journal.conversations import Conversations
-from atlas.memory.strategies import memory as strategies
-from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
-from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
-from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystem, MemorySystemImpl
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, WholeEmbedder
 from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater
 from atlas.storage.late_interaction import LateInteraction, gives_tokens
-from atlas.storage.maintenance.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
 
-COLLECTIONS = (
-    experience.COLLECTION,
-    concepts.COLLECTION,
-    strategies.COLLECTION,
-    journal.COLLECTION,
-    journal.REFUSED_COLLECTION,
-    conversations.COLLECTION,
-)
+if TYPE_CHECKING:
+    from atlas.memory.concepts.memory import ChromaConceptLibrary
+    from atlas.memory.experience.memory import ChromaExperienceMemory
+    from atlas.memory.journal import Journal
+    from atlas.memory.journal.conversations import Conversations
+    from atlas.memory.strategies.memory import ChromaStrategyBank
 
 
 def open_memory(
@@ -104,7 +86,7 @@ def open_memory(
             storage,
             chosen,
             llm,
-            extractor or SimpleExperienceExtractor(),
+            extractor,
             success_updater or EMASuccessUpdater(),
             settings,
             clock,
@@ -123,54 +105,60 @@ def _memories(
     storage: Store,
     embedder: WholeEmbedder,
     llm: LLMClient | None,
-    extractor: ExperienceExtractor,
+    extractor: ExperienceExtractor | None,
     success_updater: SuccessRateUpdater,
     settings: Settings,
     clock: Clock,
 ) -> MemorySystem:
-    """Return every memory over a store, each made when it is first asked for."""
-    weights = settings.ranking or storage.profiles.weights
-    parts = {name: storage.collection(name) for name in COLLECTIONS}
+    """Return every memory over a store, each imported and made when it is first asked for."""
+    ranked: Any = {"weights": settings.ranking or storage.profiles.weights, "clock": clock}
 
-    def library() -> ChromaConceptLibrary:
-        made = ChromaConceptLibrary(embedder, parts[concepts.COLLECTION], weights=weights, clock=clock)
-        _give_strategies(made, llm, settings.program_path)
-        return made
+    def experience() -> ChromaExperienceMemory:
+        from atlas.memory.experience.extraction import SimpleExperienceExtractor
+        from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 
-    def bank() -> ChromaStrategyBank:
+        reranker = CrossEncoderReranker(settings.reranker, settings.device) if settings.reranker else None
+        extract = extractor or SimpleExperienceExtractor()
+        return ChromaExperienceMemory(embedder, storage.collection(COLLECTION), extract, reranker=reranker, **ranked)
+
+    def concepts() -> ChromaConceptLibrary:
+        from atlas.memory.concepts.memory import COLLECTION, ChromaConceptLibrary
+
+        library = ChromaConceptLibrary(embedder, storage.collection(COLLECTION), **ranked)
+        _give_strategies(library, llm, settings.program_path)
+        return library
+
+    def strategies() -> ChromaStrategyBank:
+        from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
+        from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
+        from atlas.memory.strategies.memory import COLLECTION, ChromaStrategyBank
+
         abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
-        held = parts[strategies.COLLECTION]
-        return ChromaStrategyBank(embedder, held, abstractor, success_updater, weights=weights, clock=clock)
+        collection = storage.collection(COLLECTION)
+        return ChromaStrategyBank(embedder, collection, abstractor, success_updater, **ranked)
 
-    def log() -> Journal:
+    def journal() -> Journal:
+        from atlas.memory.journal import COLLECTION, REFUSED_COLLECTION, Journal
+
+        log, refused = storage.collection(COLLECTION), storage.collection(REFUSED_COLLECTION)
         return Journal(
             embedder,
-            parts[journal.COLLECTION],
-            parts[journal.REFUSED_COLLECTION],
+            log,
+            refused,
             keep_noise=settings.keep_noise,
             keep_repetitions=settings.keep_repetitions,
             llm=llm,
-            weights=weights,
-            clock=clock,
+            **ranked,
         )
 
-    def attempts() -> ChromaExperienceMemory:
-        reranker = CrossEncoderReranker(settings.reranker, settings.device) if settings.reranker else None
-        held = parts[experience.COLLECTION]
-        return ChromaExperienceMemory(embedder, held, extractor, weights=weights, clock=clock, reranker=reranker)
+    def conversations() -> Conversations:
+        from atlas.memory.journal.conversations import COLLECTION, Conversations
+
+        return Conversations(embedder, storage.collection(COLLECTION), **ranked)
 
     memory = MemorySystemImpl(storage=storage)
-    memory._make_later(
-        {
-            "experience": attempts,
-            "concepts": library,
-            "strategies": bank,
-            "journal": log,
-            "conversations": lambda: Conversations(
-                embedder, parts[conversations.COLLECTION], weights=weights, clock=clock
-            ),
-        }
-    )
+    makers = (experience, concepts, strategies, journal, conversations)
+    memory._make_later({make.__name__: make for make in makers})
     return memory
 
 
@@ -196,6 +184,8 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
     Raises:
         NotFound: The store is bound to none, and none is named.
     """
+    from atlas.storage.maintenance.reembed import reembed
+
     with open_storage(settings=settings, create=False) as storage:
         name = model or (storage.model.name if storage.model else "")
         if not name:
@@ -253,6 +243,11 @@ def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None, path:
     Args:
         path: Directories of modules that programs and concepts import.
     """
+    from atlas.learning.composition import PipelineCompositionStrategy
+    from atlas.learning.model_composition import LLMCompositionStrategy
+    from atlas.learning.naming.autodoc import LLMAutoDocumenter
+    from atlas.learning.strategies import StitchCompressionStrategy
+
     if llm is None:
         library.compression_strategy = StitchCompressionStrategy(path=path)
         library.composition_strategy = PipelineCompositionStrategy(library.get, path=path)

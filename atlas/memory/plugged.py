@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from pkgutil import resolve_name
 from typing import Any, ClassVar, Self, TypeVar
 
 from atlas.core.errors import InvalidInput, NotFound
@@ -14,7 +15,6 @@ from atlas.infra.duck_typing import offered
 from atlas.storage.plain.usage import with_successes
 
 M = TypeVar("M")
-P = TypeVar("P", bound="Plugged")
 
 
 class Plugged:
@@ -31,6 +31,9 @@ class Plugged:
 
     own_name: ClassVar[str]
     """The property of a memory system that gives the object as it is."""
+
+    own_class: ClassVar[str]
+    """ATLAS's own class of this memory, as `module:name`. It is imported where a memory is plugged in."""
 
     operation_id: str | None = None
     collection_name = ""
@@ -87,6 +90,7 @@ class PluggedExperience(Plugged):
     """Somebody else's experience memory."""
 
     noun, item, needs, own_name = "experience memory", Experience, ("search", "store"), "experience_memory"
+    own_class = "atlas.memory.experience.memory:ChromaExperienceMemory"
 
     def store(self, trajectory: Trajectory) -> str:
         """Return the id that it gives for an attempt."""
@@ -98,6 +102,7 @@ class PluggedConcepts(Plugged):
     """Somebody else's concept library."""
 
     noun, item, needs, own_name = "concept library", CodeConcept, ("search",), "concept_library"
+    own_class = "atlas.memory.concepts.memory:ChromaConceptLibrary"
 
     @property
     def compression_strategy(self) -> object:
@@ -121,6 +126,7 @@ class PluggedStrategies(Plugged):
     """Somebody else's strategy bank."""
 
     noun, item, needs, own_name = "strategy bank", Strategy, ("read", "write"), "strategy_bank"
+    own_class = "atlas.memory.strategies.memory:ChromaStrategyBank"
 
     def _known(self, item: Strategy) -> Strategy:
         return with_successes(item)
@@ -145,9 +151,9 @@ def own(memory: M | Plugged | None) -> M | None:
     return None if isinstance(memory, Plugged) else memory
 
 
-def own_or(plugged: Callable[[Any], P], given: object, own_class: type[M]) -> M | P | None:
+def own_or_plugged(memory: object, plugged: type[Plugged]) -> Any:
     """Return a memory of ours as it is, and anything else plugged in."""
-    return given if given is None or isinstance(given, own_class) else plugged(given)
+    return memory if memory is None or isinstance(memory, resolve_name(plugged.own_class)) else plugged(memory)
 
 
 def lacking(memory: object, noun: str) -> NotFound:

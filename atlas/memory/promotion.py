@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +12,6 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
-from atlas.infra.twin import twin
 from atlas.memory.base.records import METADATA
 from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.memory import ChromaExperienceMemory
@@ -22,8 +20,6 @@ from atlas.memory.journal.links import CRASH, REFLECTION
 from atlas.memory.journal.neighbours import title_of
 from atlas.memory.journal.records import instant, promotions_of
 from atlas.memory.journal.summaries import sentences_of
-from atlas.memory.plugged import own
-from atlas.memory.query import AnyMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
 
 TASK = "task"
@@ -184,49 +180,6 @@ class Promoter:
         elif isinstance(made, Experience) and self._experience is not None:
             experience = self._experience.within("promote", promotion.reason, operation_id=operation_id)
             experience.restore_many([ExportedExperience(experience=made, marks=NO_MARKS, usage=NO_USAGE)])
-
-
-class PromotingMemories(ABC):
-    """The part of a memory system that promotes entries of its journal."""
-
-    @property
-    @abstractmethod
-    def journal(self) -> Journal:
-        """The agent's notes."""
-
-    @property
-    @abstractmethod
-    def _memories(self) -> Mapping[str, AnyMemory]:
-        """The memories that are there, by name."""
-
-    def plan_promotion(self, entry_id: str) -> Promotion:
-        """Return what an entry of the journal would become. Nothing is touched.
-
-        A crash becomes an experience with what fixed it as the solution and an unknown outcome, as a link says that it
-        was fixed, but no run does. A reflection becomes a strategy that nobody has tried.
-
-        Raises:
-            NotFound: It is not there, or this system has no memory for what it would become.
-            InvalidInput: It is neither, the crash is linked to no fix, or it was promoted already.
-        """
-        return self._promoter.plan(entry_id)
-
-    aplan_promotion = twin(plan_promotion)
-
-    def apply_promotion(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation. Return its id, for `undo`.
-
-        Raises:
-            PlanOutdated: One of the entries has changed since; nothing was done.
-        """
-        return self._promoter.apply(promotion)
-
-    aapply_promotion = twin(apply_promotion)
-
-    @property
-    def _promoter(self) -> Promoter:
-        held: Mapping[str, Any] = self._memories
-        return Promoter(self.journal, own(held.get("experience")), own(held.get("strategies")))
 
 
 def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:

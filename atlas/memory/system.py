@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval, limit_of_list
@@ -17,8 +17,6 @@ from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
 from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, stored_before
-from atlas.memory.concepts.automatic import AutomaticCompression
-from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.context import (
     BUDGET_TOKENS,
     EACH,
@@ -28,11 +26,7 @@ from atlas.memory.context import (
     build_context,
     counter_of,
 )
-from atlas.memory.experience.memory import ChromaExperienceMemory
-from atlas.memory.journal import Journal
-from atlas.memory.journal.conversations import Conversations
 from atlas.memory.judging import JudgedMemories
-from atlas.memory.memory_effect import MemoryEffect, memory_effect
 from atlas.memory.plugged import (
     Plugged,
     PluggedConcepts,
@@ -40,9 +34,10 @@ from atlas.memory.plugged import (
     PluggedStrategies,
     as_given,
     lacking,
-    own_or,
+    own,
+    own_or_plugged,
 )
-from atlas.memory.promotion import PromotingMemories
+from atlas.memory.promoting import PromotingMemories
 from atlas.memory.query import (
     Among,
     AnyMemory,
@@ -55,10 +50,18 @@ from atlas.memory.query import (
     result_of,
     searches_for,
 )
-from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.undoing import UndoableMemories
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.storage.store import Store
+
+if TYPE_CHECKING:
+    from atlas.memory.concepts.automatic import AutomaticCompression
+    from atlas.memory.concepts.memory import ChromaConceptLibrary
+    from atlas.memory.experience.memory import ChromaExperienceMemory
+    from atlas.memory.journal import Journal
+    from atlas.memory.journal.conversations import Conversations
+    from atlas.memory.memory_effect import MemoryEffect
+    from atlas.memory.strategies.memory import ChromaStrategyBank
 
 __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
 
@@ -99,9 +102,9 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         concepts = _either(concepts=concepts, concept_library=concept_library)
         strategies = _either(strategies=strategies, strategy_bank=strategy_bank)
         self._given: dict[str, Any] = {
-            "experience": own_or(PluggedExperience, experience, ChromaExperienceMemory),
-            "concepts": own_or(PluggedConcepts, concepts, ChromaConceptLibrary),
-            "strategies": own_or(PluggedStrategies, strategies, ChromaStrategyBank),
+            "experience": own_or_plugged(experience, PluggedExperience),
+            "concepts": own_or_plugged(concepts, PluggedConcepts),
+            "strategies": own_or_plugged(strategies, PluggedStrategies),
             "journal": journal,
             "conversations": conversations,
         }
@@ -124,7 +127,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         Raises:
             NotFound: This system was put together without them, or with one of somebody else's.
         """
-        return self._own("experience", ChromaExperienceMemory, "experience memory")
+        memory: ChromaExperienceMemory = self._needed("experience", "experience memory")
+        return memory
 
     @property
     def concept_library(self) -> ConceptLibrary | None:
@@ -138,7 +142,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         Raises:
             NotFound: This system was put together without it, or with one of somebody else's.
         """
-        return self._own("concepts", ChromaConceptLibrary, "concept library")
+        library: ChromaConceptLibrary = self._needed("concepts", "concept library")
+        return library
 
     @property
     def strategy_bank(self) -> StrategyBank | None:
@@ -152,7 +157,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         Raises:
             NotFound: This system was put together without it, or with one of somebody else's.
         """
-        return self._own("strategies", ChromaStrategyBank, "strategy bank")
+        bank: ChromaStrategyBank = self._needed("strategies", "strategy bank")
+        return bank
 
     @property
     def journal(self) -> Journal:
@@ -161,8 +167,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         Raises:
             NotFound: This system was put together without it.
         """
-        made: Journal = self._needed("journal")
-        return made
+        journal: Journal = self._needed("journal", "journal")
+        return journal
 
     @property
     def conversations(self) -> Conversations:
@@ -171,8 +177,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         Raises:
             NotFound: This system was put together without them.
         """
-        made: Conversations = self._needed("conversations")
-        return made
+        conversations: Conversations = self._needed("conversations", "conversations")
+        return conversations
 
     @property
     def storage(self) -> Store:
@@ -216,19 +222,12 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
                     del self._makers[name]
         return self._given[name]
 
-    def _needed(self, name: str) -> Any:
-        """Return a memory, or raise `NotFound`."""
-        memory = self._memory(name)
-        if memory is None:
-            raise lacking(memory, name)
-        return memory
-
-    def _own(self, name: str, kind: type[M], noun: str) -> M:
+    def _needed(self, name: str, noun: str) -> Any:
         """Return a memory of ours, or raise `NotFound`."""
-        memory = self._memory(name)
-        if isinstance(memory, kind):
-            return memory
-        raise lacking(memory, noun)
+        memory = own(self._memory(name))
+        if memory is None:
+            raise lacking(self._memory(name), noun)
+        return memory
 
     @property
     def token_counter(self) -> TokenCounter:
@@ -425,6 +424,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
     def memory_effect(self) -> MemoryEffect:
         """Return at how many tasks attempts that used memories, as `store` counts them, went better than the others."""
+        from atlas.memory.memory_effect import memory_effect
+
         with self.storage.reading():
             used_by = self.storage.ledger.usage.by_attempt()
             return memory_effect(self.experience, list(self._memories.values()), used_by)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
-from atlas.memory.journal.rewording import rewording
 from atlas.storage.history import Reword
-from atlas.storage.maintenance.freeze import freeze
-from atlas.storage.maintenance.purge import Purged, PurgePlan, apply_purge, plan_purge
 from atlas.storage.store import Store
+
+if TYPE_CHECKING:
+    from atlas.storage.maintenance.purge import Purged, PurgePlan
 
 
 class UndoableMemories(ABC):
@@ -76,10 +76,14 @@ class UndoableMemories(ABC):
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
         """Return what forgetting records of any memory for good would do. See `atlas.storage.maintenance.purge`."""
+        from atlas.storage.maintenance.purge import plan_purge
+
         return plan_purge(self.storage, ids, collection=collection)
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:
         """Forget exactly the records of a plan for good, or raise `PlanOutdated`. Nothing brings them back."""
+        from atlas.storage.maintenance.purge import apply_purge
+
         return apply_purge(self.storage, plan, reason=reason, reword=self._rewording())
 
     def freeze(self, name: str) -> Path:
@@ -87,7 +91,11 @@ class UndoableMemories(ABC):
 
         See `atlas.storage.maintenance.freeze` for what is refused.
         """
+        from atlas.storage.maintenance.freeze import freeze
+
         return freeze(self.storage, name, reword=self._rewording())
 
     def _rewording(self) -> Reword | None:
+        from atlas.memory.journal.rewording import rewording
+
         return rewording(self._memory("journal"), self._memory("conversations"))

@@ -1,10 +1,8 @@
-"""What holds for the whole project: fast imports, locked dependencies, and pages that name only what is there."""
+"""What holds for the whole project: locked dependencies, and pages that name only what is there."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import requires, version
@@ -22,13 +20,6 @@ README = REPOSITORY / "README.md"
 PAGES = [README, REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 ACCELERATOR_PACKAGES = ("cuda-", "nvidia-", "triton")
 """What builds of torch for graphics cards bring in; each build pins its own."""
-
-SLOW_TO_IMPORT = {"anthropic", "chromadb", "plotly", "sentence_transformers", "streamlit", "torch", "umap"}
-
-
-@pytest.mark.parametrize("module", ["atlas", "atlas.cli"])
-def test_importing_it_loads_nothing_slow(module):
-    assert SLOW_TO_IMPORT & modules_loaded_by(f"import {module}") == set()
 
 
 def test_every_dependency_is_locked_at_the_version_installed():
@@ -78,13 +69,6 @@ def anchors(page: Path) -> set[str]:
     """Return what GitHub calls the headings of a page in links."""
     headings = re.findall(r"^#+ (.+)$", text_of(page), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-def modules_loaded_by(statement: str) -> set[str]:
-    """Names of the modules in a fresh interpreter that has run the statement."""
-    program = f"import sys; {statement}; print(*sys.modules, sep='\\n')"
-    command = [sys.executable, "-c", program]
-    return set(subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout.split())
 
 
 def locked_versions() -> dict[str, str]:

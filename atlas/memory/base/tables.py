@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,14 @@ Places = Mapping[str, Place]
 
 NOWHERE: Places = {}
 
+MAP_MODULE = "atlas.jobs.map"
+"""The module that reads maps. They are made from memories, so it is above these, and is imported by its name."""
 
-def _nowhere(directory: Path, collection: str) -> Places:
-    return NOWHERE
 
-
-read_places: Callable[[Path, str], Places] = _nowhere
-"""Function that reads the map of a collection that is kept with the store in a directory.
-
-`atlas` sets it, as maps are made from memories and not by them.
-"""
+def read_places(directory: Path, collection: str) -> Places:
+    """Return the places on the map of a collection that is kept with the store in a directory."""
+    places: Places = import_module(MAP_MODULE).kept_places(directory, collection)
+    return places
 
 
 def columns_of(

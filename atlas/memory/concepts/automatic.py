@@ -17,7 +17,6 @@ from atlas.core.types import Experience, Trajectory
 from atlas.infra.actor import Role, is_under_review, may
 from atlas.infra.child_process import import_environment, module_command
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.learning.extraction import programs_of
 from atlas.memory.base.memory import Memory
 from atlas.storage.erasing import CACHE
 from atlas.storage.records import WAITING
@@ -96,6 +95,12 @@ def begin_search(storage: Store) -> bool:
     return True
 
 
+def _has_programs(attempt: Trajectory | Experience) -> bool:
+    from atlas.learning.extraction import programs_of
+
+    return bool(programs_of([attempt]).programs)
+
+
 class AutomaticCompression:
     """The count of a store's new successes, and the beginning of the search. Safe for threads.
 
@@ -134,7 +139,7 @@ class AutomaticCompression:
             with self._lock:  # the next one who may compress looks
                 self._n_before_look = max(1, self._n_before_look - 1)
             return False
-        if not programs_of([trajectory]).programs:
+        if not _has_programs(trajectory):
             return False
         with self._lock:
             self._n_before_look = max(0, self._n_before_look - 1)
@@ -186,9 +191,7 @@ class AutomaticCompression:
         n_new = min(max(0, n_successes - n_before), MAX_READ)
         newest = attempts.browse(_SUCCEEDED, order_by="", limit=n_new + len(waiting)) if n_new else []
         ids = [row["id"] for row in newest if row["id"] not in waiting][:n_new]
-        return n_successes, n_programs + sum(
-            bool(programs_of([attempt]).programs) for attempt in attempts.get_many(ids)
-        )
+        return n_successes, n_programs + sum(map(_has_programs, attempts.get_many(ids)))
 
     def _is_searching(self) -> bool:
         with search_lock(self._storage.path).held(0) as is_free:

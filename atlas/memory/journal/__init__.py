@@ -1,28 +1,36 @@
 """Journal: an agent's typed log with importance, links, forgetting and summaries (Protea)."""
 
-from atlas.memory.journal.compact_plan import CompactPlan, Eviction, Move, RetentionPolicy
-from atlas.memory.journal.entries import LIVE
-from atlas.memory.journal.gates import ACCEPTED, GATES, REFUSED_COLLECTION, Gate, Refusals, RefusedEntry
-from atlas.memory.journal.links import Edge, LinkGraph, LinkSuggestion
-from atlas.memory.journal.memory import COLLECTION, Journal
-from atlas.memory.journal.summaries import SummaryDraft
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ACCEPTED",
-    "COLLECTION",
-    "GATES",
-    "LIVE",
-    "REFUSED_COLLECTION",
-    "CompactPlan",
-    "Edge",
-    "Eviction",
-    "Gate",
-    "Journal",
-    "LinkGraph",
-    "LinkSuggestion",
-    "Move",
-    "Refusals",
-    "RefusedEntry",
-    "RetentionPolicy",
-    "SummaryDraft",
-]
+from atlas.core.lazy_imports import lazy_names
+
+if TYPE_CHECKING:
+    from atlas.memory.journal.compact_plan import CompactPlan as CompactPlan
+    from atlas.memory.journal.compact_plan import Eviction as Eviction
+    from atlas.memory.journal.compact_plan import Move as Move
+    from atlas.memory.journal.compact_plan import RetentionPolicy as RetentionPolicy
+    from atlas.memory.journal.entries import LIVE as LIVE
+    from atlas.memory.journal.gates import ACCEPTED as ACCEPTED
+    from atlas.memory.journal.gates import GATES as GATES
+    from atlas.memory.journal.gates import REFUSED_COLLECTION as REFUSED_COLLECTION
+    from atlas.memory.journal.gates import Gate as Gate
+    from atlas.memory.journal.gates import Refusals as Refusals
+    from atlas.memory.journal.gates import RefusedEntry as RefusedEntry
+    from atlas.memory.journal.links import Edge as Edge
+    from atlas.memory.journal.links import LinkGraph as LinkGraph
+    from atlas.memory.journal.links import LinkSuggestion as LinkSuggestion
+    from atlas.memory.journal.memory import COLLECTION as COLLECTION
+    from atlas.memory.journal.memory import Journal as Journal
+    from atlas.memory.journal.summaries import SummaryDraft as SummaryDraft
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "atlas.memory.journal.compact_plan": ("CompactPlan", "Eviction", "Move", "RetentionPolicy"),
+        "atlas.memory.journal.entries": ("LIVE",),
+        "atlas.memory.journal.gates": ("ACCEPTED", "GATES", "Gate", "REFUSED_COLLECTION", "Refusals", "RefusedEntry"),
+        "atlas.memory.journal.links": ("Edge", "LinkGraph", "LinkSuggestion"),
+        "atlas.memory.journal.memory": ("COLLECTION", "Journal"),
+        "atlas.memory.journal.summaries": ("SummaryDraft",),
+    },
+)

@@ -1,28 +1,36 @@
 """Strategy bank: what to do in which situation, and how surely that works (ArcMemo)."""
 
-from atlas.memory.base.success_rates import (
-    BayesianUpdater,
-    EMASuccessUpdater,
-    RecencyWeightedUpdater,
-    SimpleAverageUpdater,
-)
-from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
-from atlas.memory.strategies.memory import COLLECTION, ChromaStrategyBank
-from atlas.memory.strategies.outcomes import BY_HAND, BY_OUTCOMES, RetirementRule, StrategyRate
-from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "BY_HAND",
-    "BY_OUTCOMES",
-    "COLLECTION",
-    "BayesianUpdater",
-    "ChromaStrategyBank",
-    "EMASuccessUpdater",
-    "LLMStrategyAbstractor",
-    "RecencyWeightedUpdater",
-    "RetirementRule",
-    "SimpleAverageUpdater",
-    "StrategyAbstractor",
-    "StrategyRate",
-    "SuccessRateUpdater",
-]
+from atlas.core.lazy_imports import lazy_names
+
+if TYPE_CHECKING:
+    from atlas.memory.base.success_rates import BayesianUpdater as BayesianUpdater
+    from atlas.memory.base.success_rates import EMASuccessUpdater as EMASuccessUpdater
+    from atlas.memory.base.success_rates import RecencyWeightedUpdater as RecencyWeightedUpdater
+    from atlas.memory.base.success_rates import SimpleAverageUpdater as SimpleAverageUpdater
+    from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor as LLMStrategyAbstractor
+    from atlas.memory.strategies.memory import COLLECTION as COLLECTION
+    from atlas.memory.strategies.memory import ChromaStrategyBank as ChromaStrategyBank
+    from atlas.memory.strategies.outcomes import BY_HAND as BY_HAND
+    from atlas.memory.strategies.outcomes import BY_OUTCOMES as BY_OUTCOMES
+    from atlas.memory.strategies.outcomes import RetirementRule as RetirementRule
+    from atlas.memory.strategies.outcomes import StrategyRate as StrategyRate
+    from atlas.protocols.strategies import StrategyAbstractor as StrategyAbstractor
+    from atlas.protocols.strategies import SuccessRateUpdater as SuccessRateUpdater
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "atlas.memory.base.success_rates": (
+            "BayesianUpdater",
+            "EMASuccessUpdater",
+            "RecencyWeightedUpdater",
+            "SimpleAverageUpdater",
+        ),
+        "atlas.memory.strategies.induction.llm": ("LLMStrategyAbstractor",),
+        "atlas.memory.strategies.memory": ("COLLECTION", "ChromaStrategyBank"),
+        "atlas.memory.strategies.outcomes": ("BY_HAND", "BY_OUTCOMES", "RetirementRule", "StrategyRate"),
+        "atlas.protocols.strategies": ("StrategyAbstractor", "SuccessRateUpdater"),
+    },
+)

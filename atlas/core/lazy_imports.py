@@ -1,0 +1,30 @@
+"""Names of a package that are imported from their modules when they are first used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, Collection[str]]
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__all__`, `__getattr__` and `__dir__` of a package, importing which imports none of its modules.
+
+    Args:
+        modules: The names that each module gives the package. A type checker reads them from imports under
+            `TYPE_CHECKING`, which the package has beside this.
+    """
+    origins = {name: module for module, names in modules.items() for name in names}
+    public = sorted(origins)
+
+    def imported(name: str) -> Any:
+        if name not in origins:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(origins[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return public, imported, lambda: public
