@@ -28,7 +28,7 @@ def figures(sizes: tuple[int, ...] = (10_000, 50_000, 100_000)) -> Iterator[Figu
             queries = clustered_vectors(N_QUERIES, seed=2)
             with filled_store(Path(scratch) / "atlas", vectors) as store:
                 chroma = filled_chroma(Path(scratch) / "chroma", vectors)
-                store.collection("atlas_experiences").parts.nearest.hold()  # as a process does that asks often
+                store.collection("atlas_experiences").parts.nearest.exact.load()  # as a process does that asks often
                 yield from _speed(store, chroma, queries, n_rows, where=None, aim="ratio ≤ 1.0")
                 yield _recall(store, chroma, vectors, queries, n_rows)
                 if n_rows == 50_000:

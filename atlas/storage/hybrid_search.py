@@ -22,7 +22,7 @@ from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.records import HELD_FOR, WAITING, Context, Matches, Scope, Seqs, as_metadata
-from atlas.storage.vectors.in_memory import Found
+from atlas.storage.vectors.in_memory import Neighbours
 from atlas.storage.vectors.vector_search import Nearest
 
 SPARE = 256
@@ -143,7 +143,7 @@ def _worthy(near: Mapping[int, float], worded: Matches, worth: Worth) -> dict[in
     return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
 
 
-def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Found:
+def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Neighbours:
     nearest = collection.nearest
     if scope.passing is not None:
         return nearest.query_among(vector, k, scope.passing)
@@ -171,7 +171,7 @@ def _of_others(matching: Callable[[Where], Seqs]) -> Seqs:
     return np.setdiff1d(waiting, matching({HELD_FOR: reader})) if len(waiting) and reader else waiting
 
 
-def _result(collection: Searched, found: Found) -> QueryResult:
+def _result(collection: Searched, found: Neighbours) -> QueryResult:
     records = collection.ledger.at([seq for seq, _ in found])
     live = [(records[seq], similarity) for seq, similarity in found if seq in records]
     return QueryResult(

@@ -421,7 +421,7 @@ class LedgerCollection(Collection):
         added = self._ledger.add(
             self._name, records, operation, model=model, skip_known=skip_known, restored=restored, alone_in=alone_in
         )
-        self.parts.nearest.keep_up(self.parts.settings.index_lag_rows)
+        self.parts.nearest.upkeep.keep_up(self.parts.settings.index_lag_rows)
         return added
 
     def _records(

@@ -361,7 +361,7 @@ class Store:
 
     def _follow_with_indexes(self) -> int:
         """Bring the indexes that queries use up to the ledger. A small collection has none."""
-        return sum(self.collection(name).parts.nearest.finish() for name in self.ledger.collections())
+        return sum(self.collection(name).parts.nearest.upkeep.finish() for name in self.ledger.collections())
 
     def close(self) -> None:
         """Write what waits, bring indexes up to the ledger, and let go of every file, also where the first two fail.
@@ -395,7 +395,7 @@ class Store:
     def _drop_index(self, name: str) -> None:
         held, model = self._collections.get(name), self.model
         if held is not None:
-            held.nearest.wait(CARE_SECONDS)
+            held.nearest.upkeep.wait(CARE_SECONDS)
         self.indexes.drop(name, model.dimension if model else 0, held.nearest.index if held else None)
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:

@@ -93,9 +93,9 @@ def _index_problem(store: Store, name: str) -> str:
         return ""
     if silence := _silence(nearest.index):
         return f"the index of {name} cannot be asked, so searches compare every vector ({silence})"
-    if flaw := nearest.flaw():
+    if flaw := nearest.upkeep.flaw():
         return f"{name} {flaw}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
-    if n_behind := store.ledger.position(name).revision - nearest.seal().revision:
+    if n_behind := store.ledger.position(name).revision - nearest.upkeep.seal().revision:
         return f"the index of {name} is {n_behind} revisions behind"
     n_windows = store.ledger.vectors.count(name)
     try:
@@ -133,14 +133,14 @@ def _mend_index(store: Store) -> None:
             continue
         if "behind" not in problem:
             nearest.index.clear()
-        nearest.catch_up()
+        nearest.upkeep.catch_up()
         _await_seal(nearest)
 
 
 def _await_seal(nearest: Nearest) -> None:
     """Wait until what was written shows, so that the next look finds it. A service may take some seconds."""
     until = time.monotonic() + SETTLING_SECONDS
-    while nearest.n_behind() and time.monotonic() < until:
+    while nearest.upkeep.n_behind() and time.monotonic() < until:
         time.sleep(1)
 
 

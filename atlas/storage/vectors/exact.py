@@ -1,7 +1,4 @@
-"""Exact nearest neighbours in memory: one matrix, and bounds that spare most of its rows the product.
-
-The reference for every other index.
-"""
+"""Exact nearest neighbours in memory, compared row by row. The reference for every other index."""
 
 from __future__ import annotations
 
@@ -12,18 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.vectors.heads import GROWTH, ROUNDING, Heads
 from atlas.storage.vectors.products import products
 
 Groups = npt.NDArray[np.int64]
 """Shape (n,)."""
-
-
-MANY = 8_192
-"""Rows from which it pays to bound products before they are worked out."""
-
-GROUP = 64
-"""Rows of which the highest bound is looked for, to find some of the nearest."""
 
 
 class ExactIndex:
@@ -35,9 +24,6 @@ class ExactIndex:
         self._keys: list[str] = []
         self._rows: dict[str, int] = {}
         self._free: list[int] = []
-        self._heads: Heads | None = None
-        """None while there are few rows. Else of all rows."""
-
         self._lock = threading.RLock()
 
     def upsert(self, keys: Sequence[str], vectors: Vectors, groups: Sequence[int] | None = None) -> None:
@@ -52,8 +38,6 @@ class ExactIndex:
             if rows:
                 self._matrix[rows] = vectors
                 self._groups[rows] = 0 if groups is None else groups
-                if self._heads is not None:
-                    self._heads.put(np.array(rows), self._matrix[rows])
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget these keys. Unknown ones are ignored."""
@@ -67,7 +51,7 @@ class ExactIndex:
     def query(self, vector: Vector, k: int, *, groups: Groups | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Only of these groups, where they are given."""
         with self._lock:
-            rows = self._promising(vector, k) if groups is None else self._rows_of(groups)
+            rows = None if groups is None else self._rows_of(groups)
             similarities = self._similarities(vector, rows)
             best = top(similarities, k)
             positions = best if rows is None else rows[best]
@@ -82,7 +66,7 @@ class ExactIndex:
         """Forget everything."""
         with self._lock:
             self._matrix, self._groups = self._matrix[:0].copy(), self._groups[:0].copy()
-            self._keys, self._rows, self._free, self._heads = [], {}, [], None
+            self._keys, self._rows, self._free = [], {}, []
 
     def _similarities(self, vector: Vector, rows: Groups | None) -> Vector:
         if rows is not None:
@@ -90,42 +74,6 @@ class ExactIndex:
         similarities = products(self._matrix[: len(self._keys)], vector)
         similarities[self._free] = -np.inf
         return similarities
-
-    def _promising(self, vector: Vector, k: int) -> Groups | None:
-        """Return rows among which the k nearest are, in their order. None for all, where few or most might be.
-
-        The products of a few rows that promise most show how near the k nearest are at least, first by the bounds of
-        all rows, then by the closer bounds of those that are left.
-        """
-        n_rows = len(self._keys)
-        if n_rows < MANY or not 0 < k <= n_rows // (2 * GROUP):
-            return None
-        heads = self._headed()
-        head = heads.head(vector)
-        bounds = heads.bounds(head, n_rows)
-        bounds[self._free] = -np.inf
-        picked = _promising_most(bounds, 2 * k)
-        if len(picked) < k:
-            return None
-        least = self._kth_highest(vector, picked, k)
-        rows = np.flatnonzero(bounds >= least)
-        if len(rows) > n_rows // 2:
-            return None
-        closer = heads.closer(head, rows, bounds[rows])
-        least = max(least, self._kth_highest(vector, rows[np.argsort(-closer)[: 2 * k]], k))
-        promising = rows[closer >= least]
-        return promising if len(promising) < n_rows // 4 else None
-
-    def _kth_highest(self, vector: Vector, rows: Groups, k: int) -> float:
-        """Return the k-th highest product of some rows, or what it might be by other rounding."""
-        return float(np.partition(products(self._matrix[rows], vector), -k)[-k]) - ROUNDING
-
-    def _headed(self) -> Heads:
-        """Return the heads of all rows. Directions are chosen again where there are many more rows than before."""
-        matrix = self._matrix[: len(self._keys)]
-        if self._heads is None or len(matrix) > GROWTH * self._heads.n_first:
-            self._heads = Heads(matrix)
-        return self._heads
 
     def _rows_of(self, groups: Groups) -> Groups:
         held = self._groups[: len(self._keys)]
@@ -154,14 +102,6 @@ class ExactIndex:
             matrix, groups = np.zeros((n_grown, dimension), np.float32), np.zeros(n_grown, np.int64)
             matrix[:n_rows], groups[:n_rows] = self._matrix, self._groups
             self._matrix, self._groups = matrix, groups
-
-
-def _promising_most(bounds: Vector, n: int) -> Groups:
-    """Return the row with the highest bound of each of n groups of rows, those that promise most."""
-    in_groups = bounds[: len(bounds) // GROUP * GROUP].reshape(-1, GROUP)
-    groups = np.argpartition(in_groups.max(axis=1), -n)[-n:]
-    picked = groups * GROUP + in_groups[groups].argmax(axis=1)
-    return np.asarray(picked[bounds[picked] > -np.inf])
 
 
 def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""Bringing an index up to the ledger: what changed since its seal is handed over, and then it is sealed again."""
+"""Bringing an index, or vectors in memory, up to the ledger by what changed since their last revision."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.records import Entry, Position, Tip
-from atlas.storage.vectors.in_memory import keys_and_vectors, keys_of
+from atlas.storage.vectors.in_memory import InMemory, keys_and_vectors, keys_of
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +57,25 @@ class Follower:
             return "has an index of another history than the ledger's"
         return "" if self._is_possible(seal) else "has an index with a seal that the ledger cannot have written"
 
+    def position(self) -> Position:
+        """Return how far the ledger is."""
+        return self._ledger.position(self._collection)
+
+    def refresh(self, memory: InMemory, now: Position, *, base: int = 0, n_most: int | None = None) -> None:
+        """Read into memory what the ledger has added since, or the next `n_most` changes of it.
+
+        Args:
+            base: The revision that memory begins after.
+        """
+        begins = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
+        if not begins or not (memory.seen == base or self.is_past(memory.tip, now)):
+            memory.clear(Position(now.ledger_id, base))
+        while memory.seen < now.revision and (entries := self._ledger.follow(self._collection, memory.seen, BATCH)):
+            memory.take(entries)
+            if n_most is not None and len(entries) >= n_most:
+                break
+        memory.tip = now.tip
+
     def is_past(self, tip: Tip, now: Position) -> bool:
         """Return whether the ledger has had a change, and so all that was followed up to it."""
         if tip == now.tip:
@@ -76,7 +95,7 @@ class Follower:
 
     def _sound(self, seal: Seal) -> Seal:
         """Return a seal, or an empty one where it is not to be believed."""
-        return Seal() if self.flaw(seal, self._ledger.position(self._collection)) else seal
+        return Seal() if self.flaw(seal, self.position()) else seal
 
     def _follow(self, index: FollowingIndex) -> int:
         """Hand over what the index lacks, and seal it if it then holds as many vectors as the ledger."""
@@ -91,7 +110,7 @@ class Follower:
                     n_vectors = self._ledger.vectors.count(self._collection) if n_taken and index.is_counted else None
                     break
             if not n_taken:
-                index.begin(seal, self._ledger.position(self._collection).revision - seal.revision)
+                index.begin(seal, self.position().revision - seal.revision)
             _hand_over(index, entries)
             n_taken += len(entries)
             if index.is_resumable:
@@ -102,7 +121,7 @@ class Follower:
 
     def _changes_after(self, at: Position) -> tuple[Position, list[Entry]]:
         """Return the next changes after a position, and the position after them. The first has no ledger's id."""
-        now = self._ledger.position(self._collection)
+        now = self.position()
         if at.ledger_id and not (at.ledger_id == now.ledger_id and self.is_past(at.tip, now)):
             raise IndexUnusable("the ledger was restored, or a copy of it put back, while the index followed it")
         entries = self._ledger.follow(self._collection, at.revision, BATCH)

@@ -10,7 +10,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.storage.records import NO_TIP, Entry, Position, Seqs
 from atlas.storage.vectors.exact import ExactIndex
 
-Found = list[tuple[int, float]]
+Neighbours = list[tuple[int, float]]
 """Numbers of records with the similarity of their best window, highest first."""
 
 
@@ -48,7 +48,7 @@ class InMemory:
         """Return whether it knows better than the index."""
         return seq in self._windows
 
-    def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Found:
+    def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Neighbours:
         """Return the k nearest records. Only of these numbers, where they are given."""
         wanted = k
         while True:
@@ -75,7 +75,7 @@ def keys_and_vectors(live: Sequence[Entry]) -> tuple[list[str], Vectors]:
     return names, np.concatenate([entry.vectors for entry in live]) if live else np.zeros((0, 1), np.float32)
 
 
-def best(hits: Iterable[tuple[int, float]], k: int) -> Found:
+def best(hits: Iterable[tuple[int, float]], k: int) -> Neighbours:
     """Return each record once, by its best window, the k highest first."""
     highest: dict[int, float] = {}
     for seq, similarity in hits:

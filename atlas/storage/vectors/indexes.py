@@ -11,7 +11,7 @@ from atlas.infra.actor import Role, check_role
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex
 from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere, leave, staying
-from atlas.storage.vectors.vector_search import OUT_OF_REACH
+from atlas.storage.vectors.upkeep import OUT_OF_REACH
 
 
 class StoreIndexes:

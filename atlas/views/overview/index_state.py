@@ -15,7 +15,7 @@ def index_state(memory: MemorySystem) -> str:
     if store.indexes.fault:
         return "out of reach: every vector is compared"
     position = store.ledger.position(name)
-    seal = store.collection(name).parts.nearest.seal()
+    seal = store.collection(name).parts.nearest.upkeep.seal()
     if seal.ledger_id != position.ledger_id:
         return "not built: every vector is compared"
     n_behind = max(0, position.revision - seal.revision)

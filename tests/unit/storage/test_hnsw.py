@@ -13,7 +13,7 @@ from atlas.storage.following_index import Seal
 from atlas.storage.history import Left
 from atlas.storage.postgres import hnsw
 from atlas.storage.store import EmbeddingModel, Store
-from atlas.storage.vectors import vector_search
+from atlas.storage.vectors import exact_search, vector_search
 from tests.support.storage.engines import asked_of, run_in
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
@@ -51,7 +51,7 @@ def test_it_finds_the_neighbours_that_a_full_comparison_finds_also_among_few(
 ):
     monkeypatch.setattr(hnsw, "EXACT_AMONG", exact_among)
     monkeypatch.setattr(vector_search, "FEW", 0)
-    monkeypatch.setattr(vector_search, "MAX_RESIDENT", 0)
+    monkeypatch.setattr(exact_search, "MAX_RESIDENT", 0)
     vectors, queries = clustered(4_000, seed=2), clustered(50, seed=3)
     shares = {None: 1, 20: 20, 200: 200}
     with Store.open(postgres_address, settings=Settings(**FEW)) as store:
@@ -109,8 +109,8 @@ def test_of_two_that_catch_up_at_once_one_does(opened, index, open_store):
     other = open_store(**FEW).store.collection(THINGS).parts.nearest
     with index.held() as is_held:
         assert is_held
-        assert other.catch_up(timeout_seconds=0.05) == 0
-    assert other.catch_up() == 60
+        assert other.upkeep.catch_up(timeout_seconds=0.05) == 0
+    assert other.upkeep.catch_up() == 60
 
 
 def test_whoever_reads_an_older_state_goes_on_finding_all_of_it(opened, open_store):

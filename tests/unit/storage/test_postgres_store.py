@@ -278,7 +278,7 @@ def test_an_index_that_follows_is_nothing_foreign(postgres_address):
     with Store.open(postgres_address, settings=Settings(exact_max_rows=2, index_lag_rows=1)) as store:
         Opened(store).add(*(f"r{number}" for number in range(9)))
         store.catch_up()
-        assert store.collection(THINGS).parts.nearest.seal().revision == 9
+        assert store.collection(THINGS).parts.nearest.upkeep.seal().revision == 9
         assert not any(finding.problem for finding in examine(store))
 
 

@@ -26,7 +26,7 @@ def missed(opened: Opened, ids: list[str]) -> list[str]:
 
 
 def seal_of(store: Store) -> Seal:
-    return store.collection(THINGS).parts.nearest.seal()
+    return store.collection(THINGS).parts.nearest.upkeep.seal()
 
 
 def problem_of(store: Store) -> str:

@@ -7,7 +7,7 @@ import pytest
 from atlas.core.errors import EmbeddingModelMismatch
 from atlas.storage.following_index import Seal
 from atlas.storage.maintenance.reembed import reembed
-from atlas.storage.vectors.vector_search import MANY_QUERIES
+from atlas.storage.vectors.exact_search import MANY_QUERIES
 from atlas.testing import HashEmbedder
 from tests.support.storage.engines import every_engine
 from tests.support.storage.ledgers import THINGS, vector_of
@@ -60,7 +60,7 @@ def test_a_store_of_few_records_with_many_writes_is_scanned_whole(open_store):
     nearest = opened.store.collection(THINGS).parts.nearest
     opened.add("d", "e")
     assert opened.nearest("d") == ["d"]
-    assert nearest.seal() == Seal()
+    assert nearest.upkeep.seal() == Seal()
     opened.add("f")
     assert nearest.index.count() == 6
 
@@ -73,17 +73,17 @@ def test_a_ledger_tells_whether_it_holds_more_records_than_a_number(open_store):
 
 
 def test_the_first_filtered_queries_of_a_large_store_read_no_more_than_passes(open_store):
-    """Until they have read as much as there is; then all of it is held, and what is written since is seen."""
+    """Once they have read as much as there is, all of it is read in the background. What is written since is seen."""
     opened = open_store(exact_max_rows=5, index_lag_rows=10**6)
     opened.add(*"abcdefgh", n=1)
     opened.add(*"ijklmnop", n=2)
     things, nearest = opened.store.collection(THINGS), opened.store.collection(THINGS).parts.nearest
-    found = [things.query(vector_of("a"), 3, {"n": 1}).ids]
-    for _ in range(2):
-        assert nearest._whole.seen == 0
-        found.append(things.query(vector_of("a"), 3, {"n": 1}).ids)
-    assert nearest._whole.seen == 16
-    assert found[0] == found[1] == found[2]
+    found = [things.query(vector_of("a"), 3, {"n": 1}).ids for _ in range(2)]
+    assert nearest.exact.memory.seen == 0
+    nearest.exact.loading.wait()
+    found.append(things.query(vector_of("a"), 3, {"n": 1}).ids)
+    assert nearest.exact.memory.seen == 16
+    assert all(ids == found[0] for ids in found)
     opened.add("z", n=1)
     assert things.query(vector_of("z"), 1, {"n": 1}).ids == ["z"]
 
@@ -93,11 +93,11 @@ def test_a_process_that_asks_often_holds_the_vectors_and_sees_what_others_write(
     opened.add(*"abcdefghijkl")
     things, nearest = opened.store.collection(THINGS), opened.store.collection(THINGS).parts.nearest
     answers = [opened.nearest("a", 3) for _ in range(MANY_QUERIES - 1)]
-    assert not nearest._reading.is_under_way
+    assert not nearest.exact.loading.is_under_way
     answers.append(opened.nearest("a", 3))
-    nearest._reading.wait()
+    nearest.exact.loading.wait()
     answers.append(opened.nearest("a", 3))
-    assert nearest._whole.seen == 12
+    assert nearest.exact.memory.seen == 12
     assert not nearest.index.is_open
     assert all(answer == answers[0] for answer in answers)
     other.add("new")
@@ -115,4 +115,4 @@ def test_a_store_that_is_closed_ends_what_reads_beside_queries(open_store):
     for _ in range(MANY_QUERIES):
         opened.nearest("a")
     opened.store.close()
-    assert not nearest._reading.is_under_way
+    assert not nearest.exact.loading.is_under_way

@@ -1,0 +1,141 @@
+"""Search that compares every vector: those in memory, or those that are read from the ledger where few are wanted.
+
+A collection that has an index is not read into memory for a single query, as that takes seconds. It is read in the
+background once queries have cost about as much, because comparing is then faster than asking the index, and exact.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from atlas.core.errors import AtlasError
+from atlas.core.types import Vector
+from atlas.infra.background import Background
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.records import Position, Seqs
+from atlas.storage.vectors.following import BATCH, Follower
+from atlas.storage.vectors.in_memory import InMemory, Neighbours, best
+from atlas.storage.vectors.products import products
+from atlas.storage.vectors.vector_count import VectorCount
+
+logger = logging.getLogger(__name__)
+
+MAX_RESIDENT = 200_000
+"""Vectors up to which all of them may be kept in memory (400 MB at 384 dimensions). Beyond, only a query that a tenth
+of the records pass reads them all."""
+
+MANY_QUERIES = 8
+"""Queries of one process that the index answers before the vectors are read into memory. A command asks fewer."""
+
+
+class ExactSearch:
+    """The vectors of one collection, compared one by one."""
+
+    def __init__(
+        self, ledger: LedgerEngine, follower: Follower, count: VectorCount, dimension: int, exact_max_rows: int
+    ) -> None:
+        self._ledger = ledger
+        self._follower = follower
+        self._count = count
+        self._exact_max_rows = exact_max_rows
+        self._dimension = dimension
+        self.memory = InMemory(dimension)
+        """Vectors of all records, once a query has needed them."""
+
+        self.loading = Background("atlas-vectors", self._load_quietly)
+        self._loaded: InMemory | None = None
+        """Vectors that were read in the background, for the next query. Reading holds no lock, so forks are safe."""
+
+        self._n_read = 0.0
+        """Records that queries have read from the ledger since the vectors were last read into memory."""
+
+        self._is_closed = threading.Event()
+
+    def is_preferred(self, now: Position) -> bool:
+        """Return whether comparing every vector is faster than asking an index."""
+        if not self._count.exceeds(self._exact_max_rows, now):
+            return True
+        return self._is_in_memory(now) and not self._count.exceeds(MAX_RESIDENT, now)
+
+    def query(self, vector: Vector, k: int, now: Position) -> Neighbours:
+        """Return the k nearest records."""
+        self._follower.refresh(self.memory, now)
+        return self.memory.query(vector, k)
+
+    def query_among(self, vector: Vector, k: int, seqs: Seqs, now: Position) -> Neighbours:
+        """Return the k nearest of these records."""
+        is_too_large = self._count.exceeds(MAX_RESIDENT, now)
+        if self.is_preferred(now) or (is_too_large and len(seqs) >= now.revision // 10):
+            self._follower.refresh(self.memory, now)
+            return self.memory.query(vector, k, among=seqs)
+        self._count_read(len(seqs), now)
+        return best(compare(self._ledger, vector, seqs).items(), k)
+
+    def similarities(self, vector: Vector, seqs: Seqs, now: Position) -> dict[int, float]:
+        """Return the similarities of a few records, by number, without those that have no vector."""
+        if not self._is_in_memory(now):
+            return compare(self._ledger, vector, seqs)
+        self._follower.refresh(self.memory, now)
+        return dict(self.memory.query(vector, len(seqs), among=seqs))
+
+    def count_index_query(self, now: Position) -> None:
+        """Count a query that the index has answered, as the share of all records that it stands for."""
+        self._count_read(now.revision / MANY_QUERIES, now)
+
+    def load(self) -> None:
+        """Read all vectors in turns, so that others may query meanwhile. It ends early once this is closed.
+
+        Each turn reads one state of the store, and begins again where that is not one after the last.
+        """
+        memory, is_whole = InMemory(self._dimension), False
+        while not (is_whole or self._is_closed.is_set()):
+            with self._ledger.reading():
+                now = self._follower.position()
+                self._follower.refresh(memory, now, n_most=BATCH)
+                is_whole = memory.seen >= now.revision
+        if is_whole:
+            self._loaded = memory
+
+    def take_loaded(self) -> bool:
+        """Go on with the vectors that were read in the background. Return whether there are any new ones."""
+        if self._loaded is None:
+            return False
+        self.memory, self._loaded = self._loaded, None
+        return True
+
+    def close(self) -> None:
+        """End the reading in the background. A later query begins it again."""
+        self._is_closed.set()
+        self.loading.wait()
+        self._is_closed.clear()
+
+    def forget(self) -> None:
+        """Begin again without any vectors in memory."""
+        self.memory, self._loaded = InMemory(self._dimension), None
+
+    def _is_in_memory(self, now: Position) -> bool:
+        """Return whether memory has all vectors, except for a few that are read quickly."""
+        is_same_ledger = self.memory.base.ledger_id == now.ledger_id
+        return is_same_ledger and 0 <= now.revision - self.memory.seen <= self._exact_max_rows
+
+    def _count_read(self, n_records: float, now: Position) -> None:
+        """Count records that a query has read, and read all vectors into memory once that is worth it."""
+        self._n_read += n_records
+        if self._n_read >= now.revision and not self._count.exceeds(MAX_RESIDENT, now):
+            self._n_read = 0.0
+            self.loading.begin()
+
+    def _load_quietly(self) -> None:
+        try:
+            self.load()
+        except AtlasError as error:  # closed meanwhile, or damaged, which the next query reports
+            logger.debug("the vectors could not be read into memory: %s", error)
+
+
+def compare(ledger: LedgerEngine, vector: Vector, seqs: Seqs) -> dict[int, float]:
+    """Return the similarities of some records by number, from their vectors in the ledger."""
+    owners, vectors = ledger.vectors.at(seqs)
+    if not len(owners):
+        return {}
+    return dict(best(zip(owners.tolist(), products(vectors, vector).tolist(), strict=True), len(seqs)))

@@ -1,0 +1,119 @@
+"""Search by an index, together with the records that changed after it was sealed (the tail)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+import numpy as np
+
+from atlas.core.types import Vector
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.following_index import (
+    FilteredIndex,
+    FollowingIndex,
+    IndexBehind,
+    IndexUnreachable,
+    IndexUnusable,
+    Seal,
+)
+from atlas.storage.records import Position, Seqs
+from atlas.storage.vectors.exact_search import compare
+from atlas.storage.vectors.following import Follower
+from atlas.storage.vectors.in_memory import InMemory, Neighbours, best, owner
+
+logger = logging.getLogger(__name__)
+
+LOCK_SECONDS = 0.2
+"""How long a query waits for the index while another process writes it. Then every vector is compared."""
+
+
+class IndexedSearch:
+    """One collection's index and its tail. A record in the tail replaces what the index has of it."""
+
+    def __init__(
+        self, ledger: LedgerEngine, follower: Follower, index: FollowingIndex, dimension: int, longest_tail: int
+    ) -> None:
+        """Search an index.
+
+        Args:
+            longest_tail: Changes that the tail may have. Where there are more, the index is not used.
+        """
+        self._ledger = ledger
+        self._follower = follower
+        self._index = index
+        self._dimension = dimension
+        self._longest_tail = longest_tail
+        self._tail = InMemory(dimension)
+
+    def query(self, vector: Vector, k: int, now: Position, among: Seqs | None = None) -> Neighbours | None:
+        """Return the k nearest records, or None where the index is of no use now.
+
+        Args:
+            among: The records that may be returned. None for all. Only a `FilteredIndex` takes them.
+        """
+        if among is not None and not isinstance(self._index, FilteredIndex):
+            return None
+        if self._index.fault:  # no query waits for it until it has answered in the background
+            return None
+        for _ in range(2):
+            try:
+                return self._query_sealed(vector, k, now, among)
+            except IndexBehind:  # it has an earlier seal from now on
+                continue
+            except IndexUnreachable as error:
+                logger.info("the index is left out of a query: %s", error)
+                return None
+        return None
+
+    def forget(self) -> None:
+        """Begin again without a tail."""
+        self._tail = InMemory(self._dimension)
+
+    def _query_sealed(self, vector: Vector, k: int, now: Position, among: Seqs | None) -> Neighbours | None:
+        seal = self._index.seal()
+        if now.revision - seal.revision > self._longest_tail or self._follower.flaw(seal, now):
+            return None
+        self._refresh_tail(seal, now)
+        with self._index.held(LOCK_SECONDS, to_write=False) as is_held:
+            seal = self._index.seal()
+            if not is_held or self._follower.flaw(seal, now) or seal.revision < self._tail.base.revision:
+                return None  # another process is writing it, or has deleted it or made it again
+            try:
+                hits = [*self._ask(seal, vector, k, among), *self._tail.query(vector, k, among)]
+                return best(hits, k)
+            except IndexUnreachable:
+                raise
+            except IndexUnusable as error:
+                logger.info("the index is out of use until it is built again: %s", error)
+                self._index.clear()
+                return None
+
+    def _refresh_tail(self, seal: Seal, now: Position) -> None:
+        """Read what changed after the seal. The tail may begin before it, as its records replace those of the index."""
+        base = self._tail.base
+        is_usable = base.ledger_id == now.ledger_id and 0 <= seal.revision - base.revision <= self._longest_tail
+        self._follower.refresh(self._tail, now, base=base.revision if is_usable else seal.revision)
+
+    def _ask(self, seal: Seal, vector: Vector, k: int, among: Seqs | None) -> Neighbours:
+        wanted = min(2 * k, self._index.most_hits)
+        while True:
+            if among is not None and isinstance(self._index, FilteredIndex):
+                hits = self._index.query_among(vector, wanted, among)
+            else:
+                hits = self._index.query(vector, wanted, seal=seal)
+            found = best(self._current(hits, vector), k)
+            if len(found) == k or len(hits) < wanted:
+                return found
+            if wanted == self._index.most_hits:
+                raise IndexUnreachable(f"it gives at most {wanted} hits, too few for the best {k} records")
+            # The rest were further windows of the same records, or records that changed since.
+            wanted = min(4 * wanted, self._index.most_hits)
+
+    def _current(self, hits: Iterable[tuple[str, float]], vector: Vector) -> Iterable[tuple[int, float]]:
+        """Return the records of hits that have not changed since, once for each hit."""
+        owned = [(owner(key), similarity) for key, similarity in hits]
+        current = [(seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)]
+        if not self._index.is_remote:
+            return current
+        return compare(self._ledger, vector, np.unique(np.array([seq for seq, _ in current], np.int64))).items()

@@ -1,0 +1,125 @@
+"""Keeping an index up to date with the ledger: by writers, when the store closes, and beside queries."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from atlas.core.errors import AtlasError
+from atlas.infra.background import Background
+from atlas.storage.following_index import FollowingIndex, IndexUnusable, Seal
+from atlas.storage.vectors.following import Follower
+from atlas.storage.vectors.vector_count import VectorCount
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 60.0
+"""Time after which a query checks again whether an index is too far behind to be used."""
+
+OUT_OF_REACH = (
+    "The service that keeps the index does not answer, so searches compare every vector: slower, and complete."
+)
+
+
+class IndexUpkeep:
+    """The upkeep of one collection's index."""
+
+    def __init__(
+        self,
+        collection: str,
+        index: FollowingIndex | None,
+        follower: Follower,
+        count: VectorCount,
+        exact_max_rows: int,
+    ) -> None:
+        self._collection = collection
+        self._index = index
+        self._follower = follower
+        self._count = count
+        self._exact_max_rows = exact_max_rows
+        self._catching_up = Background("atlas-index", self._catch_up_quietly)
+        """Brings an index in a service up to the ledger, and asks it again after it failed."""
+
+        self._looks_again_at = float("-inf")
+
+    def catch_up(self, timeout_seconds: float = -1) -> int:
+        """Bring the index up to the ledger, unless another process does, and return how many records it took in."""
+        return self._follower.catch_up(self._index, timeout_seconds) if self._index is not None else 0
+
+    def keep_up(self, lag_rows: int) -> None:
+        """Bring the index up to the ledger where it is more than `lag_rows` revisions behind.
+
+        An index in a service is brought up in the background, as the caller need not wait for it.
+        """
+        if self._index is None or not self.is_behind(lag_rows):
+            return
+        if self._index.is_remote:
+            self._catching_up.begin()
+        else:
+            self.catch_up(timeout_seconds=0)
+
+    def finish(self) -> int:
+        """Bring the index up to the ledger before the store closes, and return how many records it took in.
+
+        Another writer of an index in a service is not waited for, as it may be on a machine that is gone.
+        """
+        if not self.is_behind(0):
+            return 0
+        self._catching_up.wait()
+        return self.catch_up(timeout_seconds=0 if self._index is not None and self._index.is_remote else -1)
+
+    def wait(self, timeout_seconds: float | None = None) -> None:
+        """Wait for the work in the background, at most so long."""
+        self._catching_up.wait(timeout_seconds)
+
+    def look_after(self) -> None:
+        """Bring an index that failed, or that nobody built, up to the ledger in the background."""
+        if self._index is not None and (self._index.is_due or self._is_forgotten(self._index)):
+            self._catching_up.begin()
+
+    def is_behind(self, lag_rows: int) -> bool:
+        """Return whether queries need the index and it is more than `lag_rows` revisions behind."""
+        if self._index is None:
+            return False
+        now = self._follower.position()
+        if not self._count.exceeds(self._exact_max_rows, now):
+            return False
+        written = self._index.written()
+        return now.revision - (0 if self._follower.flaw(written, now) else written.revision) > lag_rows
+
+    def n_behind(self) -> int:
+        """Return how many changes the index lacks. 0 where queries do without it."""
+        if self._index is None:
+            return 0
+        now = self._follower.position()
+        if not self._count.exceeds(self._exact_max_rows, now):
+            return 0
+        return max(0, now.revision - self.seal().revision)
+
+    def seal(self) -> Seal:
+        """Return how far the index has followed the ledger. Empty where its seal does not fit the ledger."""
+        return Seal() if self.flaw() else self._seal()
+
+    def flaw(self) -> str:
+        """Return why the index is not used, to follow the collection's name. Empty where it is used."""
+        return self._follower.flaw(self._seal(), self._follower.position())
+
+    def _seal(self) -> Seal:
+        return self._index.seal() if self._index is not None else Seal()
+
+    def _is_forgotten(self, index: FollowingIndex) -> bool:
+        """Return whether the index is too far behind for queries. It is looked at once a minute."""
+        if not index.is_resumable or index.fault or time.monotonic() < self._looks_again_at:
+            return False
+        self._looks_again_at = time.monotonic() + LOOK_SECONDS
+        return self.is_behind(self._exact_max_rows)
+
+    def _catch_up_quietly(self) -> None:
+        try:
+            if self._index is not None:
+                self._index.count()
+            self.catch_up(timeout_seconds=0)
+        except IndexUnusable as error:
+            logger.debug("the index of %s is still out of use: %s", self._collection, error)
+        except AtlasError as error:  # closed meanwhile, or damaged, which the next query reports
+            logger.debug("the index of %s cannot be looked after: %s", self._collection, error)
