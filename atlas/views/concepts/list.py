@@ -13,6 +13,7 @@ from atlas.core.statistics import SuccessRate
 from atlas.core.types import CodeConcept
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.purpose import purpose_of
+from atlas.views.kinds.filters import known_tags
 from atlas.views.lists.listing import (
     NEWEST,
     PAGE_ROWS,
@@ -27,7 +28,6 @@ from atlas.views.lists.listing import (
     page_start,
 )
 from atlas.views.shared.rates import rate_line
-from atlas.views.shared.scope import known_tags
 from atlas.views.shared.wording import counted, found_caption
 
 MOST_USED = "Most used first"

@@ -17,6 +17,7 @@ from atlas.memory.base.ranking import explain
 from atlas.memory.base.records import METADATA
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
+from atlas.views.kinds.filters import known_tags
 from atlas.views.lists.highlighting import Source
 from atlas.views.lists.hits import HitCard, hit_card
 from atlas.views.lists.listing import (
@@ -32,7 +33,7 @@ from atlas.views.lists.listing import (
     on_page,
     page_start,
 )
-from atlas.views.shared.scope import BEST_MATCH, known_tags
+from atlas.views.shared.scope import BEST_MATCH
 from atlas.views.shared.wording import counted, found_caption, hidden_text
 
 ORDERS: Mapping[str, tuple[str, bool]] = {

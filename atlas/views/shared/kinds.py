@@ -1,39 +1,46 @@
-"""The kinds of memories that a page can be about, and the words for them."""
+"""The kinds of memories that a page can be about: one value each, which all that draws them reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
-from atlas.memory.base.memory import Memory
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds.filters import TAGS, Choices, Day, Switch
+from atlas.views.kinds.kind import Kind as Kind
+from atlas.views.shared.wording import OUTCOMES
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of memory, in our own words."""
-
-    noun: str
-    """The word for one of them, and the beginning of the keys of its widgets."""
-
-    page: str
-    """The page that shows them, by its name in an address."""
-
-    records: Callable[[MemorySystem], Memory[Any]]
-    """The memory that holds them."""
-
-    when_pinned: str
-    """The effect of a pin, in a sentence."""
-
-
-EXPERIENCE = Kind("experience", "experiences", lambda memory: memory.experience, "Pinned experiences are never pruned.")
-CONCEPT = Kind("concept", "concepts", lambda memory: memory.concepts, "Pinned concepts are never pruned.")
-STRATEGY = Kind(
-    "strategy", "strategies", lambda memory: memory.strategies, "Outcomes alone never retire pinned strategies."
+EXPERIENCE = Kind(
+    noun="experience",
+    page="experiences",
+    records=lambda memory: memory.experience,
+    when_pinned="Pinned experiences are never pruned.",
+    filters=(
+        Choices(name="outcomes", label="Outcome", key="outcome", noun="outcome", values=OUTCOMES, is_foremost=True),
+        Choices(name="tags", label="Tag", key=TAGS, noun="tag"),
+        Choices(name="sources", label="Source", key="source", noun="source"),
+        Choices(name="agents", label="Agent", key="agent_id", noun="agent"),
+        Day(name="since", label="From", key="created_at", noun="date"),
+        Day(name="until", label="Until", key="created_at", noun="date", is_last=True),
+        Switch(name="pinned", label="Pinned only", key="marks.pinned"),
+    ),
 )
-JOURNAL = Kind("entry", "journal", lambda memory: memory.journal, "Pinned entries are never pruned.")
+CONCEPT = Kind(
+    noun="concept",
+    page="concepts",
+    records=lambda memory: memory.concepts,
+    when_pinned="Pinned concepts are never pruned.",
+)
+STRATEGY = Kind(
+    noun="strategy",
+    page="strategies",
+    records=lambda memory: memory.strategies,
+    when_pinned="Outcomes alone never retire pinned strategies.",
+)
+JOURNAL = Kind(
+    noun="entry",
+    page="journal",
+    records=lambda memory: memory.journal,
+    when_pinned="Pinned entries are never pruned.",
+)
 KINDS = (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL)
 """The kinds that have a page."""
 

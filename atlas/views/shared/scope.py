@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, timedelta
+from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.maps.map import UNCLUSTERED, MemoryMap
-from atlas.memory.base.records import Records
-from atlas.memory.system import MemorySystem
+from atlas.views.kinds.filters import Values, where_of, without_empty
+from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.wording import counted, in_words
 
 BEST_MATCH, WORDS = "Best match", "Words"
@@ -35,23 +34,11 @@ class Scope:
     by: str = BEST_MATCH
     """`BEST_MATCH` or `WORDS`."""
 
-    outcomes: tuple[str, ...] = ()
-    """Only these. All where empty. The same holds for the next four."""
-
     domains: tuple[int, ...] = ()
-    """Numbers of domains on the map. `UNCLUSTERED` for what belongs to none."""
+    """Numbers of domains on the map, or empty for all. `UNCLUSTERED` for experiences outside every domain."""
 
-    tags: tuple[Any, ...] = ()
-    sources: tuple[Any, ...] = ()
-    agents: tuple[Any, ...] = ()
-    is_pinned: bool = False
-    """True where only pinned ones are wanted."""
-
-    since: date | None = None
-    """The first day, in UTC."""
-
-    until: date | None = None
-    """The last day, in UTC."""
+    values: Values = field(default_factory=dict)
+    """Values of the filters of experiences, by name, without empty ones."""
 
     @property
     def is_search(self) -> bool:
@@ -61,67 +48,27 @@ class Scope:
     @property
     def is_narrow(self) -> bool:
         """True where anything is left out."""
-        return bool(self._chosen() or self.domains or self.is_pinned or self.since or self.until)
+        return bool(self.values or self.domains)
 
     def awaits(self, memory_map: MemoryMap | None) -> bool:
-        """Say whether it asks for domains, and nobody can tell yet what is in them."""
+        """Return whether it asks for domains while there is no map that has any."""
         return bool(self.domains) and not tells_domains(memory_map)
 
     def where(self, memory_map: MemoryMap | None = None) -> dict[str, Any]:
         """Return the filter as the store takes it.
 
         Args:
-            memory_map: Where the domains' members are found; no experience is in a domain while it tells of none.
+            memory_map: The map with the domains' members. Without one that has domains, no experience is in any.
         """
-        where: dict[str, Any] = {key: {"$in": list(values)} for key, values in self._chosen().items()}
+        where = where_of(EXPERIENCE.filters, self.values)
         if self.domains:
             where["id"] = {"$in": members(memory_map, self.domains)}
-        if self.is_pinned:
-            where["marks.pinned"] = True
-        if days := self._days():
-            where["created_at"] = days
         return where
 
-    def _chosen(self) -> dict[str, tuple[Any, ...]]:
-        wanted = {"outcome": self.outcomes, "marks.tags": self.tags, "source": self.sources, "agent_id": self.agents}
-        return {key: values for key, values in wanted.items() if values}
 
-    def _days(self) -> dict[str, str]:
-        """Return times are texts that sort as the times do, so a day is the text that all its times begin with."""
-        days = {}
-        if self.since:
-            days["$gte"] = self.since.isoformat()
-        if self.until:
-            days["$lt"] = (self.until + timedelta(days=1)).isoformat() if self.until < date.max else "9999-12-32"
-        return days
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeOptions:
-    """Values that the boxes of the scope bar can offer: untrusted text."""
-
-    tags: Mapping[Any, int]
-    """How many experiences hold each, most frequent first. So the next two."""
-
-    sources: Mapping[Any, int]
-    agents: Mapping[Any, int]
-
-
-def scope_options(memory: MemorySystem) -> ScopeOptions:
-    """Return what the store's experiences can be narrowed by."""
-    return ScopeOptions(
-        tags=known_tags(memory.experience),
-        sources=memory.experience.values("source"),
-        agents=memory.experience.values("agent_id"),
-    )
-
-
-def known_tags(records: Records) -> dict[str, int]:
-    """Return how many records hold each tag, most frequent first."""
-    tags: Counter[str] = Counter()
-    for held in records.column("marks.tags").values():
-        tags.update([held] if isinstance(held, str) else held)
-    return dict(tags.most_common())
+def narrowed(text: str = "", by: str = BEST_MATCH, domains: Sequence[int] = (), **values: Any) -> Scope:
+    """Return the scope with these values of filters, by name: `narrowed(outcomes=("failed",))`."""
+    return Scope(text=text, by=by, domains=tuple(domains), values=without_empty(values))
 
 
 def offered(held: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:

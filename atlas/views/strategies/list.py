@@ -16,6 +16,7 @@ from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import HEIGHT, TALL, interval_bar
+from atlas.views.kinds.filters import known_tags
 from atlas.views.lists.listing import (
     NEWEST,
     Listing,
@@ -27,7 +28,6 @@ from atlas.views.lists.listing import (
     marks_text,
     on_page,
 )
-from atlas.views.shared.scope import known_tags
 from atlas.views.shared.wording import counted, found_caption, percent
 from atlas.views.strategies.titles import readable_title
 

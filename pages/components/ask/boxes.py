@@ -51,7 +51,7 @@ from pages.components.ask.profiles import (
 from pages.components.ask.sharing import draw_link, draw_report
 from pages.components.ask.trial import draw_trial
 from pages.components.ask.waiting import draw_by_words, is_ready
-from pages.components.shared.scope import URL, digest
+from pages.components.lists.filters import URL, digest
 from pages.components.shared.snapshot import store_state
 
 _NAMES = {title: name for name, title in TITLES.items()}

@@ -11,7 +11,7 @@ import streamlit as st
 
 from atlas.views.ask.answer import Configuration
 from atlas.views.ask.comparison import Profile, RankingWeights, knobs, nudges_sentence
-from pages.components.shared.scope import digest
+from pages.components.lists.filters import digest
 
 Name = Literal["left", "right"]
 NAMES: tuple[Name, Name] = ("left", "right")

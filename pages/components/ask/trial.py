@@ -6,7 +6,7 @@ import streamlit as st
 
 from atlas.views.ask.trial import Reply, Trial, tried
 from atlas.views.shared.texts import Text
-from pages.components.shared.scope import digest
+from pages.components.lists.filters import digest
 from pages.components.shared.snapshot import opening_model
 from pages.components.shared.texts import draw_prose
 

@@ -34,9 +34,9 @@ from atlas.views.concepts.compression import (
 from atlas.views.shared.state import StoreState, may_name_paths
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.filters import digest
 from pages.components.shared.jobs import ask_model, draw_job, live_result
 from pages.components.shared.plans import apply_now
-from pages.components.shared.scope import digest
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.shared.undo_toast import announcing_problems

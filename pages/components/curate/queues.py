@@ -33,12 +33,13 @@ from pages.components.curate.duplicates import live_duplicates
 from pages.components.curate.outcomes import draw_unjudged
 from pages.components.experience.columns import QUEUED
 from pages.components.lists.editing import READ_ONLY, change_marks
+from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_clicked, selectable_table, table_height
 from pages.components.lists.selection import select
 from pages.components.overview.parts import RATE_COLUMNS
 from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.plans import propose
-from pages.components.shared.scope import digest, n_experiences
+from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_map, store_state
 from pages.components.shared.undo_toast import say_problem
 

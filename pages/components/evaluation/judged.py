@@ -11,7 +11,7 @@ from atlas.views.evaluation.judged import Forgotten, forgotten_sentence, judged_
 from atlas.views.evaluation.own import UNJUDGED
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
-from pages.components.shared.scope import digest
+from pages.components.lists.filters import digest
 from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems
 
 COLUMNS = {

@@ -16,12 +16,12 @@ from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.scope import BEST_MATCH
 from pages.components.experience.columns import BESIDE, FOUND, LISTED
 from pages.components.experience.panel import experience_panel
-from pages.components.lists.filters import draw_irrelevant, turn_to_first_page
+from pages.components.lists.filters import URL, draw_irrelevant, turn_to_first_page
 from pages.components.lists.hits import hit_card
 from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, find, split
 from pages.components.lists.record_table import opened_id
 from pages.components.shared.narrowing import current_scope
-from pages.components.shared.scope import URL, current_where, draw_awaited
+from pages.components.shared.scope import current_where, draw_awaited
 from pages.components.shared.snapshot import page_map
 
 

@@ -27,10 +27,11 @@ from atlas.views.experience.refinement import (
 )
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_clicked, table_height
 from pages.components.shared.jobs import draw_job, live_result
 from pages.components.shared.plans import propose
-from pages.components.shared.scope import digest, n_experiences
+from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import opening_model
 
 COLUMNS = {

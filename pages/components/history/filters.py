@@ -9,8 +9,8 @@ import streamlit as st
 from atlas import MemorySystem, Operations
 from atlas.views.history.operations import actors_of
 from atlas.views.history.undoing import UndoManyRequest
+from pages.components.lists.filters import URL
 from pages.components.shared.plans import draw_proposing
-from pages.components.shared.scope import URL
 
 EVERYBODY = "Everybody"
 

@@ -12,8 +12,8 @@ from atlas.views.shared.kinds import EXPERIENCE, KINDS, Kind
 from atlas.views.shared.wording import counted, plural
 from pages.components.history.operation import TIME
 from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.filters import URL
 from pages.components.shared.purging import draw_purging
-from pages.components.shared.scope import URL
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
 

@@ -16,8 +16,8 @@ from atlas.views.journal.contexts import (
     quota_sentence,
 )
 from atlas.views.shared.state import StoreState
+from pages.components.lists.filters import URL, digest
 from pages.components.lists.listing import SEARCHING
-from pages.components.shared.scope import URL, digest
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_code
 

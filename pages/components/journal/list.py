@@ -24,11 +24,10 @@ from pages.components.journal.columns import BESIDE, FOUND, LISTED
 from pages.components.journal.editing import draw_write
 from pages.components.journal.timeline import draw_timeline
 from pages.components.lists.empty import draw_empty as draw_empty_store
-from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
+from pages.components.lists.filters import URL, draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.hits import hit_card
 from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, draw_trash_link, find
 from pages.components.lists.record_table import opened_id
-from pages.components.shared.scope import URL
 from pages.components.shared.snapshot import store_state
 
 LISTER = Lister(

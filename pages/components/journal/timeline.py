@@ -10,7 +10,7 @@ from atlas import MemorySystem
 from atlas.views.journal.list import JournalQuery
 from atlas.views.journal.timeline import Timeline, brushed, timeline, timeline_caption, timeline_chart
 from atlas.views.shared.state import StoreState
-from pages.components.shared.scope import digest
+from pages.components.lists.filters import digest
 from pages.components.shared.snapshot import store_state
 
 CONFIG = {"displaylogo": False, "scrollZoom": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "toImage"]}

@@ -8,10 +8,10 @@ import streamlit as st
 
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.kinds import EXPERIENCE, Kind
+from pages.components.lists.filters import URL
 from pages.components.lists.hits import hit_card
 from pages.components.lists.record_table import open_experience, opened_id, origin_of
 from pages.components.lists.selection import current_selection, select, unselect
-from pages.components.shared.scope import URL
 
 TABLE, CARDS = "Table", "Cards"
 

@@ -1,26 +1,74 @@
-"""Boxes above a list that narrow it, and that an address can fill."""
+"""Boxes that narrow a list, one for each filter of a kind, and what else is asked above a list."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import streamlit as st
 
+from atlas.views.kinds.filters import FIRST_DAY, LAST_DAY, Choices, Day, Filter, Number, OneOf, Options, Pairs, Switch
 from atlas.views.shared.scope import offered
-from pages.components.shared.scope import URL
+
+URL: Literal["query-params"] = "query-params"
+
+Width = int | Literal["stretch"]
 
 
-def draw_choice(label: str, held: Mapping[Any, int], *, key: str, width: int = 160) -> tuple[Any, ...]:
-    """Draw a choice of several values, of which none means all. There is no box if nothing has a value.
+def draw_filter(
+    asked: Filter,
+    options: Options,
+    *,
+    key: str,
+    first: Any = None,
+    is_in_address: bool = False,
+    width: Width = "stretch",
+) -> Any:
+    """Draw the box of a filter and return its value, which is None where nothing is left out.
+
+    There is no box for a choice of nothing.
 
     Args:
+        options: The values that it can offer.
+        first: The value of the box when it is first drawn, where the address does not bind it.
+        is_in_address: Whether Streamlit itself keeps the value in the address, under the key.
         width: In pixels.
     """
-    options = offered(held, [*st.session_state.get(key, []), *_asked(key, held)])
-    if not options:
-        return ()
-    return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL, width=width))
+    bind = URL if is_in_address else None
+    shared: dict[str, Any] = {"key": key, "bind": bind, "help": asked.help_text}
+    match asked:
+        case Choices(values=values) if values:
+            return tuple(st.pills(asked.label, values, selection_mode="multi", default=first, **shared))
+        case Choices():
+            shown = _shown(options, key, first, is_in_address)
+            chosen = (
+                st.multiselect(asked.label, shown, first, placeholder="All", width=width, **shared) if shown else ()
+            )
+            return tuple(chosen)
+        case Pairs():
+            shown = _shown(options, key, first, is_in_address)
+            return asked.read(
+                st.multiselect(asked.label, shown, first, placeholder="key=value", accept_new_options=True, width=width,
+                               **shared),
+                options,
+            )  # fmt: skip
+        case OneOf(values=values):
+            state = st.selectbox(asked.label, values, values.index(first) if first else 0, width=width, **shared)
+            return state if state != values[0] else None
+        case Switch():
+            return st.toggle(asked.label, bool(first), **shared)
+        case Number(least=least, most=most):
+            return st.number_input(asked.label, least, most, first, placeholder="any", width=width, **shared)
+        case Day():
+            return st.date_input(asked.label, first, FIRST_DAY, LAST_DAY, format="YYYY-MM-DD", **shared)
+    raise TypeError(f"expected a filter of {__name__}, got {asked!r}; add how its box is drawn")
+
+
+def draw_choice(label: str, options: Options, *, key: str, width: int = 160) -> tuple[Any, ...]:
+    """Draw a choice of several values that the address keeps, of which none means all."""
+    asked = Choices(name=key, label=label, key=key)
+    return draw_filter(asked, options, key=key, is_in_address=True, width=width) or ()
 
 
 def draw_search(page: str, placeholder: str, *, width: int) -> str:
@@ -46,6 +94,13 @@ def turn_to_first_page(asked: object, page: str) -> None:
         st.session_state.update({f"{page}_asked": asked, f"{page}_page": 1})
 
 
-def _asked(key: str, held: Mapping[Any, int]) -> list[Any]:
-    """Return the values that the address asks for."""
-    return [value for value in held if str(value) in st.query_params.get_all(key)]
+def digest(*asked: object) -> str:
+    """Return a short name for what was asked, to key caches and tables on."""
+    return hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _shown(options: Options, key: str, first: Sequence[Any] | None, is_in_address: bool) -> list[Any]:
+    """Return the values that a box offers, with those that are chosen or that the address asks for."""
+    texts = st.query_params.get_all(key) if is_in_address else []
+    asked = [value for value in options if str(value) in texts]
+    return offered(options, [*(first or ()), *st.session_state.get(key, ()), *asked])

@@ -18,9 +18,9 @@ from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import plural
 from pages.components.lists.cards import draw_cards, is_as_cards
 from pages.components.lists.downloads import draw_downloads
+from pages.components.lists.filters import URL, digest
 from pages.components.lists.record_table import Columns, opened_id, origin_of, selectable_table
 from pages.components.lists.selection import select
-from pages.components.shared.scope import URL, digest
 from pages.components.shared.snapshot import store_state
 
 SEARCHING = "Searching. The first search loads the embedding model, which takes some seconds …"

@@ -14,12 +14,12 @@ from atlas.views.map.domains import rank_lines
 from atlas.views.map.page import Hits
 from atlas.views.map.sheet import Sheet
 from atlas.views.shared.state import StoreState
+from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_clicked
 from pages.components.lists.selection import current_selection
 from pages.components.map.domains import HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS
 from pages.components.shared.memory_map import live_columns
 from pages.components.shared.narrowing import current_scope
-from pages.components.shared.scope import digest
 from pages.components.shared.snapshot import store_state
 
 HITS = {

@@ -17,9 +17,10 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from atlas.views.kinds.filters import Options
 from atlas.views.shared.results import MemoryMap
-from atlas.views.shared.scope import Scope, ScopeOptions
-from atlas.views.shared.scope_address import KEYS, Address, address_of, taken
+from atlas.views.shared.scope import Scope
+from atlas.views.shared.scope_address import KEYS, Address, address_of, read_address
 from pages.frame.address import is_history_navigation, page_hash
 
 _HELD, _OPENED, _TURN, _PAGE = "scope", "scope_opened", "scope_turn", "scope_page"
@@ -71,7 +72,7 @@ def return_to(page: str) -> None:
     left[page] = own
 
 
-def take_address(options: ScopeOptions, memory_map: MemoryMap | None) -> Mapping[str, int]:
+def take_address(options: Mapping[str, Options], memory_map: MemoryMap | None) -> Mapping[str, int]:
     """Hold what the address asks for, where it was opened.
 
     Return how much of it the store does not hold, by what it is.
@@ -79,7 +80,7 @@ def take_address(options: ScopeOptions, memory_map: MemoryMap | None) -> Mapping
     opened = st.session_state.get(_OPENED)
     if opened is None:
         return {}
-    found = taken(opened, options, memory_map)
+    found = read_address(opened, options, memory_map)
     st.session_state[_PAGE] = page_hash()
     _set(found.scope)
     del st.session_state[_OPENED]  # last: this run may be ended at any line, and the next one then takes it

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
-from typing import Any, Literal, TypeVar
+from itertools import groupby
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.kinds.filters import Filter, Options, known_tags, options_of
 from atlas.views.shared.kinds import EXPERIENCE, Kind
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.scope import (
     AWAITED,
     BY,
     Scope,
-    ScopeOptions,
     domain_titles,
-    known_tags,
     left_out_sentence,
-    offered,
-    scope_options,
+    narrowed,
     scope_sentence,
 )
-from atlas.views.shared.scope_address import FIRST_DAY, LAST_DAY
 from atlas.views.shared.state import StoreState
-from atlas.views.shared.wording import OUTCOMES
+from pages.components.lists.filters import digest, draw_filter
 from pages.components.shared.narrowing import box_key, current_scope, hold, narrow_to, rename_box, take_address
 from pages.components.shared.snapshot import page_map, store_state
-
-URL: Literal["query-params"] = "query-params"
 
 _TITLES = "scope_titles"
 
@@ -58,19 +52,17 @@ def draw_awaited(memory: MemorySystem) -> bool:
 
 def draw_scope(memory: MemorySystem) -> None:
     """Draw the scope bar, for the sidebar."""
-    options, memory_map = _options(store_state(memory), _memory=memory), page_map(memory)
+    options, memory_map = filter_options(memory, EXPERIENCE), page_map(memory)
     n_left_out = take_address(options, memory_map)
-    held, above = current_scope(), st.container()
-    key, first = _box("text", held.text)
+    stored, above = current_scope(), st.container()
+    key, first = _box("text", stored.text)
     text = st.text_input("Search", first, key=key, type="search", placeholder="Describe a task")
-    key, first = _box("by", held.by)
+    key, first = _box("by", stored.by)
     by = st.segmented_control("Search by", BY, default=first, required=True, key=key, label_visibility="collapsed")
-    key, some = _box("outcomes", held.outcomes)
-    outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", default=some, key=key)
+    foremost = {each.name: _draw(each, options, stored) for each in EXPERIENCE.filters if each.is_foremost}
     with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn again
-        domains = _draw_domains(memory_map, held.domains)
-    more = _draw_more(options, held)
-    scope = Scope(text=text or "", by=by or held.by, outcomes=tuple(outcomes), domains=domains, **more)
+        domains = _draw_domains(memory_map, stored.domains)
+    scope = narrowed(text or "", by or stored.by, domains, **foremost, **_draw_more(options, stored))
     hold(scope)
     is_empty = not (scope.is_narrow or scope.is_search)
     st.button("Clear", key="scope_clear", icon=":material/filter_alt_off:", on_click=narrow_to, disabled=is_empty)
@@ -88,9 +80,9 @@ def page_tags(memory: MemorySystem, kind: Kind = EXPERIENCE) -> Mapping[Any, int
     return _tags(store_state(memory), kind.noun, _memory=memory, _kind=kind)
 
 
-def digest(*asked: object) -> str:
-    """Return a short name for what was asked, to key caches and tables on."""
-    return hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+def filter_options(memory: MemorySystem, kind: Kind) -> Mapping[str, Options]:
+    """Return the values that each filter of a kind offers, by its name. Counted once for each state of the store."""
+    return _options(store_state(memory), kind.noun, _memory=memory, _kind=kind)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -110,29 +102,28 @@ def _draw_sentence(memory: MemorySystem, scope: Scope, memory_map: MemoryMap | N
         st.warning(left_out, icon=":material/link_off:")
 
 
-def _draw_more(options: ScopeOptions, held: Scope) -> dict[str, Any]:
-    """Draw the boxes that are asked for less often. Folded away, unless one of them says something at first."""
-    says = bool(held.tags or held.sources or held.agents or held.since or held.until or held.is_pinned)
-    is_open = st.session_state.setdefault(box_key("is_open"), says)
+def _draw_more(options: Mapping[str, Options], stored: Scope) -> dict[str, Any]:
+    """Draw the boxes that are asked for less often. Folded away, unless one of them has a value at first.
+
+    Filters of one field, such as the first and the last day, stand side by side.
+    """
+    rest = [each for each in EXPERIENCE.filters if not each.is_foremost]
+    has_values = any(each.name in stored.values for each in rest)
+    is_open = st.session_state.setdefault(box_key("is_open"), has_values)
+    values = {}
     with st.expander("More filters", expanded=is_open, key="scope_more"):
-        tags = _choice("Tag", options.tags, "tags", held.tags)
-        sources = _choice("Source", options.sources, "sources", held.sources)
-        agents = _choice("Agent", options.agents, "agents", held.agents)
-        left, right = st.columns(2, gap="small")
-        with left:
-            since = _day("From", "since", held.since)
-        with right:
-            until = _day("Until", "until", held.until)
-        key, first = _box("pinned", held.is_pinned)
-        pinned = st.toggle("Pinned only", first, key=key)
-    return {
-        "tags": tags,
-        "sources": sources,
-        "agents": agents,
-        "since": since,
-        "until": until,
-        "is_pinned": pinned,
-    }
+        for _, group in groupby(rest, key=lambda each: each.key):
+            beside = list(group)
+            columns = st.columns(len(beside), gap="small") if len(beside) > 1 else [st.container()]
+            for column, each in zip(columns, beside, strict=True):
+                with column:
+                    values[each.name] = _draw(each, options, stored)
+    return values
+
+
+def _draw(asked: Filter, options: Mapping[str, Options], stored: Scope) -> Any:
+    key, first = _box(asked.name, stored.values.get(asked.name))
+    return draw_filter(asked, options[asked.name], key=key, first=first)
 
 
 def _box(name: str, held: T) -> tuple[str, T]:
@@ -145,19 +136,6 @@ def _box(name: str, held: T) -> tuple[str, T]:
         st.session_state[f"{key}_at_first"] = held
     first: T = st.session_state[f"{key}_at_first"]
     return key, first
-
-
-def _choice(label: str, known: Mapping[Any, int], name: str, held: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a choice of several values. None means all. Boxes for what no experience says are left out."""
-    key, first = _box(name, held)
-    options = offered(known, [*first, *st.session_state.get(key, ())])
-    with st.container():
-        return tuple(st.multiselect(label, options, first, key=key, placeholder="All")) if options else ()
-
-
-def _day(label: str, name: str, held: date | None) -> date | None:
-    key, first = _box(name, held)
-    return st.date_input(label, first, FIRST_DAY, LAST_DAY, key=key, format="YYYY-MM-DD")
 
 
 def _draw_domains(memory_map: MemoryMap | None, held: tuple[int, ...]) -> tuple[int, ...]:
@@ -180,6 +158,6 @@ def _tags(state: StoreState, noun: str, *, _memory: MemorySystem, _kind: Kind) -
     return known_tags(_kind.records(_memory))
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def _options(state: StoreState, *, _memory: MemorySystem) -> ScopeOptions:
-    return scope_options(_memory)
+@st.cache_data(max_entries=32, show_spinner=False)
+def _options(state: StoreState, noun: str, *, _memory: MemorySystem, _kind: Kind) -> Mapping[str, Options]:
+    return options_of(_kind.filters, _kind.records(_memory))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.shared.scope import URL
+from pages.components.lists.filters import URL
 
 
 def choose_part(parts: Sequence[str], *, key: str) -> str:

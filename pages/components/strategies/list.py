@@ -22,10 +22,9 @@ from atlas.views.strategies.list import (
     strategy_options,
 )
 from pages.components.lists.empty import draw_empty as draw_empty_store
-from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
+from pages.components.lists.filters import URL, draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.listing import Lister, draw_trash_link, find
 from pages.components.lists.listing import draw_list as draw_rows
-from pages.components.shared.scope import URL
 from pages.components.shared.snapshot import store_state
 from pages.components.strategies.columns import BESIDE, FOUND, LISTED
 from pages.components.strategies.writing import draw_by_hand, draw_from_attempts

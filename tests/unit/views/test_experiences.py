@@ -13,20 +13,24 @@ from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
 from atlas.testing import HashEmbedder
 from atlas.views.experience.experience import Editable, experience_detail
 from atlas.views.experience.list import Query, listed_page, placed_and_marked, similar_rows
+from atlas.views.kinds.filters import known_tags, options_of
 from atlas.views.lists.listing import Listing, n_pages
+from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.live import changes_since, drawn_now
 from atlas.views.shared.scope import (
     WORDS,
     Scope,
-    ScopeOptions,
     domain_titles,
-    known_tags,
     left_out_sentence,
-    scope_options,
+    narrowed,
 )
-from atlas.views.shared.scope_address import address_of, taken
+from atlas.views.shared.scope_address import address_of, read_address
 from atlas.views.shared.state import store_state
+from atlas.views.shared.wording import OUTCOMES
 from tests.support.records import START, attempt, attempts
+
+OPTIONS: dict[str, dict[object, int]] = {each.name: {} for each in EXPERIENCE.filters}
+"""Those of an empty store."""
 
 
 @pytest.fixture
@@ -59,7 +63,7 @@ def test_an_outcome_nobody_knows_is_left_out_of_the_rate(memory):
 
 def test_sources_of_any_kind_can_be_filtered_by(memory):
     memory.experience.store_many([attempt("one", source=3), attempt("two", source="three")])
-    assert {*scope_options(memory).sources} == {3, "three"}
+    assert {*options_of(EXPERIENCE.filters, memory.experience)["sources"]} == {3, "three"}
     assert [row.task for row in listed_page(memory, query(sources=(3,))).rows] == ["one"]
 
 
@@ -101,14 +105,20 @@ def test_domains_of_one_name_are_told_apart(memory):
     "scope",
     [
         Scope(),
-        Scope(text=" an egg & <b>", by=WORDS, outcomes=("failed", "unknown"), domains=(2, UNCLUSTERED)),
-        Scope(tags=("a", "b+c"), sources=(3, "three"), agents=("ann",), is_pinned=True),
-        Scope(since=date(2026, 3, 1), until=date(2026, 3, 2)),
+        narrowed(text=" an egg & <b>", by=WORDS, outcomes=("failed", "unknown"), domains=(2, UNCLUSTERED)),
+        narrowed(tags=("a", "b+c"), sources=(3, "three"), agents=("ann",), pinned=True),
+        narrowed(since=date(2026, 3, 1), until=date(2026, 3, 2)),
     ],
 )
 def test_an_address_says_all_of_a_scope(scope):
-    options = ScopeOptions(tags={"a": 1, "b+c": 1}, sources={3: 2, "three": 1}, agents={"ann": 1})
-    read = taken(address_of(scope), options, None)
+    outcomes = dict.fromkeys(OUTCOMES, 1)
+    options = OPTIONS | {
+        "outcomes": outcomes,
+        "tags": {"a": 1, "b+c": 1},
+        "sources": {3: 2, "three": 1},
+        "agents": {"ann": 1},
+    }
+    read = read_address(address_of(scope), options, None)
     assert {*read.scope.domains} == {*scope.domains}
     assert replace(read.scope, domains=()) == replace(scope, domains=())
     assert not any(read.n_left_out.values())
@@ -117,7 +127,7 @@ def test_an_address_says_all_of_a_scope(scope):
 def test_of_an_address_the_store_is_narrowed_to_what_it_holds():
     numbers = ["1", "1", "01", " 2", "-2", "1e3", "²", "9" * 400, *map(str, range(99_990, 110_000))]
     asked = {"scope_domains": numbers, "scope_tags": ["\udcff", "x" * 10**6], "scope_since": ["20260302", "2026-W10-1"]}
-    read = taken(asked, ScopeOptions(tags={}, sources={}, agents={}), None)
+    read = read_address(asked, OPTIONS, None)
     assert read.scope == Scope(domains=(1, *range(99_990, 100_000)))
     assert {noun: n for noun, n in read.n_left_out.items() if n} == {"domain": 10_006, "tag": 2, "date": 2}
 
@@ -194,9 +204,9 @@ def test_there_is_no_detail_of_what_is_not_there(memory):
     assert experience_detail(memory, "nothing") is None
 
 
-def query(**narrowed) -> Query:
+def query(**values) -> Query:
     """What a scope asks for."""
-    scope = Scope(**narrowed)
+    scope = narrowed(**values)
     return Query(scope=scope, where=scope.where())
 
 

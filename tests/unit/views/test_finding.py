@@ -11,7 +11,7 @@ from atlas.testing import HashEmbedder
 from atlas.views.experience.finding import Found, experience_card, found_page, ids_found, search
 from atlas.views.experience.list import Query
 from atlas.views.lists.hits import HitCard
-from atlas.views.shared.scope import BEST_MATCH, WORDS, Scope
+from atlas.views.shared.scope import BEST_MATCH, WORDS, narrowed
 from tests.support.records import attempt, attempts
 
 
@@ -139,9 +139,9 @@ def test_there_is_no_card_of_what_is_gone(memory):
     assert experience_card(memory, "egg", None, "nothing") is None
 
 
-def query(text: str, **narrowed) -> Query:
+def query(text: str, **values) -> Query:
     """A question, and what it is asked among."""
-    scope = Scope(text=text, **narrowed)
+    scope = narrowed(text=text, **values)
     return Query(scope=scope, where=scope.where())
 
 

@@ -1,0 +1,270 @@
+"""Filters of lists. One row describes a filter: its box, its place in an address, and its condition on the store."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.memory.base.records import Records
+
+FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
+"""Days that a filter takes."""
+
+MOST = 10**9
+"""Bound of the numbers that a filter takes, either way."""
+
+TAGS = "marks.tags"
+
+Values = Mapping[str, Any]
+"""Values of filters, by name. A filter without a value leaves nothing out."""
+
+Options = Mapping[Any, int]
+"""Values that a filter can offer, with how many records have each. Untrusted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter(ABC):
+    """One way to narrow a list."""
+
+    name: str
+    """The end of its parameter in an address, and of the key of its box."""
+
+    label: str
+    """The label of its box."""
+
+    key: str
+    """The stored field that it looks at, as `where` takes it."""
+
+    noun: str = ""
+    """The word for one of its values, in the sentence on values of an address that the store lacks. Without it, none
+    are reported."""
+
+    help_text: str | None = None
+    is_foremost: bool = False
+    """True if its box in the scope bar is always in sight."""
+
+    def options(self, records: Records) -> Options:
+        """Return the values that it can offer."""
+        return {}
+
+    @abstractmethod
+    def condition(self, value: Any, records: Records | None) -> Any:
+        """Return the condition on its field.
+
+        Args:
+            value: Not an empty one.
+            records: None for filters that need no look at the store.
+        """
+
+    def written(self, value: Any) -> Sequence[str]:
+        """Return a value as an address has it."""
+        return [address_text(value)]
+
+    @abstractmethod
+    def read(self, texts: Sequence[str], options: Options) -> Any:
+        """Return the value that an address asks for, as far as it can be used. None without one.
+
+        Args:
+            texts: At least one, of whatever content.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices(Filter):
+    """Any of several values."""
+
+    values: tuple[Any, ...] = ()
+    """All that there can be. Without them, those that records have are offered, the most frequent first."""
+
+    order: tuple[Any, ...] = ()
+    """The order in which values that records have are offered, in place of the most frequent first."""
+
+    def options(self, records: Records) -> Options:
+        """Return the values that records have."""
+        if self.values:
+            return dict.fromkeys(self.values, 0)
+        found = known_tags(records) if self.key == TAGS else records.values(self.key)
+        return {value: found[value] for value in self.order if value in found} if self.order else found
+
+    def condition(self, value: Any, records: Records | None) -> Any:
+        """Return that the field has one of the values."""
+        return {"$in": list(value)}
+
+    def written(self, value: Any) -> Sequence[str]:
+        """Return each value as a text."""
+        return [text for each in value if (text := address_text(each))]
+
+    def read(self, texts: Sequence[str], options: Options) -> Any:
+        """Return those that are offered."""
+        return known_values(texts, options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs(Filter):
+    """Several `key=value`, all of which a record must have."""
+
+    offered: Callable[[Records], Options]
+    reading: Callable[[str], dict[str, Any]]
+    """The filter that one pair stands for."""
+
+    def options(self, records: Records) -> Options:
+        """Return the pairs that records share."""
+        return self.offered(records)
+
+    def condition(self, value: Any, records: Records | None) -> Any:
+        """Return the filters of all pairs."""
+        return [self.reading(pair) for pair in value]
+
+    def written(self, value: Any) -> Sequence[str]:
+        """Return the pairs."""
+        return list(value)
+
+    def read(self, texts: Sequence[str], options: Options) -> Any:
+        """Return the texts that are pairs."""
+        return tuple(text for text in texts if is_pair(text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneOf(Filter):
+    """One of a few states. The first leaves nothing out."""
+
+    values: tuple[str, ...]
+    chosen: Callable[[Records, str], Any]
+    """The condition on the field for one of the other states."""
+
+    def condition(self, value: Any, records: Records | None) -> Any:
+        """Return the condition of the state.
+
+        Raises:
+            InvalidInput: There is no memory to look at.
+        """
+        if records is None:
+            raise InvalidInput(f"the filter {self.label!r} needs the memory that it narrows; pass its records")
+        return self.chosen(records, value)
+
+    def read(self, texts: Sequence[str], options: Options) -> Any:
+        """Return the last state that is named, unless it is the first."""
+        return texts[-1] if texts[-1] in self.values[1:] else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch(Filter):
+    """Only records whose field is true."""
+
+    def condition(self, value: Any, records: Records | None) -> Any:
+        """Return that the field is true."""
+        return True
+
+    def written(self, value: Any) -> Sequence[str]:
+        """Return `true`."""
+        return ["true"]
+
+    def read(self, texts: Sequence[str], options: Options) -> Any:
+        """Return whether the last text is `true`."""
+        return texts[-1].lower() == "true"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number(Filter):
+    """A bound of a number."""
+
+    operator: str
+    """`$gt`, `$gte`, `$lt` or `$lte`."""
+
+    least: int = -MOST
+    most: int = MOST
+
+    def condition(self, value: Any, records: Records | None) -> Any:
+        """Return the comparison."""
+        return {self.operator: value}
+
+    def read(self, texts: Sequence[str], options: Options) -> Any:
+        """Return the last text as a number, if it is one within the bounds."""
+        digits = texts[-1].removeprefix("-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= len(str(MOST))):
+            return None
+        number = int(texts[-1])
+        return number if self.least <= number <= self.most else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day(Filter):
+    """The first or the last day, in UTC. Stored times are ISO texts, so a day is a prefix of its times."""
+
+    is_last: bool = False
+
+    def condition(self, value: Any, records: Records | None) -> Any:
+        """Return the bound of a whole day."""
+        if not self.is_last:
+            return {"$gte": value.isoformat()}
+        return {"$lt": (value + timedelta(days=1)).isoformat() if value < date.max else "9999-12-32"}
+
+    def read(self, texts: Sequence[str], options: Options) -> Any:
+        """Return the last text as a day, if it is one as `2026-03-01`."""
+        try:
+            day = date.fromisoformat(texts[-1])
+        except ValueError:
+            return None
+        return day if day.isoformat() == texts[-1] and FIRST_DAY <= day <= LAST_DAY else None
+
+
+Filters = Sequence[Filter]
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a value of a filter leaves nothing out. The number 0 does leave out something."""
+    return value is None or value is False or value == () or value == ""
+
+
+def without_empty(values: Values) -> dict[str, Any]:
+    """Return the values that leave something out."""
+    return {name: value for name, value in values.items() if not is_empty(value)}
+
+
+def where_of(filters: Filters, values: Values, records: Records | None = None) -> dict[str, Any]:
+    """Return the filter that several together make, as the store takes it.
+
+    Args:
+        records: The memory that is narrowed. A filter by a state is empty without it.
+    """
+    where: dict[str, Any] = {}
+    for each in filters:
+        if each.name in values:
+            condition = each.condition(values[each.name], records)
+            existing = where.get(each.key)
+            where[each.key] = {**existing, **condition} if isinstance(existing, dict) else condition
+    return where
+
+
+def options_of(filters: Filters, records: Records) -> dict[str, Options]:
+    """Return the values that each filter can offer, by its name."""
+    return {each.name: each.options(records) for each in filters}
+
+
+def known_tags(records: Records) -> dict[str, int]:
+    """Return how many records have each tag, most frequent first."""
+    tags: Counter[str] = Counter()
+    for found in records.column(TAGS).values():
+        tags.update([found] if isinstance(found, str) else found)
+    return dict(tags.most_common())
+
+
+def is_pair(text: str) -> bool:
+    """Return whether a text is `key=value`."""
+    return bool(text.partition("=")[0].strip()) and "=" in text
+
+
+def address_text(value: object) -> str:
+    """Return a value as an address can hold it."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def known_values(texts: Iterable[str], values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the values that an address names."""
+    wanted = set(texts)
+    return tuple(value for value in values if address_text(value) in wanted) if wanted else ()
