@@ -53,6 +53,27 @@ def test_tags_and_pins_narrow_and_an_agent_does(dashboard: Dashboard, tmp_path):
     assert tasks(dashboard(tmp_path, "experiences", scope_agents="jones")) == ["three"]
 
 
+def test_experiences_of_more_steps_are_those_of_at_least_one_more(dashboard: Dashboard, tmp_path):
+    lengths = {f"{n} steps": (atlas.Step(action="look"),) * n for n in range(4)}
+    make_store(tmp_path, [attempt(task, steps=steps) for task, steps in lengths.items()])
+    app = dashboard(tmp_path, "experiences", scope_steps="1")
+    assert sorted(tasks(app)) == ["2 steps", "3 steps"]
+    assert sentence(app) == "2 of 4 experiences in scope"
+    app.text_input(key="scope_steps").set_value(" 0").run()
+    assert sorted(tasks(app)) == ["1 steps", "2 steps", "3 steps"]
+    assert app.query_params["scope_steps"] == "0"
+    app.text_input(key="scope_steps").set_value("").run()
+    assert sentence(app) == "4 experiences"
+
+
+@pytest.mark.parametrize("typed", ["-1", "1e3", "²", "9" * 400, "<b>"])
+def test_a_number_of_steps_that_is_none_is_left_out_of_the_scope(dashboard: Dashboard, tmp_path, typed):
+    make_store(tmp_path, attempts(2))
+    app = dashboard(tmp_path, "experiences", scope_steps=typed)
+    assert "names 1 step count that this store does not have" in app.sidebar.warning[0].value
+    assert sentence(app) == "2 experiences"
+
+
 def test_days_are_whole_and_both_ends_count(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, [attempt(f"day {n}", at=START.replace(hour=23) + timedelta(days=n)) for n in range(4)])
     app = dashboard(tmp_path, "experiences", scope_since="2026-03-02", scope_until="2026-03-03")

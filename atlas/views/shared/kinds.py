@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.system import MemorySystem
-from atlas.views.kinds.filters import TAGS, Choices, Day, Switch
+from atlas.views.kinds.filters import TAGS, Choices, Day, Number, Switch
 from atlas.views.kinds.kind import Kind as Kind
 from atlas.views.shared.wording import OUTCOMES
 
@@ -20,6 +20,7 @@ EXPERIENCE = Kind(
         Choices(name="agents", label="Agent", key="agent_id", noun="agent"),
         Day(name="since", label="From", key="created_at", noun="date"),
         Day(name="until", label="Until", key="created_at", noun="date", is_last=True),
+        Number(name="steps", label="More steps than", key="n_steps", noun="step count", operator="$gt", least=0),
         Switch(name="pinned", label="Pinned only", key="marks.pinned"),
     ),
 )

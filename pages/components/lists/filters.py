@@ -35,34 +35,43 @@ def draw_filter(
         is_in_address: Whether Streamlit itself keeps the value in the address, under the key.
         width: In pixels.
     """
-    bind = URL if is_in_address else None
-    shared: dict[str, Any] = {"key": key, "bind": bind, "help": asked.help_text}
+    shared: dict[str, Any] = {"key": key, "help": asked.help_text, "bind": URL if is_in_address else None}
     match asked:
-        case Choices(values=values) if values:
-            return tuple(st.pills(asked.label, values, selection_mode="multi", default=first, **shared))
         case Choices():
             shown = _shown(options, key, first, is_in_address)
-            chosen = (
-                st.multiselect(asked.label, shown, first, placeholder="All", width=width, **shared) if shown else ()
-            )
-            return tuple(chosen)
+            return _draw_choices(asked, shown, first, width, shared)
         case Pairs():
             shown = _shown(options, key, first, is_in_address)
-            return asked.read(
-                st.multiselect(asked.label, shown, first, placeholder="key=value", accept_new_options=True, width=width,
-                               **shared),
-                options,
-            )  # fmt: skip
+            pairs = st.multiselect(asked.label, shown, first, placeholder="key=value", accept_new_options=True,
+                                   width=width, **shared)  # fmt: skip
+            return asked.read(pairs, options)
         case OneOf(values=values):
-            state = st.selectbox(asked.label, values, values.index(first) if first else 0, width=width, **shared)
+            state = st.selectbox(asked.label, values, values.index(first or values[0]), width=width, **shared)
             return state if state != values[0] else None
         case Switch():
             return st.toggle(asked.label, bool(first), **shared)
-        case Number(least=least, most=most):
-            return st.number_input(asked.label, least, most, first, placeholder="any", width=width, **shared)
+        case Number():
+            return _draw_number(asked, first, width, shared)
         case Day():
             return st.date_input(asked.label, first, FIRST_DAY, LAST_DAY, format="YYYY-MM-DD", **shared)
     raise TypeError(f"expected a filter of {__name__}, got {asked!r}; add how its box is drawn")
+
+
+def _draw_choices(asked: Choices, shown: Sequence[Any], first: Any, width: Width, shared: dict[str, Any]) -> Any:
+    """Draw pills where all values are known, and else a box, unless there is nothing to choose."""
+    if asked.values:
+        return tuple(st.pills(asked.label, asked.values, selection_mode="multi", default=first, **shared))
+    if not shown:
+        return ()
+    return tuple(st.multiselect(asked.label, shown, first, placeholder="All", width=width, **shared))
+
+
+def _draw_number(asked: Number, first: int | None, width: Width, shared: dict[str, Any]) -> Any:
+    """Draw a box for a number. Streamlit's own cannot be emptied once it begins with a number, as text can."""
+    if shared["bind"]:
+        return st.number_input(asked.label, asked.least, asked.most, None, placeholder="any", width=width, **shared)
+    text = st.text_input(asked.label, "" if first is None else str(first), placeholder="any", **shared)
+    return asked.read([text.strip()], {})
 
 
 def draw_choice(label: str, options: Options, *, key: str, width: int = 160) -> tuple[Any, ...]:
