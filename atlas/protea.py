@@ -12,7 +12,7 @@ from atlas.core.errors import ImportFailed
 from atlas.core.journal_codec import check_names
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
-from atlas.importers.formats.protea import take
+from atlas.importers.formats.protea import create_table
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
 from atlas.infra.fork_safety import InterProcessLock
@@ -66,7 +66,7 @@ class MemoryStore:
         """
         given = Path(db_path)
         is_file = given.is_file()
-        has_entries = is_file and take(given)
+        has_entries = is_file and create_table(given)
         path = given.with_name(f"{given.name}.atlas") if is_file else given
         settings = settings or Settings.from_environment()
         self.memory = open_memory(path, embedder=embedder, settings=settings, clock=clock)

@@ -54,14 +54,14 @@ def main(names: list[str]) -> None:
         raise SystemExit(f"no benchmark {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     print(f"{'what':75} {'ours':>10} {'baseline':>10} {'ratio':>7}  aim")
-    kept = []
+    figures_json = []
     for name in names or BENCHMARKS:
         for figure in BENCHMARKS[name]():
-            kept.append({**asdict(figure), "ratio": figure.ratio})
+            figures_json.append({**asdict(figure), "ratio": figure.ratio})
             print(_line(figure), flush=True)
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
-    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(figures_json, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"written to {path}")
 
 

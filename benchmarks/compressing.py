@@ -20,7 +20,7 @@ from atlas.importers import Limits as ReadingLimits
 from atlas.importers import detect
 from atlas.learning.compression import Abstraction, Compression, Verify, compress
 from atlas.learning.extraction import programs_of
-from atlas.learning.reuse import held_out
+from atlas.learning.reuse import evaluate_held_out
 from atlas.learning.rewrite.gates import operations
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.sandbox.verification import Verifier
@@ -76,25 +76,25 @@ def _spread(programs: Sequence[Program], n: int) -> list[Program]:
 
 
 def _unseen(programs: Sequence[Program], verify: Verify) -> Iterator[Figure]:
-    found = held_out(programs, verify=verify)
-    plain = held_out(programs, engine=AntiUnificationEngine(), limits=Limits(max_arity=3), verify=verify)
-    what = f"unseen half, {found.reuse.n_programs} programs"
+    result = evaluate_held_out(programs, verify=verify)
+    plain = evaluate_held_out(programs, engine=AntiUnificationEngine(), limits=Limits(max_arity=3), verify=verify)
+    what = f"unseen half, {result.reuse.n_programs} programs"
     yield Figure(
         what=f"{what}: tokens saved; beside anti-unification",
-        ours=_saved(found.reuse.ratio),
+        ours=_saved(result.reuse.ratio),
         baseline=_saved(plain.reuse.ratio),
         unit="%",
         aim="at least 3",
     )
     yield Figure(
-        what=f"{what}: functions used, of {found.reuse.n_functions}",
-        ours=len(found.reuse.used),
+        what=f"{what}: functions used, of {result.reuse.n_functions}",
+        ours=len(result.reuse.used),
         baseline=len(plain.reuse.used),
         unit="",
         aim="most of them",
     )
     yield Figure(
-        what=f"{what}: programs that did something else", ours=found.reuse.n_refused, baseline=None, unit="", aim="0"
+        what=f"{what}: programs that did something else", ours=result.reuse.n_refused, baseline=None, unit="", aim="0"
     )
 
 
@@ -103,7 +103,7 @@ def _saved(ratio: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Measured:
+class _Measurement:
     """The result of one compression, in a process of its own."""
 
     n_programs: int
@@ -132,31 +132,35 @@ class _Measured:
         return 100 * (1 - (self.tokens_after + self.tokens_library) / self.tokens_before)
 
 
-def _measured(programs: Sequence[Program], engine: Engine, max_arity: int = Limits().max_arity) -> _Measured:
+def _measured(programs: Sequence[Program], engine: Engine, max_arity: int = Limits().max_arity) -> _Measurement:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:  # the most memory of a process only grows
-        return alone.submit(_compressed, programs, engine, max_arity).result()
+        return alone.submit(_measure_compression, programs, engine, max_arity).result()
 
 
-def _compressed(programs: Sequence[Program], engine: Engine, max_arity: int) -> _Measured:
+def _measure_compression(programs: Sequence[Program], engine: Engine, max_arity: int) -> _Measurement:
     with Sandbox() as sandbox:
         verify, start = Verifier(sandbox).same, time.perf_counter()
         limits = Limits(max_arity=max_arity, max_programs=len(programs))
-        made = compress(programs, engine=engine, limits=limits, verify=verify)
+        compression = compress(programs, engine=engine, limits=limits, verify=verify)
         seconds = time.perf_counter() - start
-        rewritten = [(one, made.rewritten[one.id].standalone) for one in programs if one.id in made.rewritten]
+        rewritten = [
+            (program, compression.rewritten[program.id].standalone)
+            for program in programs
+            if program.id in compression.rewritten
+        ]
         verdicts = list(verify(rewritten).values())
-    return _Measured(
-        n_programs=made.n_programs,
-        n_found=made.n_found,
-        n_valid=made.n_valid,
-        n_kept=len(made.abstractions),
-        n_doing_more=sum(map(_does_more, made.abstractions)),
-        tokens_before=made.tokens_before,
-        tokens_after=made.tokens_after,
-        tokens_library=made.tokens_library,
+    return _Measurement(
+        n_programs=compression.n_programs,
+        n_found=compression.n_found,
+        n_valid=compression.n_valid,
+        n_kept=len(compression.abstractions),
+        n_doing_more=sum(map(_does_more, compression.abstractions)),
+        tokens_before=compression.tokens_before,
+        tokens_after=compression.tokens_after,
+        tokens_library=compression.tokens_library,
         n_run=len(verdicts) - verdicts.count(None),
         n_passing=verdicts.count(True),
-        n_proving=len({name for each in made.abstractions for name in each.proofs}),
+        n_proving=len({name for each in compression.abstractions for name in each.proofs}),
         seconds=seconds,
         megabytes=_most_memory(),
     )
@@ -168,20 +172,20 @@ def _does_more(function: Abstraction) -> bool:
 
 
 def _most_memory() -> float:
-    own, child = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return (own + child) / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    parent, child = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return (parent + child) / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-def _plainly(programs: Sequence[Program]) -> _Measured:
+def _measure_baseline(programs: Sequence[Program]) -> _Measurement:
     """Measure the baseline on programs."""
     start = time.perf_counter()
-    shared = anti_unify({one.id: normalise(one.source) for one in programs})
+    shared = anti_unify({program.id: normalise(program.source) for program in programs})
     seconds = time.perf_counter() - start
     with Sandbox() as sandbox:
-        rewritten = [(one, shared.sources[one.id]) for one in programs if one.id in shared.sources]
+        rewritten = [(program, shared.sources[program.id]) for program in programs if program.id in shared.sources]
         verdicts = list(Verifier(sandbox).same(rewritten).values())
     library = sum(map(n_tokens, shared.functions))
-    return _Measured(
+    return _Measurement(
         n_programs=len(programs),
         n_found=len(shared.functions),
         n_valid=shared.n_valid,
@@ -201,16 +205,16 @@ def _plainly(programs: Sequence[Program]) -> _Measured:
 def _at(programs: Sequence[Program]) -> Iterator[Figure]:
     """Yield ours beside Stitch as it comes, our second engine, and plain pairwise anti-unification."""
     ours = _measured(programs, StitchEngine())
-    others = {
+    baselines = {
         "Stitch as it comes": _measured(programs, StitchEngine(costs=as_it_comes)),
         "our anti-unification": _measured(programs, AntiUnificationEngine(), 3),
-        "plain pairs": _plainly(programs),
+        "plain pairs": _measure_baseline(programs),
     }
     size = f"{ours.n_programs} programs"
     what = f"{size}: tokens before and after, the library of {ours.tokens_library} counted"
     after = ours.tokens_after + ours.tokens_library
     yield Figure(what=what, ours=after, baseline=ours.tokens_before, unit="", aim="fewer")
-    for name, other in others.items():
+    for name, other in baselines.items():
         yield from _beside(size, ours, name, other)
     if ours.n_kept:
         what = f"{size}: functions that do more than one call or operation, of {ours.n_kept}"
@@ -221,11 +225,11 @@ def _at(programs: Sequence[Program]) -> Iterator[Figure]:
     yield Figure(what=f"{size}: most memory", ours=ours.megabytes, baseline=None, unit="MB", aim="all under 1000")
 
 
-def _beside(size: str, ours: _Measured, name: str, other: _Measured) -> Iterator[Figure]:
-    found = f"of {ours.n_found} found, {ours.n_valid} valid"
+def _beside(size: str, ours: _Measurement, name: str, other: _Measurement) -> Iterator[Figure]:
+    label = f"of {ours.n_found} found, {ours.n_valid} valid"
     beside = f"{name}, {other.n_found} found, {other.n_valid} valid"
     yield Figure(
-        what=f"{size}: functions kept, {found}; {beside}", ours=ours.n_kept, baseline=other.n_kept, unit="", aim=""
+        what=f"{size}: functions kept, {label}; {beside}", ours=ours.n_kept, baseline=other.n_kept, unit="", aim=""
     )
     yield Figure(
         what=f"{size}: tokens saved, library counted; {name}",
@@ -244,9 +248,9 @@ def _beside(size: str, ours: _Measured, name: str, other: _Measured) -> Iterator
     yield Figure(what=f"{size}: time; {name}", ours=ours.seconds, baseline=other.seconds, unit="s", aim="all under 180")
 
 
-def _share(made: _Measured) -> float:
+def _share(measurement: _Measurement) -> float:
     """Return the size of the rewritten programs in percent of the originals, or 100 if there are none."""
-    return 100 * made.n_passing / made.n_run if made.n_run else 100.0
+    return 100 * measurement.n_passing / measurement.n_run if measurement.n_run else 100.0
 
 
 PLANTED = (
@@ -269,8 +273,8 @@ def _planted() -> Iterator[Figure]:
     """Yield how many of the functions that programs were written with are found again."""
     programs = _with_planted(40)
     for name, engine in (("ours", StitchEngine()), ("anti-unification", AntiUnificationEngine())):
-        made = compress(programs, engine=engine, limits=Limits(iterations=20, max_arity=3))
-        n_found = sum(_is_found(text, made) for text in PLANTED)
+        compression = compress(programs, engine=engine, limits=Limits(iterations=20, max_arity=3))
+        n_found = sum(_is_found(text, compression) for text in PLANTED)
         yield Figure(
             what=f"planted functions in {len(programs)} programs, recalled by {name}",
             ours=n_found / len(PLANTED),
@@ -283,27 +287,27 @@ def _planted() -> Iterator[Figure]:
 def _with_planted(n: int) -> list[Program]:
     """Return programs with each function in a quarter of them, under other names and between other statements."""
     generator = np.random.default_rng(0)
-    made = []
+    programs = []
     for number in range(n):
         names = generator.permutation(["rows", "items", "values", "queue", "points", "words"])
         filled = {"xs": names[0], "x": names[1][0], "k": number % 7 + 2, "noise": f"{names[2]}{number}"}
         before, after = (NOISE[row].format(**filled) for row in generator.permutation(len(NOISE))[:2])
         body = "\n".join([before, PLANTED[number % len(PLANTED)].format(**filled), after, "return total"])
         source = f"def solve{number}({filled['xs']}):\n    " + body.replace("\n", "\n    ")
-        made.append(Program(id=str(number), task_id=str(number), description="", source=source))
-    return made
+        programs.append(Program(id=str(number), task_id=str(number), description="", source=source))
+    return programs
 
 
-def _is_found(text: str, made: Compression) -> bool:
+def _is_found(text: str, compression: Compression) -> bool:
     """Return whether a function holds as many statements and operations of a planted one as it has."""
-    wanted = _shape(text.format(xs="xs", x="x", k=2))
-    return any(wanted <= _shape(_with_calls(each.name, made)) for each in made.abstractions)
+    planted = _shape(text.format(xs="xs", x="x", k=2))
+    return any(planted <= _shape(_with_calls(each.name, compression)) for each in compression.abstractions)
 
 
-def _with_calls(name: str, made: Compression) -> str:
+def _with_calls(name: str, compression: Compression) -> str:
     """Return the code of a function, after that of those that it calls."""
-    by_name = {each.name: each for each in made.abstractions}
-    return "\n".join([*(_with_calls(other, made) for other in by_name[name].calls), by_name[name].source])
+    by_name = {each.name: each for each in compression.abstractions}
+    return "\n".join([*(_with_calls(other, compression) for other in by_name[name].calls), by_name[name].source])
 
 
 def _shape(source: str) -> set[str]:

@@ -36,7 +36,7 @@ KEYWORDS = RankingWeights(meaning=0.0, words=1.0)
 DENSE = RankingWeights(meaning=1.0, words=0.0)
 
 
-class DealtVectors:
+class SequentialVectors:
     """An embedder that deals out vectors, one to each text that it has not seen."""
 
     model_name = "dealt"
@@ -68,15 +68,15 @@ def figures(sizes: Sequence[int] = (1_000, 10_000, 100_000)) -> Iterator[Figure]
 
 def _latency(scratch: Path, log: Sequence[JournalEntry], size: int) -> Figure:
     entries = [_varied(log[position % len(log)], position // len(log)) for position in range(size)]
-    asked = [entry.content for entry in log if entry.entry_type == "reflection"][: N_QUERIES + 1]
+    queries = [entry.content for entry in log if entry.entry_type == "reflection"][: N_QUERIES + 1]
     table = scratch / "protea.sqlite"
     with closing(sqlite3.connect(table)) as connection, connection:
         connection.execute("CREATE TABLE memory (id INTEGER PRIMARY KEY, content TEXT)")
         connection.executemany("INSERT INTO memory (content) VALUES (?)", [(entry.content,) for entry in entries])
     with Store.open(scratch / "store", settings=Settings()) as store:
-        journal = _journal(store, DealtVectors(size + len(asked)), entries)
+        journal = _journal(store, SequentialVectors(size + len(queries)), entries)
         ours, theirs = interleaved(
-            [_search(journal, query) for query in asked], [_scan(table, query) for query in asked]
+            [_search(journal, query) for query in queries], [_scan(table, query) for query in queries]
         )
     return Figure(
         what=f"journal.search of {size:,} entries, beside a scan by keyword overlap (p50)",
@@ -89,17 +89,17 @@ def _latency(scratch: Path, log: Sequence[JournalEntry], size: int) -> Figure:
 
 def _recall(log: Sequence[JournalEntry]) -> Iterator[Figure]:
     crashes = {entry.generation: entry for entry in log if entry.entry_type == "crash_log"}
-    asked = [entry for entry in log if entry.entry_type == "reflection" and entry.generation in crashes]
+    reflections = [entry for entry in log if entry.entry_type == "reflection" and entry.generation in crashes]
     with tempfile.TemporaryDirectory() as scratch, Store.open(Path(scratch), settings=Settings()) as store:
-        chosen = [RankingWeights()]
+        current_weights = [RankingWeights()]
         embedder = SentenceTransformerEmbedder("all-MiniLM-L6-v2", "cpu", 32)
-        journal = _journal(store, embedder, log, lambda: chosen[0])
+        journal = _journal(store, embedder, log, lambda: current_weights[0])
         for name, weights in (("keywords", KEYWORDS), ("dense", DENSE), ("fused", RankingWeights())):
-            chosen[0] = weights
-            found = [_finds(journal, entry, crashes[entry.generation].id) for entry in asked]
+            current_weights[0] = weights
+            hits = [_finds(journal, entry, crashes[entry.generation].id) for entry in reflections]
             yield Figure(
-                what=f"recall@10 of the crash that a reflection is about, {name} (n = {len(asked)})",
-                ours=sum(found) / len(found),
+                what=f"recall@10 of the crash that a reflection is about, {name} (n = {len(reflections)})",
+                ours=sum(hits) / len(hits),
                 baseline=10 / len(log),
                 unit="",
                 aim="baseline is chance",
@@ -141,10 +141,10 @@ def _scan(table: Path, query: str) -> Callable[[], object]:
     """Return Protea's way: read every row, count the keywords that it shares, sort."""
 
     def scan() -> list[tuple[int, str]]:
-        wanted = _keywords(query)
+        keywords = _keywords(query)
         with closing(sqlite3.connect(table)) as connection:
             rows = connection.execute("SELECT content FROM memory").fetchall()
-        return sorted(((len(wanted & _keywords(text)), text) for (text,) in rows), reverse=True)[:10]
+        return sorted(((len(keywords & _keywords(text)), text) for (text,) in rows), reverse=True)[:10]
 
     return scan
 

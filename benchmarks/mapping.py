@@ -26,7 +26,7 @@ from atlas.maps.domains import default_min_size
 from atlas.maps.duplicates import near_duplicates
 from atlas.maps.map import MemoryMap, make_map
 from atlas.maps.projection import trustworthiness
-from atlas.maps.snapshot import Embedded, read_embedded
+from atlas.maps.snapshot import EmbeddedRecords, read_embedded
 from atlas.memory.experience.memory import COLLECTION
 from benchmarks.measuring import Figure, clustered_vectors
 
@@ -50,19 +50,19 @@ def figures() -> Iterator[Figure]:
 def _at(n: int) -> Iterator[Figure]:
     vectors = clustered_vectors(n, seed=1)
     embedded = _embedded(vectors)
-    seconds, made = _timed(lambda: make_map(embedded))
+    seconds, memory_map = _timed(lambda: make_map(embedded))
     plain_seconds, (plain_coordinates, plain_domains) = _timed(lambda: _plain(vectors))
     plain_trust = trustworthiness(vectors, plain_coordinates)
     size = f"{n:,} records"
     yield Figure(what=f"{size}: map and domains", ours=seconds, baseline=plain_seconds, unit="s", aim="")
     yield Figure(
         what=f"{size}: trustworthiness@15",
-        ours=made.trustworthiness,
+        ours=memory_map.trustworthiness,
         baseline=plain_trust,
         unit="",
         aim="as umap-learn",
     )
-    yield Figure(what=f"{size}: domains", ours=len(made.domains), baseline=plain_domains, unit="", aim="")
+    yield Figure(what=f"{size}: domains", ours=len(memory_map.domains), baseline=plain_domains, unit="", aim="")
     seconds, _ = _timed(lambda: near_duplicates(embedded))
     yield Figure(what=f"{size}: near-duplicates", ours=seconds, baseline=None, unit="s", aim="100,000 under 60")
 
@@ -106,34 +106,39 @@ def _duplicate_figures(memory: atlas.MemorySystem) -> Iterator[Figure]:
     """Yield how many groups of near-duplicates are of one task by its id, and how many pairs at one task they hold."""
     groups = find_duplicates(memory.storage, COLLECTION).groups
     tasks = memory.experience.column("task_id")
-    drawn = random.Random(1).sample(groups, min(DRAWN, len(groups)))
-    pure = sum(len({tasks[one] for one in group.ids}) == 1 for group in drawn) / max(1, len(drawn))
+    sample = random.Random(1).sample(groups, min(DRAWN, len(groups)))
+    pure = sum(len({tasks[record_id] for record_id in group.ids}) == 1 for group in sample) / max(1, len(sample))
     n_pairs = sum(comb(n, 2) for n in Counter(tasks.values()).values())
-    found = sum(comb(n, 2) for group in groups for n in Counter(tasks[one] for one in group.ids).values())
-    yield Figure(what=f"{len(drawn)} groups of near-duplicates: of one task", ours=pure, baseline=None, unit="", aim="")
+    n_found = sum(comb(n, 2) for group in groups for n in Counter(tasks[record_id] for record_id in group.ids).values())
     yield Figure(
-        what="pairs of attempts at one task: found", ours=found / max(1, n_pairs), baseline=None, unit="", aim=""
+        what=f"{len(sample)} groups of near-duplicates: of one task", ours=pure, baseline=None, unit="", aim=""
+    )
+    yield Figure(
+        what="pairs of attempts at one task: found", ours=n_found / max(1, n_pairs), baseline=None, unit="", aim=""
     )
 
 
-def _purity(what: str, embedded: Embedded, truth: Sequence[str]) -> Iterator[Figure]:
+def _purity(what: str, embedded: EmbeddedRecords, truth: Sequence[str]) -> Iterator[Figure]:
     from sklearn.metrics import adjusted_mutual_info_score
 
-    made = make_map(embedded)
-    inside = made.labels >= 0
-    agreement = adjusted_mutual_info_score(np.array(truth)[inside], made.labels[inside])
-    yield Figure(what=f"{what}: purity of domains", ours=_pure_share(made, truth), baseline=None, unit="", aim="")
+    memory_map = make_map(embedded)
+    inside = memory_map.labels >= 0
+    agreement = adjusted_mutual_info_score(np.array(truth)[inside], memory_map.labels[inside])
+    yield Figure(what=f"{what}: purity of domains", ours=_pure_share(memory_map, truth), baseline=None, unit="", aim="")
     yield Figure(what=f"{what}: adjusted mutual information", ours=agreement, baseline=None, unit="", aim="")
-    yield Figure(what=f"{what}: domains", ours=len(made.domains), baseline=len(set(truth)), unit="", aim="")
-    yield Figure(what=f"{what}: share unclustered", ours=made.share_unclustered, baseline=None, unit="", aim="")
-    yield Figure(what=f"{what}: trustworthiness@15", ours=made.trustworthiness, baseline=None, unit="", aim="")
+    yield Figure(what=f"{what}: domains", ours=len(memory_map.domains), baseline=len(set(truth)), unit="", aim="")
+    yield Figure(what=f"{what}: share unclustered", ours=memory_map.share_unclustered, baseline=None, unit="", aim="")
+    yield Figure(what=f"{what}: trustworthiness@15", ours=memory_map.trustworthiness, baseline=None, unit="", aim="")
 
 
-def _pure_share(made: MemoryMap, truth: Sequence[str]) -> float:
+def _pure_share(memory_map: MemoryMap, truth: Sequence[str]) -> float:
     """Return the share of the records in domains that have the most frequent label of their domain."""
     labels = np.array(truth)
-    most = sum(Counter(labels[made.labels == domain.number].tolist()).most_common(1)[0][1] for domain in made.domains)
-    return most / max(1, sum(domain.n for domain in made.domains))
+    most = sum(
+        Counter(labels[memory_map.labels == domain.number].tolist()).most_common(1)[0][1]
+        for domain in memory_map.domains
+    )
+    return most / max(1, sum(domain.n for domain in memory_map.domains))
 
 
 @contextmanager
@@ -146,12 +151,16 @@ def _store_of(paths: Sequence[Path]) -> Iterator[atlas.MemorySystem]:
             yield memory
 
 
-def _labelled(memory: atlas.MemorySystem, label: Callable[[Mapping[str, Any], str], str]) -> tuple[Embedded, list[str]]:
+def _labelled(
+    memory: atlas.MemorySystem, label: Callable[[Mapping[str, Any], str], str]
+) -> tuple[EmbeddedRecords, list[str]]:
     """Return the records of a store, and each one's label."""
     embedded = read_embedded(memory.storage, COLLECTION)
     rows = {row["id"]: row["metadata"] for row in memory.experience.browse()}
-    held = [memory.experience.get(one) for one in embedded.ids]
-    return embedded, [label(rows[one.id], one.task.description) for one in held if one is not None]
+    experiences = [memory.experience.get(record_id) for record_id in embedded.ids]
+    return embedded, [
+        label(rows[record_id.id], record_id.task.description) for record_id in experiences if record_id is not None
+    ]
 
 
 def _description(line: str) -> str:
@@ -159,12 +168,12 @@ def _description(line: str) -> str:
     return str((row.get("trajectory") or row.get("experience") or row)["task"]["description"])
 
 
-def _embedded(vectors: Vectors) -> Embedded:
+def _embedded(vectors: Vectors) -> EmbeddedRecords:
     ids = tuple(str(row) for row in range(len(vectors)))
-    return Embedded(ids=ids, vectors=vectors, titles=ids, texts=ids, revision=1, model="benchmark")
+    return EmbeddedRecords(ids=ids, vectors=vectors, titles=ids, texts=ids, revision=1, model="benchmark")
 
 
 def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
     start = time.perf_counter()
-    found = call()
-    return time.perf_counter() - start, found
+    result = call()
+    return time.perf_counter() - start, result

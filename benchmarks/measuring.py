@@ -52,8 +52,8 @@ def interleaved(
     ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]], clock: Clock = time.perf_counter
 ) -> tuple[float, float]:
     """Return the median times of two lists of calls, taken in turns so that noise falls on both alike."""
-    mine, raw = interleaved_seconds(ours, theirs, clock)
-    return statistics.median(mine), statistics.median(raw)
+    own_times, baseline_times = interleaved_seconds(ours, theirs, clock)
+    return statistics.median(own_times), statistics.median(baseline_times)
 
 
 def interleaved_seconds(
@@ -63,10 +63,10 @@ def interleaved_seconds(
     ours[0](), theirs[0]()
     times: tuple[list[float], list[float]] = ([], [])
     for pair in zip(ours, theirs, strict=True):
-        for call, kept in zip(pair, times, strict=True):
+        for call, series in zip(pair, times, strict=True):
             start = clock()
             call()
-            kept.append(clock() - start)
+            series.append(clock() - start)
     return times
 
 

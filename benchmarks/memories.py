@@ -92,11 +92,11 @@ def _experience(number: int, topic: int, words: str, vectors: np.ndarray) -> Exp
 def word(rank: int) -> str:
     """Return the made-up word of a rank, from 0. Frequent ones are short."""
     syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
-    number, made = rank + 1, ""
+    number, letters = rank + 1, ""
     while number:
         number, syllable = divmod(number - 1, len(syllables))
-        made += syllables[syllable]
-    return made + "k"  # no ending that stemming takes off
+        letters += syllables[syllable]
+    return letters + "k"  # no ending that stemming takes off
 
 
 class Texts:

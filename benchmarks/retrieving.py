@@ -51,7 +51,7 @@ class Query:
     vector: Vector
 
 
-class GivenVectors:
+class FixedVectors:
     """An embedder that was told the vectors of the texts it will be asked for. Those of their words are random."""
 
     model_name = MODEL
@@ -92,7 +92,7 @@ class GivenVectors:
 
 def figures(sizes: tuple[int, ...] = SIZES) -> Iterator[Figure]:
     queries = made_queries(N_WARM + N_QUERIES)
-    embedder = GivenVectors([*queries, *foreign_queries()])
+    embedder = FixedVectors([*queries, *foreign_queries()])
     yield from _embedding(queries[:N_QUERIES])
     for n_records in sizes:
         with tempfile.TemporaryDirectory() as scratch:
@@ -131,7 +131,7 @@ def foreign_queries() -> list[Query]:
 
 
 def fill(
-    place: Path | str, vectors: Vectors, embedder: GivenVectors, settings: atlas.Settings | None = None
+    place: Path | str, vectors: Vectors, embedder: FixedVectors, settings: atlas.Settings | None = None
 ) -> tuple[float, float]:
     """Fill a store with these vectors and with texts on topics, as long and with words as frequent as real ones.
 

@@ -62,7 +62,7 @@ class Interaction:
 
 
 @dataclass
-class _Sent:
+class _ByteCounter:
     n_bytes: int = 0
 
     def take(self, payload: str | bytes) -> None:
@@ -112,8 +112,8 @@ def figures() -> Iterator[Figure]:
                 remembered(Path(scratch), n)
                 with served(REPOSITORY / "app.py", Path(scratch)) as (address, _):
                     yield from _pages(browser, address, n)
-                    told = _told(browser, address, Path(scratch))
-                    yield _figure(f"at {n:,}: another process's write is told", told, "s", "< 2 s")
+                    seconds = _propagation_seconds(browser, address, Path(scratch))
+                    yield _figure(f"at {n:,}: another process's write is told", seconds, "s", "< 2 s")
 
 
 def _plain(browser: Any) -> Iterator[Figure]:
@@ -160,7 +160,7 @@ def _follow(tab: Any, name: str) -> float:
     return _timed(tab, lambda tab: tab.locator(f"[data-testid=stSidebarNavLink][href$='/{name}']").click())
 
 
-def _told(browser: Any, address: str, store: Path) -> float:
+def _propagation_seconds(browser: Any, address: str, store: Path) -> float:
     """Return the seconds from the end of another process's write until the page shows it."""
     with _tab(browser) as tab, open_made(store) as memory:
         _open(tab, f"{address}/experiences")
@@ -185,11 +185,11 @@ def fastest(browser: Any, url: str) -> Visit:
 def visit(browser: Any, url: str) -> Visit:
     """Return one visit in a browser that has nothing of the page yet."""
     with _tab(browser) as tab:
-        sent = _Sent()
-        tab.on("websocket", lambda socket: socket.on("framereceived", sent.take))
+        counter = _ByteCounter()
+        tab.on("websocket", lambda socket: socket.on("framereceived", counter.take))
         seconds = _open(tab, url)
         heap = tab.evaluate("() => performance.memory.usedJSHeapSize") / 2**20
-        return Visit(seconds, heap, sent.n_bytes / 2**20)
+        return Visit(seconds, heap, counter.n_bytes / 2**20)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.embedding.sentence_transformers import choose_model
 from atlas.importers.registry import FORMATS
-from atlas.infra.secrets import described
+from atlas.infra.secrets import describe_counts
 from atlas.memory.open import open_memory, sentence_embedder
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
@@ -82,7 +82,7 @@ def reached(settings: Settings) -> MemorySystem | atlas.RemoteMemory:
 def print_scrubbed(found: Mapping[str, int]) -> None:
     """Print on the error stream which secrets were replaced, if any were."""
     if found:
-        print(described(found), file=sys.stderr)
+        print(describe_counts(found), file=sys.stderr)
 
 
 def calibrate(memory: MemorySystem) -> None:

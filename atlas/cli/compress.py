@@ -10,8 +10,8 @@ from typing import Any
 from atlas.cli.common import add_command, count, how_to_undo, opened, progress_bar, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
-from atlas.jobs.compression import compressed_now, strategy_of
-from atlas.jobs.compression_file import FoundCompression
+from atlas.jobs.compression import compress_now, strategy_of
+from atlas.jobs.compression_file import CompressionResult
 from atlas.learning.search.limits import Limits
 from atlas.learning.strategies import ProvenCompression
 from atlas.llm.anthropic import AnthropicLLM
@@ -98,12 +98,12 @@ def _check(options: argparse.Namespace) -> None:
         raise InvalidInput("--unproven says what --apply adds: give both")
 
 
-def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> FoundCompression:
+def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> CompressionResult:
     """Return what is found. An interrupt also ends the search in the other threads."""
     is_over = threading.Event()
     with progress_bar(desc="compressing", leave=False) as on_progress:
         try:
-            return compressed_now(
+            return compress_now(
                 memory,
                 strategy=strategy,
                 on_progress=lambda done, total, message: on_progress(done, total),
@@ -118,7 +118,7 @@ def _line(row: FoundRow) -> str:
     return LINE.format(**{name: safe(str(getattr(row, name))) for name in TITLES})
 
 
-def _show(memory: MemorySystem, found: FoundCompression, concept_id: str) -> None:
+def _show(memory: MemorySystem, found: CompressionResult, concept_id: str) -> None:
     function = found_function(memory, found, concept_id)
     print(f"\n{safe(function.description.whole, keep_lines=True)}\n{safe(function.code.whole, keep_lines=True)}")
     for program in function.programs[:1]:
@@ -134,7 +134,7 @@ def _hint(rows: Sequence[FoundRow]) -> str:
     return "Nothing was added. None is proven. To add them even so: atlas compress --apply --unproven" if new else ""
 
 
-def _apply(memory: MemorySystem, found: FoundCompression, chosen: list[str]) -> None:
+def _apply(memory: MemorySystem, found: CompressionResult, chosen: list[str]) -> None:
     plan = plan_adding(memory, found, chosen)
     operation_id = plan.apply(memory) if chosen else None
     if operation_id is None:

@@ -21,7 +21,7 @@ from atlas.cli.common import (
 )
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings, for_bulk
-from atlas.importers.logs import SuccessRule, Wishes
+from atlas.importers.logs import LogOptions, SuccessRule
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
 from atlas.storage.store import LABEL, LEDGER
@@ -87,7 +87,7 @@ def _run(sink: Sink, options: argparse.Namespace, settings: Settings) -> ImportR
             options.paths,
             format=options.format,
             strict=options.strict,
-            wishes=Wishes(success=options.success, crashes=options.crashes),
+            log_options=LogOptions(success=options.success, crashes=options.crashes),
             settings=settings,
             on_progress=on_progress,
         )

@@ -28,7 +28,7 @@ from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
 from atlas.infra.secrets import counting_secrets
-from atlas.jobs.compaction import planned_now
+from atlas.jobs.compaction import plan_now
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.base.ranking import explain
 from atlas.memory.journal import LIVE, CompactPlan, Eviction, LinkSuggestion, Move, SummaryDraft
@@ -308,7 +308,7 @@ def _compact(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=not options.apply) as memory:
         memory.journal.llm = llm = AnthropicLLM(settings) if options.with_model else None
         with progress_bar(desc="planning", leave=False) as on_progress:
-            plan = planned_now(
+            plan = plan_now(
                 memory,
                 options.keep_recent,
                 dict(options.keep),

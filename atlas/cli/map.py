@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.cli.common import add_command, count, new_file, opened, progress_bar, safe
 from atlas.core.settings import Settings
-from atlas.jobs.map import drawn_now
+from atlas.jobs.map import draw_now
 from atlas.maps.projection import ENGINES
 from atlas.views.map.html import map_page
 
@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
 
 def _map(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory, progress_bar(desc="mapping", unit="%") as on_progress:
-        drawn = drawn_now(
+        drawn = draw_now(
             memory,
             engine=options.engine,
             min_domain_size=options.min_domain_size,

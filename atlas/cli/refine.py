@@ -9,7 +9,7 @@ from atlas.cli.common import add_command, count, how_to_undo, opened, print_plan
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.settings import Settings
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.refinement import MAX_EXPERIENCES, RefinementFile, planned_now
+from atlas.jobs.refinement import MAX_EXPERIENCES, RefinementFile, plan_now
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.plan import RefinePlan
@@ -56,7 +56,7 @@ def _plan(memory: MemorySystem, file: RefinementFile, options: argparse.Namespac
     asked = {"outcome": options.outcome, "source": options.source}
     where = {name: value for name, value in asked.items() if value is not None}
     with progress_bar(desc="refining", leave=False) as on_progress:
-        plan = planned_now(
+        plan = plan_now(
             memory,
             where,
             max_experiences=options.limit,

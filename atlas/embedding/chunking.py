@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.late_interaction import TokenVectors, joined
+from atlas.embedding.late_interaction import TokenVectors, join
 from atlas.protocols.infra import WholeEmbedder
 
 logger = logging.getLogger(__name__)
@@ -76,13 +76,13 @@ def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], pack: Pack) -> l
     passages = _passages(embedder, texts)
     windows = list(dict.fromkeys(chain.from_iterable(passages)))
     vectors, tokens = embedder.encode_with_tokens(windows)  # type: ignore[attr-defined]  # or there were no `pack`
-    made = dict(zip(windows, zip(vectors, tokens, strict=True), strict=True))
+    by_window = dict(zip(windows, zip(vectors, tokens, strict=True), strict=True))
     encoded = []
     for text, cut in zip(texts, passages, strict=True):
-        pieces = joined([made[passage][1] for passage in cut])
+        pieces = join([by_window[passage][1] for passage in cut])
         # Without any, they can still be made, unless there is nothing to make them of.
         packed = pack(pieces) if len(pieces.ids) or not text.strip() else None
-        encoded.append(EncodedText(_with_whole(np.stack([made[passage][0] for passage in cut])), packed))
+        encoded.append(EncodedText(_with_whole(np.stack([by_window[passage][0] for passage in cut])), packed))
     return encoded
 
 
@@ -97,13 +97,13 @@ def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vect
     """
     passages = _passages(embedder, texts)
     distinct = list(dict.fromkeys(chain.from_iterable(passages)))
-    made = dict(zip(distinct, embedder.encode_batch(distinct), strict=True)) if distinct else {}
-    return [_with_whole(np.stack([made[passage] for passage in cut])) for cut in passages]
+    by_window = dict(zip(distinct, embedder.encode_batch(distinct), strict=True)) if distinct else {}
+    return [_with_whole(np.stack([by_window[passage] for passage in cut])) for cut in passages]
 
 
 def encode_whole(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
     """Return one vector for each text, however long, in shape (n, dim)."""
-    vectors = [own[0] for own in encode_documents(embedder, texts)]
+    vectors = [windows[0] for windows in encode_documents(embedder, texts)]
     return np.stack(vectors) if vectors else np.zeros((0, embedder.dimension), np.float32)
 
 

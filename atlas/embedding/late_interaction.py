@@ -85,20 +85,22 @@ def distinct(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVectors:
     """
     if not len(ids):
         return NO_TOKENS
-    kept, places = np.unique(ids, return_inverse=True)
-    sums = np.zeros((len(kept), vectors.shape[1]), np.float32)
+    distinct_ids, places = np.unique(ids, return_inverse=True)
+    sums = np.zeros((len(distinct_ids), vectors.shape[1]), np.float32)
     np.add.at(sums, places.reshape(-1), _unit(vectors))
-    return TokenVectors(kept, _unit(sums))
+    return TokenVectors(distinct_ids, _unit(sums))
 
 
-def joined(parts: Sequence[TokenVectors]) -> TokenVectors:
+def join(parts: Sequence[TokenVectors]) -> TokenVectors:
     """Return the word pieces of several windows of a text as those of one."""
-    held = [part for part in parts if len(part.ids)]
-    if not held:
+    nonempty = [part for part in parts if len(part.ids)]
+    if not nonempty:
         return NO_TOKENS
-    if len(held) == 1:
-        return held[0]
-    return distinct(np.concatenate([part.ids for part in held]), np.concatenate([part.vectors for part in held]))
+    if len(nonempty) == 1:
+        return nonempty[0]
+    return distinct(
+        np.concatenate([part.ids for part in nonempty]), np.concatenate([part.vectors for part in nonempty])
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +152,14 @@ class Projection:
         longer = np.flatnonzero(share)
         similarities = np.asarray(cosines, np.float32)
         if len(longer):
-            late = self.on_scale(found(query, [texts[int(place)] for place in longer]), lengths[longer])
+            late = self.on_scale(match_scores(query, [texts[int(place)] for place in longer]), lengths[longer])
             similarities[longer] += share[longer] * (late - similarities[longer])
         return similarities
 
-    def on_scale(self, found: Vector, lengths: npt.NDArray[np.int64]) -> Vector:
+    def on_scale(self, match: Vector, lengths: npt.NDArray[np.int64]) -> Vector:
         """Return how much was found in texts of so many word pieces, on the scale of the pooled vectors' cosine."""
         by_chance = self.unrelated + self.growth * np.log(lengths)
-        return np.asarray(self.cosine + (found - by_chance) / (self.same - by_chance) * (1 - self.cosine), np.float32)
+        return np.asarray(self.cosine + (match - by_chance) / (self.same - by_chance) * (1 - self.cosine), np.float32)
 
     @property
     def is_usable(self) -> bool:
@@ -177,9 +179,9 @@ def projection_of(text: str, dimension: int) -> Projection:
         ValueError: It is none, or none of vectors of this dimension.
     """
     try:
-        held = json.loads(text)
-        flat = np.frombuffer(base64.b85decode(held["directions"]), np.dtype("<f2")).astype(np.float32)
-        unrelated, growth, same, cosine = map(float, held["levels"])
+        raw = json.loads(text)
+        flat = np.frombuffer(base64.b85decode(raw["directions"]), np.dtype("<f2")).astype(np.float32)
+        unrelated, growth, same, cosine = map(float, raw["levels"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"it lacks a part: {error}") from error
     if len(flat) != dimension * BITS:
@@ -204,20 +206,20 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
     # Kept in two bytes a number, so what is fitted is what every later process reads.
     draft = Projection(directions.astype(np.float16).astype(np.float32), 0.0, 0.0, 1.0, 0.0)
     queries = [draft.projected(text) for text in texts]
-    lengths, by_chance = _found_by_chance(draft, texts, queries)
+    lengths, by_chance = _chance_matches(draft, texts, queries)
     growth, unrelated = np.polyfit(np.log(lengths), by_chance, 1)
-    same = [found(query, [draft.packed(text)])[0] for query, text in zip(queries, texts, strict=True)]
-    others = ~np.eye(len(texts), dtype=bool)
+    same = [match_scores(query, [draft.packed(text)])[0] for query, text in zip(queries, texts, strict=True)]
+    off_diagonal = ~np.eye(len(texts), dtype=bool)
     return Projection(
         draft.directions,
         unrelated=float(unrelated),
         growth=float(growth),
         same=float(np.median(same)),
-        cosine=float(np.median((vectors @ vectors.T)[others])),
+        cosine=float(np.median((vectors @ vectors.T)[off_diagonal])),
     )
 
 
-def _found_by_chance(
+def _chance_matches(
     projection: Projection, texts: Sequence[TokenVectors], queries: Sequence[Vectors]
 ) -> tuple[Vector, Vector]:
     """Return the lengths of texts, and how much of an unrelated query is found in each: in several texts put together.
@@ -227,14 +229,14 @@ def _found_by_chance(
     lengths, values = [], []
     for n_together in _TOGETHER:
         for place, query in enumerate(queries):
-            others = [texts[(place + 1 + step) % len(texts)] for step in range(min(n_together, len(texts) - 1))]
-            packed = projection.packed(joined(others))
+            unrelated = [texts[(place + 1 + step) % len(texts)] for step in range(min(n_together, len(texts) - 1))]
+            packed = projection.packed(join(unrelated))
             lengths.append(len(packed) // _BYTES)
-            values.append(float(found(query, [packed])[0]))
+            values.append(float(match_scores(query, [packed])[0]))
     return np.array(lengths, np.float32), np.array(values, np.float32)
 
 
-def found(query: Vectors, texts: Sequence[bytes]) -> Vector:
+def match_scores(query: Vectors, texts: Sequence[bytes]) -> Vector:
     """Return how much of a query is found in each text: how near each of its word pieces comes to one there, averaged.
 
     Shape (n,). It is known as MaxSim.
@@ -259,11 +261,11 @@ def product(rows: Vectors, columns: Vectors) -> Vectors:
     """
     n_together = max(1, _LEAST_SHARED // columns.size)
     n_whole = len(rows) - len(rows) % n_together
-    made = np.empty((len(rows), columns.shape[1]), np.float32)
+    result = np.empty((len(rows), columns.shape[1]), np.float32)
     blocks = rows[:n_whole].reshape(-1, n_together, rows.shape[1])
-    np.matmul(blocks, columns, out=made[:n_whole].reshape(-1, n_together, columns.shape[1]))
-    np.matmul(rows[n_whole:], columns, out=made[n_whole:])
-    return made
+    np.matmul(blocks, columns, out=result[:n_whole].reshape(-1, n_together, columns.shape[1]))
+    np.matmul(rows[n_whole:], columns, out=result[n_whole:])
+    return result
 
 
 def _unit(vectors: Vectors) -> Vectors:

@@ -58,7 +58,7 @@ _STALE_SECONDS = 3_600.0
 """Age from which a directory that an export left unfinished is removed."""
 
 
-class NotExported(Exception):
+class MissingExport(Exception):
     """There is no graph of a model. Its text says why."""
 
 
@@ -70,13 +70,13 @@ class OnnxCache:
 
     def key(self, files: Path) -> str:
         """Return the key of a model whose files lie in a directory. They are read once, until they change."""
-        found = sorted(_model_files(files))
-        states = [(str(file), (state := file.stat()).st_size, state.st_mtime_ns) for file in found]
+        files_found = sorted(_model_files(files))
+        states = [(str(file), (state := file.stat()).st_size, state.st_mtime_ns) for file in files_found]
         remembered = self.path / "keys" / _digest(EXPORTER, json.dumps(states))
         with suppress(OSError):
             if len(key := remembered.read_text(encoding="ascii")) == 32:
                 return key
-        key = _digest(EXPORTER, *(f"{file.relative_to(files)} {_checksum(file)}" for file in found))
+        key = _digest(EXPORTER, *(f"{file.relative_to(files)} {_checksum(file)}" for file in files_found))
         with suppress(OSError):  # reading them again next time costs less than a second
             remembered.parent.mkdir(parents=True, exist_ok=True)
             beside = remembered.with_suffix(f".{os.getpid()}")
@@ -98,7 +98,7 @@ class OnnxCache:
         """Say whether there is an export of a model, whose files lie in a directory.
 
         Raises:
-            NotExported: There is none, and will be none.
+            MissingExport: There is none, and will be none.
         """
         key = self.key(files)
         if self.find(key) is None:
@@ -117,36 +117,36 @@ class OnnxCache:
             announce: Told each step of an export.
 
         Raises:
-            NotExported: It cannot be exported.
+            MissingExport: It cannot be exported.
         """
         key = self.key(files)
-        found = self.find(key)
-        if found is None:
+        directory = self.find(key)
+        if directory is None:
             self._check(key)
-            found = self._make(key, model, files, announce)
+            directory = self._make(key, model, files, announce)
         try:
-            return OnnxEncoder(found, batch_size)
+            return OnnxEncoder(directory, batch_size)
         except UnloadableExport as error:  # it is whole, so another try would end alike
-            raise NotExported(f"its export cannot be loaded: {error}") from error
+            raise MissingExport(f"its export cannot be loaded: {error}") from error
 
     def _check(self, key: str) -> None:
-        """Raise `NotExported` if a package is missing, or an export by the same libraries failed a short time ago."""
+        """Raise `MissingExport` if a package is missing, or an export by the same libraries failed a short time ago."""
         missing = [name for name in ("onnx", "onnxruntime", "tokenizers") if find_spec(name) is None]
         if missing:
-            raise NotExported(f"an export needs what is not installed: pip install {' '.join(missing)}")
+            raise MissingExport(f"an export needs what is not installed: pip install {' '.join(missing)}")
         file = self._problem_file(key)
         with suppress(OSError, ValueError, KeyError, TypeError):
-            noted = json.loads(file.read_text(encoding="utf-8"))
-            if noted["versions"] == _versions() and time.time() - file.stat().st_mtime < _RETRY_SECONDS:
-                raise NotExported(str(noted["problem"]))
+            failure = json.loads(file.read_text(encoding="utf-8"))
+            if failure["versions"] == _versions() and time.time() - file.stat().st_mtime < _RETRY_SECONDS:
+                raise MissingExport(str(failure["problem"]))
 
     def _make(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
         encoders = self.path / "encoders"
         with self._writing():
             encoders.mkdir(parents=True, exist_ok=True)
-            with _held(FileLock(encoders / f"{key}.lock"), announce):
-                if found := self.find(key):  # another process has made it meanwhile
-                    return found
+            with _acquire(FileLock(encoders / f"{key}.lock"), announce):
+                if existing := self.find(key):  # another process has made it meanwhile
+                    return existing
                 self._make_room(files)
                 return self._export(key, model, files, announce)
 
@@ -157,14 +157,14 @@ class OnnxCache:
         try:
             _run_exporter(model, beside, announce)
             if self.key(files) != key:
-                raise NotExported("its files were changed while it was exported")
-            seal = {name: _sealed(beside / name) for name in _SEALED}
+                raise MissingExport("its files were changed while it was exported")
+            seal = {name: _seal(beside / name) for name in _SEALED}
             (beside / _SEAL).write_text(json.dumps(seal), encoding="utf-8")
             shutil.rmtree(directory, ignore_errors=True)  # a damaged one
             beside.rename(directory)
-        except NotExported as error:
-            noted = {"problem": str(error), "versions": _versions()}
-            self._problem_file(key).write_text(json.dumps(noted), encoding="utf-8")
+        except MissingExport as error:
+            failure = {"problem": str(error), "versions": _versions()}
+            self._problem_file(key).write_text(json.dumps(failure), encoding="utf-8")
             raise
         finally:
             shutil.rmtree(beside, ignore_errors=True)
@@ -172,31 +172,31 @@ class OnnxCache:
         return directory
 
     def _make_room(self, files: Path) -> None:
-        """Remove what killed exports left behind, and raise `NotExported` if there is no room for another."""
+        """Remove what killed exports left behind, and raise `MissingExport` if there is no room for another."""
         encoders = self.path / "encoders"
         with self._writing():
             encoders.mkdir(parents=True, exist_ok=True)
-            for left in encoders.glob(".*.*"):
+            for leftover in encoders.glob(".*.*"):
                 with suppress(FileNotFoundError):  # of another model, and ready just now
-                    if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                        shutil.rmtree(left, ignore_errors=True)
+                    if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
+                        shutil.rmtree(leftover, ignore_errors=True)
             free = shutil.disk_usage(encoders).free
         needed = _ROOM * sum(file.stat().st_size for file in _model_files(files))
         if free < needed:
-            raise NotExported(
+            raise MissingExport(
                 f"{encoders} has {free / 2**20:.0f} MB free, and an export needs {needed / 2**20:.0f} MB; "
                 "make room, or name another directory in ATLAS_CACHE"
             )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Raise `NotExported` if the cache cannot be written, or another process does not let go of it."""
+        """Raise `MissingExport` if the cache cannot be written, or another process does not let go of it."""
         try:
             yield
         except Timeout as error:
-            raise NotExported("another process has been exporting it for too long") from error
+            raise MissingExport("another process has been exporting it for too long") from error
         except OSError as error:
-            raise NotExported(
+            raise MissingExport(
                 f"the cache directory {self.path} cannot be written ({error.strerror or error}); "
                 "name another one in ATLAS_CACHE"
             ) from error
@@ -205,7 +205,7 @@ class OnnxCache:
         return self.path / "encoders" / f"{key}.problem"
 
 
-def _held(lock: FileLock, announce: Callable[[str], None]) -> AbstractContextManager[Any]:
+def _acquire(lock: FileLock, announce: Callable[[str], None]) -> AbstractContextManager[Any]:
     """Return a lock, held. Another process that holds it is waited for."""
     try:
         return lock.acquire(timeout=0)
@@ -233,23 +233,23 @@ def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) 
         limit.start()
         try:
             for line in process.stdout or ():
-                told = _told(line)
-                problem = told.get("problem", problem)
-                if "step" in told:
-                    announce(told["step"])
+                message = _parse_message(line)
+                problem = message.get("problem", problem)
+                if "step" in message:
+                    announce(message["step"])
         finally:
             limit.cancel()
     if process.returncode:
-        raise NotExported(problem or f"its export ended with status {process.returncode}")
+        raise MissingExport(problem or f"its export ended with status {process.returncode}")
 
 
-def _told(line: str) -> dict[str, str]:
+def _parse_message(line: str) -> dict[str, str]:
     """Return what a line of the exporter says, or nothing of one that a library has printed."""
     try:
-        told = json.loads(line)
+        message = json.loads(line)
     except ValueError:
         return {}
-    return {name: str(value) for name, value in told.items()} if isinstance(told, dict) else {}
+    return {name: str(value) for name, value in message.items()} if isinstance(message, dict) else {}
 
 
 def _model_files(directory: Path) -> Iterable[Path]:
@@ -258,10 +258,10 @@ def _model_files(directory: Path) -> Iterable[Path]:
             yield file
 
 
-def _sealed(file: Path) -> dict[str, Any]:
+def _seal(file: Path) -> dict[str, Any]:
     """Return what is kept of a file, once its bytes have reached the disk."""
-    with file.open("rb+") as written:
-        os.fsync(written.fileno())
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())
     return {"state": _state(file), "sha256": _checksum(file)}
 
 
@@ -276,8 +276,8 @@ def _state(file: Path) -> list[int]:
 
 
 def _checksum(file: Path) -> str:
-    with file.open("rb") as read:
-        return hashlib.file_digest(read, "sha256").hexdigest()
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _digest(*texts: str) -> str:
@@ -285,8 +285,8 @@ def _digest(*texts: str) -> str:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in _LIBRARIES:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions

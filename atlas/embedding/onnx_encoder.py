@@ -103,16 +103,18 @@ class OnnxEncoder:
         for place, word in enumerate(pieces.word_ids):
             if word is not None:
                 places.setdefault(word, []).append(place)
-        spans = [(pieces.offsets[own[0]][0], pieces.offsets[own[-1]][1]) for own in places.values()]
+        spans = [
+            (pieces.offsets[piece_rows[0]][0], pieces.offsets[piece_rows[-1]][1]) for piece_rows in places.values()
+        ]
         if not spans:
             return NO_WORDS
-        vectors = np.stack([rows[own].mean(axis=0) for own in places.values()])
+        vectors = np.stack([rows[piece_rows].mean(axis=0) for piece_rows in places.values()])
         lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return WordVectors(tuple(text[start:end] for start, end in spans), vectors / lengths)
 
     def _in_batches(self, pieces: Sequence[Any], fill: Callable[[list[int]], None]) -> None:
         """Have texts filled in batch by batch, on every processor."""
-        batches = list(self._batches([len(own.ids) for own in pieces]))
+        batches = list(self._batches([len(encoding.ids) for encoding in pieces]))
         n_threads = min(len(batches), _n_processors())
         if n_threads < 2:
             for batch in batches:
@@ -135,13 +137,13 @@ class OnnxEncoder:
 
     def _run(self, outputs: list[str], pieces: Sequence[Any]) -> list[Vectors]:
         columns = {
-            "input_ids": [own.ids for own in pieces],
-            "attention_mask": [own.attention_mask for own in pieces],
-            "token_type_ids": [own.type_ids for own in pieces],
+            "input_ids": [encoding.ids for encoding in pieces],
+            "attention_mask": [encoding.attention_mask for encoding in pieces],
+            "token_type_ids": [encoding.type_ids for encoding in pieces],
         }
-        given = {name: _padded(columns[name], padding) for name, padding in self._padding.items()}
-        found: list[Vectors] = self._session.run(outputs, given)
-        return found
+        inputs = {name: _padded(columns[name], padding) for name, padding in self._padding.items()}
+        results: list[Vectors] = self._session.run(outputs, inputs)
+        return results
 
 
 def session(graph: Path, optimised: Path | None = None) -> Any:

@@ -45,7 +45,7 @@ TEXTS = tuple((script * (length // len(script) + 1))[:length] for script in _SCR
 """Texts of the check: eight scripts, each in eight lengths in characters."""
 
 
-class CannotExport(Exception):
+class ExportError(Exception):
     """The model cannot be run by onnxruntime. Its text says why."""
 
 
@@ -53,16 +53,16 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
     """Write the files of an `OnnxEncoder` for a model into an empty directory.
 
     Raises:
-        CannotExport: The model cannot be traced, or its graph gives other vectors than it.
+        ExportError: The model cannot be traced, or its graph gives other vectors than it.
         EmbeddingUnavailable: The model cannot be loaded.
     """
     on_step("loading the model with sentence-transformers")
     # the plain form of attention takes a sixth less time in onnxruntime than the fused one takes apart again
     encoder = TorchEncoder(load_model(model, "cpu", model_kwargs={"attn_implementation": "eager"}), 32)
     if encoder.tokenizer is None or encoder.window is None:
-        raise CannotExport("its tokenizer is none of the package tokenizers, or it has no limit of length")
+        raise ExportError("its tokenizer is none of the package tokenizers, or it has no limit of length")
     if encoder.window > LONGEST_WINDOW:
-        raise CannotExport(f"it reads {encoder.window:,} word pieces at once, and the graph would need too much memory")
+        raise ExportError(f"it reads {encoder.window:,} word pieces at once, and the graph would need too much memory")
     on_step("tracing it")
     inputs = _trace(encoder.model, directory / _RAW)
     on_step("optimising the graph")
@@ -80,22 +80,22 @@ def _trace(model: Any, file: Path) -> list[str]:
     features = model.preprocess(["one text", "another one, which is a little longer"])
     names = [name for name in _INPUTS if name in features]
 
-    class Traced(torch.nn.Module):  # type: ignore[misc]
+    class TracedModel(torch.nn.Module):  # type: ignore[misc]
         """The model with numbers in and both kinds of vectors out."""
 
         def __init__(self) -> None:
             super().__init__()
             self.model = model
 
-        def forward(self, *given: Any) -> tuple[Any, Any]:
-            made = self.model(dict(zip(names, given, strict=True)))
-            return torch.nn.functional.normalize(made["sentence_embedding"], dim=1), made["token_embeddings"]
+        def forward(self, *inputs: Any) -> tuple[Any, Any]:
+            outputs = self.model(dict(zip(names, inputs, strict=True)))
+            return torch.nn.functional.normalize(outputs["sentence_embedding"], dim=1), outputs["token_embeddings"]
 
     axes = {name: {0: "text", 1: "piece"} for name in (*names, TOKEN_VECTORS)} | {VECTORS: {0: "text"}}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # traced branches are warned of, and what they come to is checked below
         torch.onnx.export(
-            Traced().eval(),
+            TracedModel().eval(),
             tuple(features[name] for name in names),
             str(file),
             input_names=names,
@@ -124,16 +124,16 @@ def _write_facts(encoder: TorchEncoder, inputs: Sequence[str], directory: Path) 
 
 
 def _check(graph: OnnxEncoder, encoder: TorchEncoder) -> None:
-    """Raise `CannotExport` if the graph's vectors, of texts or of their pieces, are not the model's."""
+    """Raise `ExportError` if the graph's vectors, of texts or of their pieces, are not the model's."""
     differences = [np.abs(graph.encode(TEXTS) - encoder.encode(TEXTS)).max()]
     for text in TEXTS[:: len(_LENGTHS) + 1]:
-        wanted = np.asarray(encoder.model.encode(text, prompt="", output_value="token_embeddings"))
-        given = graph.token_vectors(text)
-        if wanted.shape != given.shape:
-            raise CannotExport(f"its word pieces have vectors of shape {wanted.shape}, the graph's {given.shape}")
-        differences.append(np.abs(given - wanted).max() / max(1.0, float(np.abs(wanted).max())))
+        expected = np.asarray(encoder.model.encode(text, prompt="", output_value="token_embeddings"))
+        actual = graph.token_vectors(text)
+        if expected.shape != actual.shape:
+            raise ExportError(f"its word pieces have vectors of shape {expected.shape}, the graph's {actual.shape}")
+        differences.append(np.abs(actual - expected).max() / max(1.0, float(np.abs(expected).max())))
     if not np.max(differences) <= TOLERANCE:  # which is not so of what is no number
-        raise CannotExport(f"its vectors and the graph's differ by up to {np.max(differences):.1e}")
+        raise ExportError(f"its vectors and the graph's differ by up to {np.max(differences):.1e}")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -145,7 +145,7 @@ def main(arguments: Sequence[str]) -> int:
 
     try:
         export(model, Path(directory), lambda step: tell(step=step))
-    except (CannotExport, EmbeddingUnavailable) as error:
+    except (ExportError, EmbeddingUnavailable) as error:
         tell(problem=str(error))
     except Exception as error:  # noqa: BLE001 - a model may fail in torch in any way, and sentence-transformers serves
         tell(problem=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vector, Vectors
-from atlas.infra.duck_typing import offered, offers
+from atlas.infra.duck_typing import get_offered, offers
 from atlas.protocols.infra import Embedder, WholeEmbedder
 
 MEMBERS = ("model_name", "dimension", "encode_batch")
@@ -29,21 +29,21 @@ MEASURED = "dimension"
 """A text that is embedded to see how long the vectors are."""
 
 
-def whole_embedder(given: Embedder) -> WholeEmbedder:
+def whole_embedder(embedder: Embedder) -> WholeEmbedder:
     """Return an embedder with every member: itself if it has them, else one that makes up for those it lacks.
 
     Raises:
         InvalidInput: It has no `encode`, or one that has to be awaited.
     """
-    encode = offered(given, "encode")
-    if not callable(encode) or inspect.iscoroutinefunction(encode) or isinstance(given, str):
+    encode = get_offered(embedder, "encode")
+    if not callable(encode) or inspect.iscoroutinefunction(encode) or isinstance(embedder, str):
         raise InvalidInput(
-            f"an embedder should have a method encode(text) that returns a vector, but got {type(given).__name__!r}; "
-            "give an object with one that is no coroutine, such as atlas.infra.embeddings.SentenceTransformerEmbedder()"
+            "expected an embedder with a sync method encode(text) that returns a vector, got "
+            f"{type(embedder).__name__!r}; pass one, such as atlas.infra.embeddings.SentenceTransformerEmbedder()"
         )
-    if all(offers(given, name) for name in MEMBERS):  # the dimension of some models needs their weights loaded
-        return given  # type: ignore[return-value]
-    return PlainEmbedder(given)
+    if all(offers(embedder, name) for name in MEMBERS):  # the dimension of some models needs their weights loaded
+        return embedder  # type: ignore[return-value]
+    return PlainEmbedder(embedder)
 
 
 class PlainEmbedder:
@@ -56,19 +56,19 @@ class PlainEmbedder:
     def __init__(self, encoder: Embedder) -> None:
         self._encoder = encoder
         for name in OPTIONAL:
-            if (member := offered(encoder, name)) is not None:
+            if (member := get_offered(encoder, name)) is not None:
                 setattr(self, name, member)
 
     @property
     def model_name(self) -> str:
         """The name that a store is bound to."""
         kind = type(self._encoder)
-        return str(offered(self._encoder, "model_name") or f"{kind.__module__}.{kind.__qualname__}")
+        return str(get_offered(self._encoder, "model_name") or f"{kind.__module__}.{kind.__qualname__}")
 
     @cached_property
     def dimension(self) -> int:
         """Length of its vectors. A text is embedded to find it, if nothing says it."""
-        return int(offered(self._encoder, "dimension") or len(self.encode(MEASURED)))
+        return int(get_offered(self._encoder, "dimension") or len(self.encode(MEASURED)))
 
     def encode(self, text: str) -> Vector:
         """Return the vector of one document, shape (dim,)."""
@@ -76,14 +76,14 @@ class PlainEmbedder:
 
     def encode_batch(self, texts: list[str]) -> Vectors:
         """Return the vectors of several documents, shape (n, dim)."""
-        together = offered(self._encoder, "encode_batch")
+        together = get_offered(self._encoder, "encode_batch")
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         return _unit(together(texts)) if together else np.stack([self.encode(text) for text in texts])
 
     def encode_query(self, text: str) -> Vector:
         """Return the vector of a question, by the encoder's own way if it has one."""
-        return _vector((offered(self._encoder, "encode_query") or self._encoder.encode)(text))
+        return _vector((get_offered(self._encoder, "encode_query") or self._encoder.encode)(text))
 
 
 def _unit(vectors: npt.ArrayLike) -> Vectors:
@@ -98,6 +98,6 @@ def _unit(vectors: npt.ArrayLike) -> Vectors:
     return scaled
 
 
-def _vector(given: npt.ArrayLike) -> Vector:
-    vector: Vector = _unit(given)[0]
+def _vector(values: npt.ArrayLike) -> Vector:
+    vector: Vector = _unit(values)[0]
     return vector

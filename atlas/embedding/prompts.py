@@ -63,8 +63,8 @@ def model_prompts(model: str, files: Path | None) -> Prompts:
         model: Its name, or the directory of its files.
         files: The directory of its files. None if they are not on this machine.
     """
-    written = _written(_json(files / _CONFIG)) if files is not None else None
-    return written or family_prompts([model.rstrip("/").rpartition("/")[2], *_names_in(files)]) or NO_PROMPTS
+    configured = _configured_prompts(_json(files / _CONFIG)) if files is not None else None
+    return configured or family_prompts([model.rstrip("/").rpartition("/")[2], *_names_in(files)]) or NO_PROMPTS
 
 
 def family_prompts(names: list[str]) -> Prompts | None:
@@ -77,23 +77,23 @@ def family_prompts(names: list[str]) -> Prompts | None:
     return None
 
 
-def asked_prompts(own: Prompts, query: str, document: str) -> Prompts:
+def override_prompts(model: Prompts, query: str, document: str) -> Prompts:
     """Return a model's prompts as the settings change them.
 
     Args:
-        own: Those of the model.
+        model: Those of the model.
         query: The setting for questions. Empty leaves the model's own, `none` means that it has none.
         document: The same for documents.
     """
-    asked = {"query": query, "document": document}
-    return replace(own, **{name: "" if text == NO_PROMPT else text for name, text in asked.items() if text})
+    overrides = {"query": query, "document": document}
+    return replace(model, **{name: "" if text == NO_PROMPT else text for name, text in overrides.items() if text})
 
 
 def read_prompts(text: str) -> Prompts | None:
     """Return prompts as `as_text` writes them, or None for an empty or damaged text."""
     with suppress(ValueError, TypeError, KeyError):
-        kept = json.loads(text)
-        return Prompts(query=str(kept["query"]), document=str(kept["document"]))
+        raw = json.loads(text)
+        return Prompts(query=str(raw["query"]), document=str(raw["document"]))
     return None
 
 
@@ -113,23 +113,23 @@ def prompts_text(embedder: object) -> str:
     return prompts.as_text() if prompts is not None and (prompts != NO_PROMPTS or is_changeable) else ""
 
 
-def prompts_to_use(own: Prompts, kept: Prompts | None) -> Prompts:
+def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
     """Return the prompts that fit the vectors of a store.
 
     Args:
-        own: Those that the model has now.
-        kept: Those that the store was embedded with. None for one of before they were kept: its documents have none,
+        model: Those that the model has now.
+        stored: Those that the store was embedded with. None for one of before they were kept: its documents have none,
             and neither have its questions if the model's documents should have one.
     """
-    return kept or (NO_PROMPTS if own.document else own)
+    return stored or (NO_PROMPTS if model.document else model)
 
 
-def _written(config: Mapping[str, Any]) -> Prompts | None:
+def _configured_prompts(config: Mapping[str, Any]) -> Prompts | None:
     """Return the prompts of a configuration of sentence-transformers, or None if all are empty."""
-    named = config.get("prompts")
-    if not isinstance(named, Mapping):
+    raw = config.get("prompts")
+    if not isinstance(raw, Mapping):
         return None
-    texts = {name: text for name, text in named.items() if isinstance(text, str)}
+    texts = {name: text for name, text in raw.items() if isinstance(text, str)}
     usual = texts.get(str(config.get("default_prompt_name")), "")
     query = next((texts[name] for name in _QUERY_NAMES if texts.get(name)), usual)
     document = next((texts[name] for name in _DOCUMENT_NAMES if texts.get(name)), "" if usual == query else usual)
@@ -150,6 +150,6 @@ def _names_in(files: Path | None) -> list[str]:
 def _json(file: Path) -> Mapping[str, Any]:
     """Return the object in a file, or an empty one if it is missing, unreadable or holds anything else."""
     with suppress(OSError, ValueError, RecursionError):
-        read = json.loads(file.read_text(encoding="utf-8"))
-        return read if isinstance(read, dict) else {}
+        value = json.loads(file.read_text(encoding="utf-8"))
+        return value if isinstance(value, dict) else {}
     return {}

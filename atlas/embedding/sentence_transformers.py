@@ -23,8 +23,8 @@ from atlas.embedding.choice import (
 )
 from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Span, mean_direction
 from atlas.embedding.encoder import Encoder
-from atlas.embedding.late_interaction import NO_TOKENS, NO_WORDS, TokenVectors, WordVectors, joined
-from atlas.embedding.onnx_cache import NotExported, OnnxCache
+from atlas.embedding.late_interaction import NO_TOKENS, NO_WORDS, TokenVectors, WordVectors, join
+from atlas.embedding.onnx_cache import MissingExport, OnnxCache
 from atlas.embedding.prompts import Prompts, model_prompts
 from atlas.embedding.scale import Scale, scale_of
 from atlas.infra.locks import lock_of
@@ -143,7 +143,7 @@ class SentenceTransformerEmbedder:
             return f"sentence-transformers, because {self._problem}" if self._problem else "onnxruntime"
         try:
             is_there = self._cache.has(self._files())
-        except NotExported as error:
+        except MissingExport as error:
             return f"sentence-transformers, because {error}"
         return "onnxruntime" if is_there else "onnxruntime, once the first text or `atlas init` has exported the model"
 
@@ -265,11 +265,11 @@ class SentenceTransformerEmbedder:
             vectors, tokens = self._with_tokens(passages)
         vector = mean_direction(vectors)
         vector.flags.writeable = False
-        return vector, joined(tokens)
+        return vector, join(tokens)
 
     def _query_tokens(self, text: str) -> TokenVectors:
         """Return a question's word pieces. The words of a prompt are none of them."""
-        return joined(self._with_tokens(self._passages(text))[1])
+        return join(self._with_tokens(self._passages(text))[1])
 
     def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of texts exactly as they are, and of their word pieces if the model gives any."""
@@ -303,7 +303,7 @@ class SentenceTransformerEmbedder:
     def _load(self, announce: Callable[[str], None]) -> Encoder:
         try:
             return self._cache.load(self.model_name, self._files(), self._batch_size, announce)
-        except NotExported as error:
+        except MissingExport as error:
             self._problem = str(error)
         logger.info("%s runs in sentence-transformers, because %s", self.model_name, self._problem)
         announce("loading the model with sentence-transformers")
@@ -313,12 +313,12 @@ class SentenceTransformerEmbedder:
         return TorchEncoder(load_model(self.model_name, device), self._batch_size)
 
     def _files(self) -> Path:
-        """Return the directory of the model's files, or raise `NotExported` if they are of no use to onnxruntime."""
+        """Return the directory of the model's files, or raise `MissingExport` if they are of no use to onnxruntime."""
         if self._device not in ON_PROCESSOR:
-            raise NotExported(f"the device {self._device} was asked for")
+            raise MissingExport(f"the device {self._device} was asked for")
         files = model_files(self.model_name)
         if files is None:
-            raise NotExported("no files of sentence-transformers were here when it was loaded")
+            raise MissingExport("no files of sentence-transformers were here when it was loaded")
         return files
 
 

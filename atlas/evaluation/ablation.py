@@ -19,7 +19,7 @@ from atlas.core.statistics import Estimate, Values, estimates
 from atlas.core.types import Trajectory
 from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.metrics import expected_hit
-from atlas.evaluation.replay import MEMORIES, K, Replayed, first_of, in_time, replay, scratch_memory, task_of
+from atlas.evaluation.replay import MEMORIES, K, ReplayedAttempt, first_of, in_time, replay, scratch_memory, task_of
 from atlas.memory.context import BUDGET_TOKENS, counter_of
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress
@@ -134,7 +134,7 @@ def ablate(
     Raises:
         InvalidInput: There is no attempt, or no configuration of a name.
     """
-    chosen = _checked(configurations)
+    names = _checked(configurations)
     moments, is_timed = in_time(trajectories)
     moments = list(first_of(moments, limit)) if limit is not None else moments
     trajectories = [trajectory for moment in moments for trajectory in moment]
@@ -142,24 +142,24 @@ def ablate(
         raise InvalidInput("there is no attempt to replay; give files that hold some")
     remembering, counter = CachedEmbedder(embedder), counter_of(embedder)
     rows: list[AblationRow] = []
-    for name in chosen:
-        replayed: list[Replayed] = []
+    for name in names:
+        replayed: list[ReplayedAttempt] = []
         with scratch_memory(CONFIGURATIONS[name], remembering, settings) as (memory, clock):
-            for one in replay(memory, moments, clock, counter=counter, budget_tokens=budget_tokens):
-                replayed.append(one)
+            for attempt in replay(memory, moments, clock, counter=counter, budget_tokens=budget_tokens):
+                replayed.append(attempt)
                 if on_progress:
-                    on_progress(len(rows) * len(trajectories) + len(replayed), len(chosen) * len(trajectories))
-            rows.append(_row(name, replayed, _held(memory), seed))
-    known = [trajectory.outcome.success for trajectory in trajectories if trajectory.outcome.success is not None]
+                    on_progress(len(rows) * len(trajectories) + len(replayed), len(names) * len(trajectories))
+            rows.append(_row(name, replayed, _count_records(memory), seed))
+    outcomes = [trajectory.outcome.success for trajectory in trajectories if trajectory.outcome.success is not None]
     tasks = [task_of(trajectory) for trajectory in trajectories]
     return Ablation(
         model=remembering.model_name,
         counted_with=counter.name,
         n_attempts=len(trajectories),
         n_tasks=len(set(tasks)),
-        n_repeated=sum(one.n_same > 0 for one in replayed),
-        n_verbatim=sum(one.is_verbatim for one in replayed),
-        success_rate=sum(known) / len(known) if known else None,
+        n_repeated=sum(attempt.n_same > 0 for attempt in replayed),
+        n_verbatim=sum(attempt.is_verbatim for attempt in replayed),
+        success_rate=sum(outcomes) / len(outcomes) if outcomes else None,
         is_timed=is_timed,
         budget_tokens=budget_tokens,
         k=K,
@@ -168,13 +168,15 @@ def ablate(
     )
 
 
-def _row(name: str, replayed: Sequence[Replayed], held: Mapping[str, int], seed: int) -> AblationRow:
-    repeated = [one for one in replayed if one.n_same]
-    foretold = [one for one in replayed if one.outcomes and one.trajectory.outcome.success is not None]
-    guessed = [_agreed(one, [one.base_rate]) for one in foretold if one.base_rate is not None]
-    tokens = _estimate([[float(one.n_tokens)] for one in replayed], replayed, seed)
-    hits = _estimates([[float(one.rank == 1), float(one.rank is not None)] for one in repeated], repeated, seed)
-    agreed = _estimates([[_agreed(one, one.outcomes)] for one in foretold], foretold, seed)
+def _row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping[str, int], seed: int) -> AblationRow:
+    repeated = [attempt for attempt in replayed if attempt.n_same]
+    predicted = [attempt for attempt in replayed if attempt.outcomes and attempt.trajectory.outcome.success is not None]
+    guessed = [_accuracy(attempt, [attempt.base_rate]) for attempt in predicted if attempt.base_rate is not None]
+    tokens = _estimate([[float(attempt.n_tokens)] for attempt in replayed], replayed, seed)
+    hits = _estimates(
+        [[float(attempt.rank == 1), float(attempt.rank is not None)] for attempt in repeated], repeated, seed
+    )
+    accuracy = _estimates([[_accuracy(attempt, attempt.outcomes)] for attempt in predicted], predicted, seed)
     return AblationRow(
         name=name,
         memories=tuple(memory for memory in MEMORIES if memory in CONFIGURATIONS[name]),
@@ -182,36 +184,36 @@ def _row(name: str, replayed: Sequence[Replayed], held: Mapping[str, int], seed:
         hit_k=hits[1] if hits else None,
         chance_1=_chance(repeated, 1),
         chance_k=_chance(repeated, K),
-        agreement=agreed[0] if agreed else None,
-        n_foretold=len(foretold),
+        agreement=accuracy[0] if accuracy else None,
+        n_foretold=len(predicted),
         base_agreement=sum(guessed) / len(guessed) if guessed else None,
         tokens=tokens,
-        n_shown=sum(one.n_tokens > 0 for one in replayed),
-        n_held=dict(held),
+        n_shown=sum(attempt.n_tokens > 0 for attempt in replayed),
+        n_held=dict(n_records),
     )
 
 
-def _chance(replayed: Sequence[Replayed], k: int) -> float:
+def _chance(replayed: Sequence[ReplayedAttempt], k: int) -> float:
     """Return the mean chance that one of k records, drawn at random from each memory, comes from the same task."""
-    missed = [math.prod(1.0 - expected_hit(ranking, k) for ranking in one.held) for one in replayed]
+    missed = [math.prod(1.0 - expected_hit(ranking, k) for ranking in attempt.held) for attempt in replayed]
     return 1.0 - sum(missed) / len(missed) if missed else 0.0
 
 
-def _agreed(one: Replayed, foretold: Sequence[float]) -> float:
+def _accuracy(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
     """Return the mean predicted share of the outcome that came about, success or failure."""
-    mean = sum(foretold) / len(foretold)
-    return mean if one.trajectory.outcome.success else 1.0 - mean
+    mean = sum(shares) / len(shares)
+    return mean if attempt.trajectory.outcome.success else 1.0 - mean
 
 
-def _estimates(values: list[list[float]], replayed: Sequence[Replayed], seed: int) -> list[Estimate]:
+def _estimates(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> list[Estimate]:
     """Return the mean of each column with its interval over tasks, or nothing if there is no row."""
     if not values:
         return []
     table: Values = np.array(values, np.float64)
-    return estimates(table, [task_of(one.trajectory) for one in replayed], seed=seed)
+    return estimates(table, [task_of(attempt.trajectory) for attempt in replayed], seed=seed)
 
 
-def _estimate(values: list[list[float]], replayed: Sequence[Replayed], seed: int) -> Estimate:
+def _estimate(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> Estimate:
     return _estimates(values, replayed, seed)[0]
 
 
@@ -222,10 +224,10 @@ def _checked(configurations: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(configurations)) or list(CONFIGURATIONS)
 
 
-def _held(memory: MemorySystem) -> dict[str, int]:
-    given = {
+def _count_records(memory: MemorySystem) -> dict[str, int]:
+    memories = {
         "experience": memory.experience_memory,
         "concepts": memory.concept_library,
         "strategies": memory.strategy_bank,
     }
-    return {name: len(one) for name, one in given.items() if isinstance(one, Sized)}
+    return {name: len(memory_part) for name, memory_part in memories.items() if isinstance(memory_part, Sized)}

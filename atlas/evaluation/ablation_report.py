@@ -29,7 +29,7 @@ def as_markdown(ablation: Ablation) -> str:
 
 def notes(ablation: Ablation) -> list[str]:
     """Return how to read the figures, and what they cannot say."""
-    said = [
+    lines = [
         f"hit@k: of the {ablation.n_repeated:,} attempts at a task that was tried before, those for which one of a "
         "memory's first k hits comes from that task; chance beside it is what random orders of all that each memory "
         f"held would find, so that several memories have more of it. {_verbatim(ablation)}",
@@ -39,10 +39,10 @@ def notes(ablation: Ablation) -> list[str]:
         "nobody acted on what was found: this is what an agent would have been shown, not what it would have done",
     ]
     if not ablation.is_timed:
-        said.append("not every attempt says when it was made, so they were replayed in the order in which they stand")
+        lines.append("not every attempt says when it was made, so they were replayed in the order in which they stand")
     if any("concepts" in row.memories and not row.n_held["concepts"] for row in ablation.rows):
-        said.append("concepts are found by compressing many programs at once, which a replay does not do: it has none")
-    return said
+        lines.append("concepts are found by compressing many programs at once, which a replay does not do: it has none")
+    return lines
 
 
 def _verbatim(ablation: Ablation) -> str:

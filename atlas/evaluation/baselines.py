@@ -47,8 +47,8 @@ class PlainBM25:
 
     def _values(self, text: str) -> npt.NDArray[np.float64]:
         values = np.zeros(len(self._ids))
-        held = [self._postings[word] for word in dict.fromkeys(plain_words(text)) if word in self._postings]
-        for positions, n_times in (pairs.T for pairs in held):
+        postings = [self._postings[word] for word in dict.fromkeys(plain_words(text)) if word in self._postings]
+        for positions, n_times in (pairs.T for pairs in postings):
             n_texts = len(positions)
             rarity = math.log(1.0 + (len(self._ids) - n_texts + 0.5) / (n_texts + 0.5))
             values[positions] += rarity * n_times * (K1 + 1.0) / (n_times + self._held_back[positions])

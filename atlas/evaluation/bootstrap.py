@@ -27,7 +27,7 @@ def is_in(half: Half, group: str) -> bool:
     return half == "both" or is_test(group) == (half == "test")
 
 
-def drawn(items: Sequence[T], limit: int, *, seed: int) -> list[T]:
+def sample(items: Sequence[T], limit: int, *, seed: int) -> list[T]:
     """Return at most so many of some items, drawn at random, in their order."""
     if len(items) <= limit:
         return list(items)

@@ -24,7 +24,7 @@ class CachedStore(LedgerCollection):
 
     def __init__(self, collection: LedgerCollection) -> None:
         super().__init__(collection.parts)
-        self._found: dict[tuple[bool, str, int, str, bool, Context | None], tuple[Candidates, Values]] = {}
+        self._candidates: dict[tuple[bool, str, int, str, bool, Context | None], tuple[Candidates, Values]] = {}
         self._rows: dict[str, dict[str, Any]] = {}
 
     def candidates(
@@ -47,16 +47,16 @@ class CachedStore(LedgerCollection):
             return super().candidates(
                 embedding, text, n, where, with_buried=with_buried, context=context, worth=worth, compared=compared
             )
-        asked = (embedding is not None, text, n, repr(where), with_buried, context)
-        if asked not in self._found:
-            found, near = [
+        key = (embedding is not None, text, n, repr(where), with_buried, context)
+        if key not in self._candidates:
+            fetched, near = [
                 super(CachedStore, self).candidates(
                     embedding, text, n, where, with_buried=with_buried, context=context, compared=says
                 )
                 for says in (None, every)
             ]
-            self._found[asked] = found, np.array(near.similarities)
-        return _compared(*self._found[asked], compared)
+            self._candidates[key] = fetched, np.array(near.similarities)
+        return _with_comparison(*self._candidates[key], compared)
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the records found, in the order of `ids`."""
@@ -65,14 +65,14 @@ class CachedStore(LedgerCollection):
         return [self._rows[record_id] for record_id in ids if record_id in self._rows]
 
 
-def _compared(found: Candidates, near: Values, compared: Worth | None) -> Candidates:
+def _with_comparison(candidates: Candidates, near: Values, compared: Worth | None) -> Candidates:
     """Return candidates with the similarities of those whose word pieces are compared.
 
     Args:
         near: Similarities of all of them where all are compared.
     """
     if compared is None or not len(near):
-        return found
-    similarities = np.array(found.similarities)
-    is_best = compared(similarities, np.array(found.words) / (found.word_information or 1.0))
-    return replace(found, similarities=np.where(is_best, near, similarities).tolist())
+        return candidates
+    similarities = np.array(candidates.similarities)
+    is_best = compared(similarities, np.array(candidates.words) / (candidates.word_information or 1.0))
+    return replace(candidates, similarities=np.where(is_best, near, similarities).tolist())

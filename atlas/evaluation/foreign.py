@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.core.statistics import Estimate, Values, estimates
 from atlas.embedding.foreign_queries import evaluation_queries
-from atlas.evaluation.bootstrap import SPLIT_SEED, Half, drawn, is_in
+from atlas.evaluation.bootstrap import SPLIT_SEED, Half, is_in, sample
 from atlas.evaluation.measures import JudgedCorpus, Retriever
 from atlas.evaluation.metrics import DEPTH
 from atlas.protocols.infra import Progress
@@ -43,15 +43,15 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
 
     Corpora that share a query are of one origin, such as a log and a part of it. They are not foreign to each other.
     """
-    own = _queries(corpus)
+    own_queries = _queries(corpus)
     by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in(half, text)}}
     for other in corpora:
-        theirs = _queries(other)
+        other_queries = _queries(other)
         is_of_one_origin = bool(corpus.origin) and corpus.origin == other.origin
-        if not is_of_one_origin and not own.keys() & theirs.keys():
-            asked = {text for queries in by_source.values() for text in queries}
+        if not is_of_one_origin and not own_queries.keys() & other_queries.keys():
+            texts = {text for queries in by_source.values() for text in queries}
             by_source[other.name] = {
-                text: group for text, group in theirs.items() if text not in asked and is_in(half, group)
+                text: group for text, group in other_queries.items() if text not in texts and is_in(half, group)
             }
     return by_source
 
@@ -82,19 +82,19 @@ def ask_foreign(
         on_progress: Called after each query.
     """
     hiding = [retriever for retriever in retrievers if retriever.hides]
-    asked = [
+    foreign_queries = [
         _Query(source, *query)
         for source, queries in by_source.items()
-        for query in drawn(list(queries.items()), MAX_FOREIGN, seed=SPLIT_SEED)
+        for query in sample(list(queries.items()), MAX_FOREIGN, seed=SPLIT_SEED)
     ]
-    if not hiding or not asked:
+    if not hiding or not foreign_queries:
         return ()
-    told = np.zeros((len(asked), len(hiding)))
-    for row, query in enumerate(asked):
-        told[row] = [bool(retriever.rank(query.text, (), DEPTH).ids) for retriever in hiding]
+    answered = np.zeros((len(foreign_queries), len(hiding)))
+    for row, query in enumerate(foreign_queries):
+        answered[row] = [bool(retriever.rank(query.text, (), DEPTH).ids) for retriever in hiding]
         if on_progress:
-            on_progress(row + 1, len(asked))
-    return _results(asked_in, asked, told, [retriever.name for retriever in hiding], seed)
+            on_progress(row + 1, len(foreign_queries))
+    return _results(asked_in, foreign_queries, answered, [retriever.name for retriever in hiding], seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +105,21 @@ class _Query:
 
 
 def _results(
-    asked_in: str, asked: Sequence[_Query], told: Values, names: Sequence[str], seed: int
+    asked_in: str, queries: Sequence[_Query], answered: Values, names: Sequence[str], seed: int
 ) -> tuple[ForeignResult, ...]:
     rows_of = {
-        source: [row for row, query in enumerate(asked) if query.source == source]
-        for source in dict.fromkeys(query.source for query in asked)
+        source: [row for row, query in enumerate(queries) if query.source == source]
+        for source in dict.fromkeys(query.source for query in queries)
     }
     if len(rows_of) > 1:
-        rows_of[TOGETHER] = list(range(len(asked)))
+        rows_of[TOGETHER] = list(range(len(queries)))
     return tuple(
         ForeignResult(
             asked_in=asked_in,
             source=source,
             n_queries=len(rows),
             told_something=dict(
-                zip(names, estimates(told[rows], [asked[row].group for row in rows], seed=seed), strict=True)
+                zip(names, estimates(answered[rows], [queries[row].group for row in rows], seed=seed), strict=True)
             ),
         )
         for source, rows in rows_of.items()

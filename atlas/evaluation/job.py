@@ -20,7 +20,7 @@ from atlas.protocols.infra import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateOwn(MemoryJob):
+class EvaluationJob(MemoryJob):
     """A trial of all ways to search a store, profiles included, on its own attempts, saved as an `EvaluationFile`."""
 
     seed: int = 0
@@ -32,10 +32,10 @@ class EvaluateOwn(MemoryJob):
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> OwnEvaluation:
         """Evaluate the store."""
         with self.opened(on_progress) as memory:
-            return evaluated_now(memory, seed=self.seed, on_progress=on_progress)
+            return evaluate_now(memory, seed=self.seed, on_progress=on_progress)
 
 
-def evaluated_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) -> OwnEvaluation:
+def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) -> OwnEvaluation:
     """Return what can be measured on a store now.
 
     Raises:
@@ -71,7 +71,7 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
 
     def ask(self) -> None:
         """Have the worker measure."""
-        self._submit(EvaluateOwn(**self._place))
+        self._submit(EvaluationJob(**self._place))
 
     def file(self, directory: Path) -> EvaluationFile:
         """Return where the measurement is kept."""

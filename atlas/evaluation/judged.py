@@ -22,12 +22,14 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
         collection: The one whose records are searched.
         ids: The records that searches find there.
     """
-    held = _held(judgements, collection, ids)
-    right = {query: [one.record_id for one in of_it if one.is_right] for query, of_it in held.items()}
+    by_text = _findable(judgements, collection, ids)
+    right = {
+        query: [judgement.record_id for judgement in of_it if judgement.is_right] for query, of_it in by_text.items()
+    }
     queries = tuple(
-        JudgedQuery(text=query, grades=dict.fromkeys(found, SAME), group=query)
-        for query, found in right.items()
-        if found
+        JudgedQuery(text=query, grades=dict.fromkeys(record_ids, SAME), group=query)
+        for query, record_ids in right.items()
+        if record_ids
     )
     if not queries:
         return None
@@ -39,11 +41,15 @@ def judged_wrong(judgements: Sequence[Judgement], collection: str, ids: Collecti
 
     Args: as of `judged_queries`.
     """
-    own = by_query([one for one in judgements if one.collection == collection])
-    held = _held(judgements, collection, ids)
-    return {query: query for query in held if not any(one.is_right for one in own[query])}
+    judgements_by_query = by_query([judgement for judgement in judgements if judgement.collection == collection])
+    by_text = _findable(judgements, collection, ids)
+    return {
+        query: query for query in by_text if not any(judgement.is_right for judgement in judgements_by_query[query])
+    }
 
 
-def _held(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> dict[str, list[Judgement]]:
+def _findable(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> dict[str, list[Judgement]]:
     """Return the judgements of records that searches find, by query."""
-    return by_query([one for one in judgements if one.collection == collection and one.record_id in ids])
+    return by_query(
+        [judgement for judgement in judgements if judgement.collection == collection and judgement.record_id in ids]
+    )

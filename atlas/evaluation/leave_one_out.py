@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from atlas.core.statistics import Estimate, Values, estimates
-from atlas.evaluation.bootstrap import Half, drawn, is_in
+from atlas.evaluation.bootstrap import Half, is_in, sample
 from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
 from atlas.evaluation.metrics import SAME
 from atlas.protocols.infra import Progress
@@ -104,7 +104,7 @@ def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: 
                 group=attempt.task_id,
                 without=frozenset({attempt.id}),
             )
-            for attempt in _drawn(repeated, half, seed, limit)
+            for attempt in _sample(repeated, half, seed, limit)
         ),
     )
 
@@ -131,23 +131,23 @@ def outcome_agreement(
         on_progress: Called after each retriever.
     """
     outcomes = {attempt.id: attempt.success for attempt in attempts if attempt.success is not None}
-    asked = _drawn([attempt for attempt in attempts if attempt.id in outcomes], half, seed, limit)
-    if not asked:
+    sampled = _sample([attempt for attempt in attempts if attempt.id in outcomes], half, seed, limit)
+    if not sampled:
         return None
-    base_rate = sum(outcomes[attempt.id] for attempt in asked) / len(asked)
-    foretold = []
+    base_rate = sum(outcomes[attempt.id] for attempt in sampled) / len(sampled)
+    predictions = []
     for n_done, retriever in enumerate(retrievers, start=1):
-        foretold.append(_foretell(retriever, asked, outcomes, base_rate))
+        predictions.append(_predict(retriever, sampled, outcomes, base_rate))
         if on_progress:
             on_progress(n_done, len(retrievers))
-    groups = [_group(attempt) for attempt in asked]
+    groups = [_group(attempt) for attempt in sampled]
     return OutcomeAgreement(
-        n_attempts=len(asked), n_groups=len(set(groups)), base_rate=base_rate, rows=_rows(foretold, groups, seed)
+        n_attempts=len(sampled), n_groups=len(set(groups)), base_rate=base_rate, rows=_rows(predictions, groups, seed)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Foretold:
+class _Prediction:
     """Predictions from one retriever's answers."""
 
     name: str
@@ -158,24 +158,24 @@ class _Foretold:
     n_guessed: int
 
 
-def _foretell(
-    retriever: Retriever, asked: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float
-) -> _Foretold:
-    shares = [_share(retriever, attempt, outcomes) for attempt in asked]
+def _predict(
+    retriever: Retriever, attempts: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float
+) -> _Prediction:
+    shares = [_share(retriever, attempt, outcomes) for attempt in attempts]
     foretold = np.array([base_rate if share is None else share for share in shares])
-    actual = np.array([outcomes[attempt.id] for attempt in asked], np.float64)
+    actual = np.array([outcomes[attempt.id] for attempt in attempts], np.float64)
     right = np.where(foretold == 0.5, 0.5, (foretold > 0.5) == (actual == 1.0))
     values = np.column_stack([right, (foretold - actual) ** 2])
-    return _Foretold(retriever.name, retriever.against, values, shares.count(None))
+    return _Prediction(retriever.name, retriever.against, values, shares.count(None))
 
 
-def _rows(foretold: Sequence[_Foretold], groups: Sequence[str], seed: int) -> tuple[OutcomeRow, ...]:
-    values = {each.name: each.values for each in foretold}
+def _rows(predictions: Sequence[_Prediction], groups: Sequence[str], seed: int) -> tuple[OutcomeRow, ...]:
+    values = {each.name: each.values for each in predictions}
     rows = []
-    for each in foretold:
+    for each in predictions:
         accuracy, brier = estimates(each.values, groups, seed=seed)
-        others = [name for name in each.against if name in values]
-        differences = {name: _difference(each.values - values[name], groups, seed) for name in others}
+        baselines = [name for name in each.against if name in values]
+        differences = {name: _difference(each.values - values[name], groups, seed) for name in baselines}
         rows.append(
             OutcomeRow(
                 name=each.name, accuracy=accuracy, brier=brier, n_guessed=each.n_guessed, differences=differences
@@ -192,13 +192,13 @@ def _difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDiff
 def _share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool]) -> float | None:
     """Return the share of successes among the outcomes of what is found for an attempt's task."""
     ranking = retriever.rank(attempt.text, frozenset({attempt.id}), LOOKED_AT)
-    known = [outcomes[record_id] for record_id in ranking.ids if record_id in outcomes]
-    return sum(known) / len(known) if known else None
+    outcomes_found = [outcomes[record_id] for record_id in ranking.ids if record_id in outcomes]
+    return sum(outcomes_found) / len(outcomes_found) if outcomes_found else None
 
 
-def _drawn(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:
+def _sample(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:
     """Return at most so many of the attempts of a half, in their order."""
-    return drawn([attempt for attempt in attempts if is_in(half, _group(attempt))], limit, seed=seed)
+    return sample([attempt for attempt in attempts if is_in(half, _group(attempt))], limit, seed=seed)
 
 
 def _group(attempt: Attempt) -> str:

@@ -165,8 +165,8 @@ def evaluate(
     """
     queries = [query for query in task.queries if is_in(half, query.group)]
     answerable = [query for query in queries if _judged(query, texts, ()).n_relevant]
-    asked = _Asked(len(retrievers) * len(answerable), on_progress)
-    tried = [_try(retriever, answerable, texts, asked) for retriever in retrievers] if answerable else []
+    counter = _QueryCounter(len(retrievers) * len(answerable), on_progress)
+    runs = [_run_retriever(retriever, answerable, texts, counter) for retriever in retrievers] if answerable else []
     return TaskResult(
         name=task.name,
         about=task.about,
@@ -177,12 +177,12 @@ def evaluate(
         share_verbatim=_mean([_is_verbatim(query, texts) for query in answerable]),
         word_overlap=_mean([_word_overlap(query, texts) for query in answerable]),
         chance=_chance(answerable, texts),
-        rows=_rows(tried, [query.group for query in answerable], seed),
+        rows=_rows(runs, [query.group for query in answerable], seed),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Tried:
+class _RetrieverRun:
     """One retriever's values."""
 
     name: str
@@ -191,7 +191,7 @@ class _Tried:
     """A row a query, a column a metric."""
 
 
-class _Asked:
+class _QueryCounter:
     """A counter of questions for a progress bar."""
 
     def __init__(self, total: int, on_progress: Progress | None) -> None:
@@ -203,26 +203,26 @@ class _Asked:
             self._on_progress(self._done, self._total)
 
 
-def _try(
+def _run_retriever(
     retriever: Retriever,
     queries: Sequence[JudgedQuery],
     texts: Mapping[str, str],
-    asked: _Asked,
-) -> _Tried:
-    rankings = [_ask(retriever, query.text, query.without, asked) for query in queries]
+    counter: _QueryCounter,
+) -> _RetrieverRun:
+    rankings = [_ask(retriever, query.text, query.without, counter) for query in queries]
     judged = [_judged(query, texts, ranking.ids) for query, ranking in zip(queries, rankings, strict=True)]
-    return _Tried(
+    return _RetrieverRun(
         name=retriever.name,
         against=retriever.against,
         values=np.array([[metric.measure(each) for metric in METRICS.values()] for each in judged], np.float64),
     )
 
 
-def _ask(retriever: Retriever, text: str, without: frozenset[str], asked: _Asked) -> Ranking:
+def _ask(retriever: Retriever, text: str, without: frozenset[str], counter: _QueryCounter) -> Ranking:
     ranking = retriever.rank(text, without, DEPTH)
     if len(set(ranking.ids)) < len(ranking.ids) or without & set(ranking.ids):
         raise InvalidInput(f"{retriever.name!r} ranked a record twice, or one that was to be left out, for {text!r}")
-    asked.count()
+    counter.count()
     return ranking
 
 
@@ -236,7 +236,7 @@ def _judged(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str])
     )
 
 
-def _rows(tried: Sequence[_Tried], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
+def _rows(tried: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
     values = {each.name: each.values for each in tried}
     return tuple(
         RowResult(
@@ -264,9 +264,10 @@ def _is_verbatim(query: JudgedQuery, texts: Mapping[str, str]) -> bool:
 
 
 def _word_overlap(query: JudgedQuery, texts: Mapping[str, str]) -> float:
-    asked = set(plain_words(query.text))
+    query_words = set(plain_words(query.text))
     return max(
-        len(asked.intersection(plain_words(text))) / max(len(asked), 1) for text in _relevant_texts(query, texts)
+        len(query_words.intersection(plain_words(text))) / max(len(query_words), 1)
+        for text in _relevant_texts(query, texts)
     )
 
 

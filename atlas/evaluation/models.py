@@ -15,7 +15,7 @@ from pathlib import Path
 from atlas.core.errors import AtlasError, NotFound
 from atlas.core.settings import Settings
 from atlas.core.statistics import Estimate
-from atlas.evaluation.bootstrap import Half, drawn
+from atlas.evaluation.bootstrap import Half, sample
 from atlas.evaluation.measures import Ranking, RetrievalTask, RowResult, TaskResult, evaluate
 from atlas.evaluation.report import aligned, table
 from atlas.evaluation.tasks import AgentRow, Watch, own_tasks, read_attempts
@@ -100,26 +100,30 @@ def compare_models(
             "a hit that was judged right, so models cannot be compared on it; judge hits on the page Ask, or give "
             "files to evaluate on instead: atlas evaluate PATH --model NAME"
         )
-    own = memory.experience.embedder.model_name
+    store_model = memory.experience.embedder.model_name
     texts = {attempt.id: attempt.text for attempt in attempts}
     costs, rows = [], []
     with ExitStack() as opened:
-        for model in dict.fromkeys([own, *models]):
+        for model in dict.fromkeys([store_model, *models]):
             try:
-                filled, seconds = _filled(memory, embedder_of(model), settings, opened, watch(f"storing with {model}"))
+                filled, seconds = _fill(memory, embedder_of(model), settings, opened, watch(f"storing with {model}"))
             except (AtlasError, OSError) as error:
                 costs.append(ModelCost(model=model, problem=str(error)))
                 continue
             query_ms, search_ms = _times(filled, tasks, seed)
             costs.append(ModelCost(model=model, embedding_seconds=seconds, query_ms=query_ms, search_ms=search_ms))
-            rows.append(_ModelRow(model, AgentRow(filled.experience, "id"), () if model == own else (own,)))
+            rows.append(
+                _ModelRow(model, AgentRow(filled.experience, "id"), () if model == store_model else (store_model,))
+            )
         results = tuple(
             evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(what)) for what, task in tasks.items()
         )
-    return ModelReport(own=own, n_records=len(attempts), half=half, seed=seed, costs=tuple(costs), tasks=results)
+    return ModelReport(
+        own=store_model, n_records=len(attempts), half=half, seed=seed, costs=tuple(costs), tasks=results
+    )
 
 
-def _filled(
+def _fill(
     memory: MemorySystem,
     embedder: WholeEmbedder,
     settings: Settings,
@@ -129,16 +133,16 @@ def _filled(
     """Return a temporary memory with the same experiences, embedded by a model, and how long that took, in seconds."""
     directory = opened.enter_context(tempfile.TemporaryDirectory(prefix="atlas-models-"))
     exact = replace(settings, store=Path(directory), read_only=False, exact_max_rows=sys.maxsize)
-    made = opened.enter_context(open_memory(directory, embedder=embedder, settings=exact))
+    memory_copy = opened.enter_context(open_memory(directory, embedder=embedder, settings=exact))
     embedder.encode("a text that has the model loaded before time is taken")
     ids = memory.experience.ids({"marks.buried": False})
     start = time.perf_counter()
     for place in range(0, len(ids), BATCH):
-        made.experience.restore_many(memory.experience.export(ids[place : place + BATCH]))
+        memory_copy.experience.restore_many(memory.experience.export(ids[place : place + BATCH]))
         on_progress(min(place + BATCH, len(ids)), len(ids))
     seconds = time.perf_counter() - start
-    made.experience.calibrate()
-    return made, seconds
+    memory_copy.experience.calibrate()
+    return memory_copy, seconds
 
 
 def _times(memory: MemorySystem, tasks: dict[str, RetrievalTask], seed: int) -> tuple[float, float]:
@@ -147,7 +151,7 @@ def _times(memory: MemorySystem, tasks: dict[str, RetrievalTask], seed: int) -> 
     embedder = memory.experience.embedder
     encode = getattr(embedder, "encode_query", embedder.encode)
     embedding, searching = [], []
-    for text in drawn(list(dict.fromkeys(queries)), N_TIMED, seed=seed):
+    for text in sample(list(dict.fromkeys(queries)), N_TIMED, seed=seed):
         start = time.perf_counter()
         encode(text)
         embedded = time.perf_counter()
@@ -196,8 +200,8 @@ def _lines(report: ModelReport, drawn_as: Callable[[list[list[str]]], list[str]]
 
 def _difference(row: RowResult) -> str:
     """Return `+0.020 [+0.004, +0.036]`, or nothing for the store's own model."""
-    found: Estimate | None = next((by_metric[METRICS[-1]] for by_metric in row.differences.values()), None)
-    if found is None:
+    estimate: Estimate | None = next((by_metric[METRICS[-1]] for by_metric in row.differences.values()), None)
+    if estimate is None:
         return ""
-    interval = f" [{found.interval.low:+.3f}, {found.interval.high:+.3f}]" if found.interval else ""
-    return f"{found.mean:+.3f}{interval}"
+    interval = f" [{estimate.interval.low:+.3f}, {estimate.interval.high:+.3f}]" if estimate.interval else ""
+    return f"{estimate.mean:+.3f}{interval}"

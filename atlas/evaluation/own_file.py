@@ -26,13 +26,13 @@ class EvaluationFile(ArtefactFile[OwnEvaluation]):
         return {**header, "report": as_json(artefact.report)}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> OwnEvaluation:
-        found = OwnEvaluation(**{**header, "report": from_json(header["report"])})
-        check_form(found, OwnEvaluation)
-        if datetime.fromisoformat(found.measured_at).tzinfo is None or not found.report.tasks:
+        evaluation = OwnEvaluation(**{**header, "report": from_json(header["report"])})
+        check_form(evaluation, OwnEvaluation)
+        if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
             raise ValueError("it says neither when it was measured nor on what")
-        for task in filter(attrgetter("rows"), found.report.tasks):
+        for task in filter(attrgetter("rows"), evaluation.report.tasks):
             compared = [by for row in task.rows for by in row.differences.values()]
             for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
                 if not {*METRICS} <= {*by_metric}:
                     raise ValueError(f"it lacks some of {', '.join(METRICS)}")
-        return found
+        return evaluation

@@ -25,7 +25,7 @@ K = 5
 """Number of hits of each memory that are looked at: as many as `query` returns."""
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-Held = dict[str, dict[str, set[str]]]
+Sources = dict[str, dict[str, set[str]]]
 """Trajectories that each record comes from, by memory and record."""
 
 PACE = timedelta(minutes=1)
@@ -33,7 +33,7 @@ PACE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed:
+class ReplayedAttempt:
     """Hits for one attempt, before it was stored."""
 
     trajectory: Trajectory
@@ -102,48 +102,50 @@ def replay(
     *,
     counter: TokenCounter,
     budget_tokens: int = BUDGET_TOKENS,
-) -> Iterator[Replayed]:
+) -> Iterator[ReplayedAttempt]:
     """Ask for each attempt's task, then store it. Those of one instant are all asked for before one is stored."""
     stored: list[Trajectory] = []
-    held: Held = {}
+    sources: Sources = {}
     for moment in moments:
         clock.at = moment[0].timestamp or clock.at + PACE
         for trajectory in moment:
-            yield _asked(memory, trajectory, stored, held, counter, budget_tokens)
+            yield _replay_attempt(memory, trajectory, stored, sources, counter, budget_tokens)
         for trajectory in moment:
             # No agent saw what was retrieved here, so nothing of it was used.
             unused = {**trajectory.metadata, "used": []}
             ids = memory.store(replace(trajectory, metadata=unused, timestamp=clock.at))
             for name in set(MEMORIES).intersection(ids):
-                held.setdefault(name, {}).setdefault(ids[name], set()).add(trajectory.id)
+                sources.setdefault(name, {}).setdefault(ids[name], set()).add(trajectory.id)
             stored.append(trajectory)
 
 
-def _asked(
+def _replay_attempt(
     memory: MemorySystem,
     trajectory: Trajectory,
     stored: Sequence[Trajectory],
-    held: Held,
+    sources_of: Sources,
     counter: TokenCounter,
     budget: int,
-) -> Replayed:
+) -> ReplayedAttempt:
     result = memory.query_sync(trajectory.task, K)
     if result.errors:
         raise AtlasError(f"the replay stopped at {trajectory.task.id!r}: {'; '.join(result.errors.values())}")
     sources = _sources(result)
-    same = {one.id for one in stored if task_of(one) == task_of(trajectory)}
-    places = [place for hits in sources for place, ids in enumerate(hits, start=1) if same.intersection(ids)]
-    known = [one.outcome.success for one in stored if one.outcome.success is not None]
-    return Replayed(
+    same_task = {earlier.id for earlier in stored if task_of(earlier) == task_of(trajectory)}
+    places = [place for hits in sources for place, ids in enumerate(hits, start=1) if same_task.intersection(ids)]
+    outcomes = [earlier.outcome.success for earlier in stored if earlier.outcome.success is not None]
+    return ReplayedAttempt(
         trajectory=trajectory,
         rank=min(places, default=None),
         seen=frozenset(i for hits in sources for ids in hits for i in ids),
         outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
         n_before=len(stored),
-        n_same=len(same),
-        held=tuple(_unordered([not same.isdisjoint(ids) for ids in records.values()]) for records in held.values()),
-        is_verbatim=any(one.id in same and _words(one) == _words(trajectory) for one in stored),
-        base_rate=sum(known) / len(known) if known else None,
+        n_same=len(same_task),
+        held=tuple(
+            _unordered([not same_task.isdisjoint(ids) for ids in records.values()]) for records in sources_of.values()
+        ),
+        is_verbatim=any(earlier.id in same_task and _words(earlier) == _words(trajectory) for earlier in stored),
+        base_rate=sum(outcomes) / len(outcomes) if outcomes else None,
         n_tokens=build_context(result, counter, budget).n_tokens,
     )
 
@@ -170,13 +172,13 @@ def scratch_memory(
     clock = ReplayClock()
     with (
         tempfile.TemporaryDirectory(prefix="atlas-ablate-") as directory,
-        open_memory(directory, embedder=embedder, settings=exact, clock=clock) as whole,
+        open_memory(directory, embedder=embedder, settings=exact, clock=clock) as system,
     ):
         part = MemorySystem(
-            whole.experience if "experience" in memories else None,
-            whole.concepts if "concepts" in memories else None,
-            whole.strategies if "strategies" in memories else None,
-            storage=whole.storage,
+            system.experience if "experience" in memories else None,
+            system.concepts if "concepts" in memories else None,
+            system.strategies if "strategies" in memories else None,
+            storage=system.storage,
         )
         yield part, clock
 

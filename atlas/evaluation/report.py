@@ -84,43 +84,43 @@ def from_json(text: str) -> Report:
         ValueError: It is not JSON.
         KeyError, TypeError: It does not have this version's form.
     """
-    held = json.loads(text)
-    outcomes = held.pop("outcomes")
-    tasks = tuple(_task_of(task) for task in held.pop("tasks"))
-    foreign = tuple(_foreign_of(result) for result in held.pop("foreign"))
-    return Report(**held, tasks=tasks, outcomes=_outcomes_of(outcomes) if outcomes else None, foreign=foreign)
+    raw = json.loads(text)
+    outcomes = raw.pop("outcomes")
+    tasks = tuple(_task_of(task) for task in raw.pop("tasks"))
+    foreign = tuple(_foreign_of(result) for result in raw.pop("foreign"))
+    return Report(**raw, tasks=tasks, outcomes=_outcomes_of(outcomes) if outcomes else None, foreign=foreign)
 
 
-def _task_of(held: dict[str, Any]) -> TaskResult:
-    rows = held.pop("rows")
-    return TaskResult(**held, rows=tuple(_row_of(row) for row in rows))
+def _task_of(raw: dict[str, Any]) -> TaskResult:
+    rows = raw.pop("rows")
+    return TaskResult(**raw, rows=tuple(_row_of(row) for row in rows))
 
 
-def _row_of(held: dict[str, Any]) -> RowResult:
-    by_metric = _estimates_of(held.pop("estimates"))
-    differences = {name: _estimates_of(by) for name, by in held.pop("differences").items()}
-    return RowResult(**held, estimates=by_metric, differences=differences)
+def _row_of(raw: dict[str, Any]) -> RowResult:
+    by_metric = _estimates_of(raw.pop("estimates"))
+    differences = {name: _estimates_of(by) for name, by in raw.pop("differences").items()}
+    return RowResult(**raw, estimates=by_metric, differences=differences)
 
 
-def _outcomes_of(held: dict[str, Any]) -> OutcomeAgreement:
-    rows = held.pop("rows")
-    return OutcomeAgreement(**held, rows=tuple(_outcome_row_of(row) for row in rows))
+def _outcomes_of(raw: dict[str, Any]) -> OutcomeAgreement:
+    rows = raw.pop("rows")
+    return OutcomeAgreement(**raw, rows=tuple(_outcome_row_of(row) for row in rows))
 
 
-def _outcome_row_of(held: dict[str, Any]) -> OutcomeRow:
-    differences = {name: OutcomeDifference(**_estimates_of(by)) for name, by in held.pop("differences").items()}
-    measured = _estimates_of({name: held.pop(name) for name in ("accuracy", "brier")})
-    return OutcomeRow(**{**held, **measured, "differences": differences})
+def _outcome_row_of(raw: dict[str, Any]) -> OutcomeRow:
+    differences = {name: OutcomeDifference(**_estimates_of(by)) for name, by in raw.pop("differences").items()}
+    figures = _estimates_of({name: raw.pop(name) for name in ("accuracy", "brier")})
+    return OutcomeRow(**{**raw, **figures, "differences": differences})
 
 
-def _foreign_of(held: dict[str, Any]) -> ForeignResult:
-    return ForeignResult(**{**held, "told_something": _estimates_of(held["told_something"])})
+def _foreign_of(raw: dict[str, Any]) -> ForeignResult:
+    return ForeignResult(**{**raw, "told_something": _estimates_of(raw["told_something"])})
 
 
-def _estimates_of(held: Mapping[str, Any]) -> dict[str, Estimate]:
+def _estimates_of(raw: Mapping[str, Any]) -> dict[str, Estimate]:
     return {
         name: Estimate(mean=each["mean"], interval=Interval(**each["interval"]) if each["interval"] else None)
-        for name, each in held.items()
+        for name, each in raw.items()
     }
 
 
@@ -161,15 +161,15 @@ def _title(task: TaskResult) -> str:
 
 
 def _size(task: TaskResult) -> str:
-    said = [f"{task.n_records:,} records"]
+    parts = [f"{task.n_records:,} records"]
     if task.rows:
-        said.append(f"{task.word_overlap:.0%} of a query's words are in the nearest relevant description")
-        said.append(f"{task.share_verbatim:.0%} of the queries are one word for word")
+        parts.append(f"{task.word_overlap:.0%} of a query's words are in the nearest relevant description")
+        parts.append(f"{task.share_verbatim:.0%} of the queries are one word for word")
     else:
-        said.append("no query to ask")
+        parts.append("no query to ask")
     if task.n_unanswerable:
-        said.append(f"{task.n_unanswerable} more queries, to which nothing stored is relevant, are left out")
-    return f"{'; '.join(said)}."
+        parts.append(f"{task.n_unanswerable} more queries, to which nothing stored is relevant, are left out")
+    return f"{'; '.join(parts)}."
 
 
 def _outcomes_size(outcomes: OutcomeAgreement) -> str:
@@ -231,8 +231,8 @@ def _share(value: float, digits: int = 3, *, signed: bool = False) -> str:
     return sign + text.removeprefix("0")
 
 
-def _count(n: int, one: str, several: str) -> str:
-    return f"{n:,} {one if n == 1 else several}"
+def _count(n: int, singular: str, several: str) -> str:
+    return f"{n:,} {singular if n == 1 else several}"
 
 
 def aligned(grid: Grid) -> list[str]:

@@ -111,15 +111,19 @@ def rows_of(memory: MemorySystem, known_by: str) -> tuple[Retriever, ...]:
 
 def own_rows(memory: MemorySystem, known_by: str) -> tuple[Retriever, ...]:
     """Return the search of this memory as it is set up, and beside it the other profiles of its store."""
-    used, weights = memory.storage.profiles.in_use(), memory.experience.weights
-    named = f"profile {used.name!r}" if weights == used.weights else "the weights that it was opened with"
-    others = [
+    profile_in_use, weights = memory.storage.profiles.in_use(), memory.experience.weights
+    label = (
+        f"profile {profile_in_use.name!r}"
+        if weights == profile_in_use.weights
+        else "the weights that it was opened with"
+    )
+    other_profiles = [
         profile for profile in memory.storage.profiles.every() if not profile.problem and profile.weights != weights
     ]
     return (
         *(
             row
-            for row in _rows(memory, known_by, weights, f"what `search` of this store does now: {named}", OWN_SIGNALS)
+            for row in _rows(memory, known_by, weights, f"what `search` of this store does now: {label}", OWN_SIGNALS)
             if row.name != "RRF"
         ),
         *(
@@ -127,7 +131,7 @@ def own_rows(memory: MemorySystem, known_by: str) -> tuple[Retriever, ...]:
                 profile_row(profile.name), f"the same with profile {profile.name!r}",
                 by_best_match(memory.experience.ranked_with(profile.weights)), known_by, (FUSED,),
             )
-            for profile in others
+            for profile in other_profiles
         ),
     )  # fmt: skip
 
@@ -144,13 +148,13 @@ def _rows(
     about: str,
     signals: Sequence[str],
 ) -> tuple[Retriever, ...]:
-    held = memory.experience
-    dense = by_best_match(held.ranked_with(replace(BARE, words=0.0), reranked=False, compares_tokens=False))
+    experience = memory.experience
+    dense = by_best_match(experience.ranked_with(replace(BARE, words=0.0), reranked=False, compares_tokens=False))
     words = by_words(memory.experience)
     return (
         Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, known_by),
         Row("dense", "cosine similarity alone; nothing was tuned", dense, known_by, ("BM25",)),
-        Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fused(words, dense), known_by),
+        Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fuse(words, dense), known_by),
         Row(
             FUSED, about, by_best_match(memory.experience.ranked_with(full)), known_by,
             ("BM25", "dense", "RRF"),
@@ -168,10 +172,10 @@ def _rows(
             [
                 Row(
                     f"{FUSED} − word pieces", "the same without comparing word pieces",
-                    by_best_match(held.ranked_with(full, compares_tokens=False)), known_by, (FUSED,),
+                    by_best_match(experience.ranked_with(full, compares_tokens=False)), known_by, (FUSED,),
                 )
             ]
-            if held.collection.keeps_tokens
+            if experience.collection.keeps_tokens
             else []
         ),
     )  # fmt: skip
@@ -184,7 +188,7 @@ RRF_K = 60
 RRF_DEPTH = 100
 
 
-def fused(*searches: Search) -> Search:
+def fuse(*searches: Search) -> Search:
     """Return several searches joined by reciprocal rank fusion, the usual baseline.
 
     Source:
@@ -192,14 +196,14 @@ def fused(*searches: Search) -> Search:
     """
 
     def search(text: str, k: int) -> Sequence[Experience]:
-        held: dict[str, Experience] = {}
+        experiences: dict[str, Experience] = {}
         values: dict[str, float] = {}
-        for one in searches:
-            for rank, experience in enumerate(one(text, max(k, RRF_DEPTH)), start=1):
-                held[experience.id] = experience
+        for search_by in searches:
+            for rank, experience in enumerate(search_by(text, max(k, RRF_DEPTH)), start=1):
+                experiences[experience.id] = experience
                 values[experience.id] = values.get(experience.id, 0.0) + 1 / (RRF_K + rank)
         best = sorted(values, key=lambda record_id: -values[record_id])[:k]
-        return [held[record_id] for record_id in best]
+        return [experiences[record_id] for record_id in best]
 
     return search
 
@@ -272,7 +276,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         NotFound: No task was tried twice, no outcome is known and no query was judged: there is nothing to measure.
     """
     attempts = read_attempts(memory)
-    rows = rows_of(_remembering(memory), "id")
+    rows = rows_of(_with_caches(memory), "id")
     texts = {attempt.id: attempt.text for attempt in attempts}
     judgements = memory.storage.judgements.every()
     by_source = {**shipped(half), ONLY_WRONG: judged_wrong(judgements, COLLECTION, texts)}
@@ -312,15 +316,15 @@ def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, 
     return {what: task for what, task in tasks.items() if task is not None}
 
 
-def _remembering(memory: MemorySystem) -> MemorySystem:
+def _with_caches(memory: MemorySystem) -> MemorySystem:
     """Return the same memory with an embedder and a store that remember.
 
     Every row asks the same questions, so each is embedded and looked up once.
     """
-    held, storage = memory.experience, memory.storage
-    embedder = CachedEmbedder(held.embedder)
+    experience, storage = memory.experience, memory.storage
+    embedder = CachedEmbedder(experience.embedder)
     store = CachedStore(storage.collection(COLLECTION))
-    return MemorySystem(held.ranked_with(held.weights, embedder=embedder, store=store), storage=storage)
+    return MemorySystem(experience.ranked_with(experience.weights, embedder=embedder, store=store), storage=storage)
 
 
 def read_attempts(memory: MemorySystem) -> list[Attempt]:

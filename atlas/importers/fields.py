@@ -17,7 +17,7 @@ _BASE64 = re.compile(r"data:([a-z]{1,20})/[\w.+-]{1,100};base64,[A-Za-z0-9+/=]+"
 def as_object(value: Any, name: str) -> Json:
     """Return the value as an object."""
     if not isinstance(value, dict):
-        raise InvalidInput(f"{name} should be an object, but is {shown(value)}")
+        raise InvalidInput(f"{name} should be an object, but is {abbreviate(value)}")
     return value
 
 
@@ -26,7 +26,7 @@ def as_list(value: Any, name: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise InvalidInput(f"{name} should be a list, but is {shown(value)}")
+        raise InvalidInput(f"{name} should be a list, but is {abbreviate(value)}")
     return value
 
 
@@ -35,7 +35,7 @@ def as_text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} should be a text, but is {shown(value)}")
+        raise InvalidInput(f"{name} should be a text, but is {abbreviate(value)}")
     return value
 
 
@@ -50,7 +50,7 @@ def required_text(row: Json, key: str, name: str) -> str:
 def as_label(value: Any, name: str) -> str:
     """Return an id, which may be a text or a whole number, as a text."""
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise InvalidInput(f"{name} should be a text or a whole number, but is {shown(value)}")
+        raise InvalidInput(f"{name} should be a text or a whole number, but is {abbreviate(value)}")
     return str(value)
 
 
@@ -59,9 +59,9 @@ def as_number(value: Any, name: str) -> float | int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise InvalidInput(f"{name} should be a number, but is {shown(value)}")
+        raise InvalidInput(f"{name} should be a number, but is {abbreviate(value)}")
     if isinstance(value, float) and math.isinf(value):
-        raise InvalidInput(f"{name} should be a finite number, but is {shown(value)}")
+        raise InvalidInput(f"{name} should be a finite number, but is {abbreviate(value)}")
     return value
 
 
@@ -73,7 +73,7 @@ def as_instant(value: Any, name: str) -> datetime | None:
         instant = datetime.fromisoformat(value)
         return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{name} should be an ISO 8601 time, but is {shown(value)}") from error
+        raise InvalidInput(f"{name} should be an ISO 8601 time, but is {abbreviate(value)}") from error
 
 
 def without_blobs(text: str) -> str:
@@ -81,16 +81,16 @@ def without_blobs(text: str) -> str:
     return _BASE64.sub(r"[\1]", text) if ";base64," in text else text
 
 
-def kept(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """Return a JSON value without what should not be kept: NaN and infinities become null, blobs their kind."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
         return without_blobs(value)
     if isinstance(value, list):
-        return [kept(item) for item in value]
+        return [storable(item) for item in value]
     if isinstance(value, dict):
-        return {key: kept(item) for key, item in value.items()}
+        return {key: storable(item) for key, item in value.items()}
     return value
 
 
@@ -99,7 +99,7 @@ def present(**values: Any) -> Json:
     return {name: value for name, value in values.items() if value is not None and value != ""}
 
 
-def shown(value: Any) -> str:
+def abbreviate(value: Any) -> str:
     """Return a value as a message shows it: short, and never the whole of a long one."""
     if isinstance(value, str):
         return repr(value[:40])

@@ -164,9 +164,9 @@ def _bounded_lines(handle: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:
     """Yield lines and their lengths. Of a line beyond the limit only the beginning is held."""
     while line := handle.readline(limit + 1):
         length = len(line)
-        rest = line
-        while not rest.endswith(b"\n") and (rest := handle.readline(MEGABYTE)):
-            length += len(rest)
+        chunk = line
+        while not chunk.endswith(b"\n") and (chunk := handle.readline(MEGABYTE)):
+            length += len(chunk)
         yield line, length
 
 

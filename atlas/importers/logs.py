@@ -19,7 +19,7 @@ from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import JournalEntry, Trajectory
 from atlas.importers.rows import Item
-from atlas.infra.secrets import scrubbed
+from atlas.infra.secrets import scrub_record
 from atlas.memory.experience.extraction import to_experience
 
 FAILED = "failed"
@@ -56,10 +56,10 @@ class SuccessRule:
         Raises:
             InvalidInput: It is none.
         """
-        found = _RULE.fullmatch(text)
+        match = _RULE.fullmatch(text)
         try:
-            if found and (bound := float(found["bound"])) == bound:
-                return cls(found["name"], found["sign"], bound)
+            if match and (bound := float(match["bound"])) == bound:
+                return cls(match["name"], match["sign"], bound)
         except ValueError:
             pass
         raise InvalidInput(f"a success rule should read like correctness>=0.5, but is {text[:60]!r}")
@@ -81,7 +81,7 @@ class SuccessRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class LogOptions:
     """Decisions about logs that only whoever imports them can take."""
 
     success: SuccessRule | None = None
@@ -96,14 +96,14 @@ def stable_id(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True, default=str).encode()).hexdigest()[:32]
 
 
-def prepared(item: Item, wishes: Wishes, found: Counter[str]) -> list[Item]:
-    """Return what the store takes for an item of a log, and count in `found` the secrets that were in it."""
+def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item]:
+    """Return what the store takes for an item of a log, and count in `secrets` the secrets that were in it."""
     if not isinstance(item, Trajectory):
         return [item]
-    clean = scrubbed(item, found)
+    clean = scrub_record(item, secrets)
     assert isinstance(clean, Trajectory)
-    judged = wishes.success.judged(clean) if wishes.success else clean
-    return [as_exported(judged), *(_crashes(judged) if wishes.crashes else ())]
+    judged = options.success.judged(clean) if options.success else clean
+    return [as_exported(judged), *(_crashes(judged) if options.crashes else ())]
 
 
 def as_exported(attempt: Trajectory) -> ExportedExperience:
@@ -116,11 +116,11 @@ def as_exported(attempt: Trajectory) -> ExportedExperience:
 def _crashes(attempt: Trajectory) -> Iterator[JournalEntry]:
     for number, step in enumerate(attempt.steps, start=1):
         if step.metadata.get(FAILED):
-            said = f"{step.action[:NOTE_CHARACTERS]}\n\n{step.observation[:NOTE_CHARACTERS]}".strip()
+            failure = f"{step.action[:NOTE_CHARACTERS]}\n\n{step.observation[:NOTE_CHARACTERS]}".strip()
             yield JournalEntry(
                 id=stable_id("crash", attempt.id, number),
                 entry_type="crash_log",
-                content=f"{attempt.task.description[:200]}\n\n{said}",
+                content=f"{attempt.task.description[:200]}\n\n{failure}",
                 generation=0,
                 created_at=attempt.timestamp,
                 metadata={"source": attempt.metadata.get("source", ""), "experience": attempt.id, "step": number},

@@ -13,7 +13,7 @@ from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStr
 from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
-from atlas.infra.secrets import scrubbed_text
+from atlas.infra.secrets import scrub_text
 from atlas.memory.concepts.records import checked
 from atlas.memory.strategies.records import checked as checked_strategy
 
@@ -72,22 +72,22 @@ def one_line(reason: str) -> str:
 
     It quotes what is wrong, which may be a secret, so it is scrubbed before it is cut.
     """
-    text = scrubbed_text(" ".join(reason.encode("utf-8", "backslashreplace").decode("utf-8").split()), Counter())
+    text = scrub_text(" ".join(reason.encode("utf-8", "backslashreplace").decode("utf-8").split()), Counter())
     text = "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
     return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
 
 
 def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
     """Return the row that `make` gives, refused with the reason where it fails or the ledger could not hold it."""
-    made: list[Item] = []
+    items: list[Item] = []
 
     def make_checked() -> None:
         item = make()
         _check(item)
-        made.append(item)
+        items.append(item)
 
     reason = refusal(make_checked)
-    return Row(position, None if reason else made[0], reason, offset=offset, n_bytes=n_bytes)
+    return Row(position, None if reason else items[0], reason, offset=offset, n_bytes=n_bytes)
 
 
 def refusal(act: Callable[[], object]) -> str:

@@ -13,7 +13,7 @@ from atlas.core.errors import ImportFailed
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Trajectory
-from atlas.importers.logs import Wishes, prepared
+from atlas.importers.logs import LogOptions, prepare
 from atlas.importers.registry import FORMATS, Format, detect
 from atlas.importers.rows import MEGABYTE, Item, Limits, Row, one_line
 from atlas.infra.secrets import counting_secrets
@@ -130,7 +130,7 @@ def import_paths(
     *,
     format: str = "auto",
     strict: bool = False,
-    wishes: Wishes | None = None,
+    log_options: LogOptions | None = None,
     settings: Settings,
     on_progress: Progress | None = None,
 ) -> ImportReport:
@@ -141,7 +141,7 @@ def import_paths(
         paths: Files and directories.
         format: A name in `FORMATS`, or `auto` to tell each file's format by what is in it.
         strict: Stop at the first row or file that is refused; what came before it has been handed over.
-        wishes: Decisions about logs, such as which score is success.
+        log_options: Decisions about logs, such as which score is success.
         settings: Gives the largest size of a file.
         on_progress: Called whenever a batch has been stored and a file has been read.
 
@@ -149,12 +149,14 @@ def import_paths(
         ImportFailed: A path does not exist or the format is unknown, before anything is stored; or, with `strict`,
             a row or a file was refused.
     """
-    chosen, limits = _format(format), Limits.of(settings)
+    chosen_format, limits = _format(format), Limits.of(settings)
     files = source_files(paths)
     total_bytes = sum(file.size for file in files)
-    run = _Run(sink, strict=strict, wishes=wishes or Wishes(), on_progress=on_progress, total_bytes=total_bytes)
+    run = _Run(
+        sink, strict=strict, log_options=log_options or LogOptions(), on_progress=on_progress, total_bytes=total_bytes
+    )
     for file in files:
-        run.take_file(file.path, file.size, _rows(file.path, chosen, limits))
+        run.take_file(file.path, file.size, _rows(file.path, chosen_format, limits))
     run.flush()
     return run.report(len(files))
 
@@ -206,7 +208,7 @@ class SourceFile(NamedTuple):
     """Size in bytes."""
 
 
-class _Sourced(NamedTuple):
+class _SourcedRow(NamedTuple):
     source: str
     row: Row
 
@@ -215,14 +217,14 @@ class _Run:
     """The state of one import: what has been counted, and the batch that has not been handed over yet."""
 
     def __init__(
-        self, sink: Sink, *, strict: bool, wishes: Wishes, on_progress: Progress | None, total_bytes: int
+        self, sink: Sink, *, strict: bool, log_options: LogOptions, on_progress: Progress | None, total_bytes: int
     ) -> None:
         self._sink = sink
         self._strict = strict
-        self._wishes = wishes
+        self._options = log_options
         self._scrubbed: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
-        self._judged: Counter[str] = Counter({str(wishes.success): 0} if wishes.success else {})
+        self._judged: Counter[str] = Counter({str(log_options.success): 0} if log_options.success else {})
         self._on_progress = on_progress
         self._total_bytes = total_bytes
         self._done_bytes = 0
@@ -233,7 +235,7 @@ class _Run:
         self._items_bytes = 0
         self._source = ""
 
-    def take_file(self, path: Path, size: int, rows: Iterator[_Sourced]) -> None:
+    def take_file(self, path: Path, size: int, rows: Iterator[_SourcedRow]) -> None:
         """Hand a file's rows on, and note what was refused."""
         start = self._done_bytes
         for source, row in rows:
@@ -250,9 +252,9 @@ class _Run:
         """Hand over what has been collected."""
         items, self._items, self._items_bytes = self._items, [], 0
         if items:
-            with counting_secrets() as found:
+            with counting_secrets() as secrets:
                 count = self._sink.add(items, self._source)
-            self._scrubbed.update(found)
+            self._scrubbed.update(secrets)
             self._n_added += count.added
             self._n_concepts += count.added_concepts
             self._n_entries += count.added_entries
@@ -285,7 +287,7 @@ class _Run:
         if source != self._source:
             self.flush()
             self._source = source
-        items = prepared(item, self._wishes, self._scrubbed) if FORMATS[source].is_log else [item]
+        items = prepare(item, self._options, self._scrubbed) if FORMATS[source].is_log else [item]
         self._unknown[FORMATS[source].why_unknown] += sum(map(_is_unknown, items))
         if rule := self._rule(item, items[0], source):
             self._judged[rule] += 1
@@ -295,12 +297,12 @@ class _Run:
         if len(self._items) >= BATCH_ITEMS or self._items_bytes >= BATCH_BYTES:
             self.flush()
 
-    def _rule(self, read: Item, taken: Item, source: str) -> str:
+    def _rule(self, original: Item, prepared_item: Item, source: str) -> str:
         """Return the score that an attempt has its outcome from, and from which value on. Nothing where none did."""
-        if self._wishes.success and _is_unknown(read):
-            return "" if _is_unknown(taken) else str(self._wishes.success)
-        if isinstance(read, Trajectory) and not _is_unknown(read):
-            return FORMATS[source].judged_by(read)
+        if self._options.success and _is_unknown(original):
+            return "" if _is_unknown(prepared_item) else str(self._options.success)
+        if isinstance(original, Trajectory) and not _is_unknown(original):
+            return FORMATS[source].judged_by(original)
         return ""
 
     def _reject(self, rejection: Rejection) -> None:
@@ -322,16 +324,16 @@ def _is_unknown(item: Item) -> bool:
     return isinstance(attempt, Trajectory | Experience) and attempt.outcome.success is None
 
 
-def _rows(path: Path, chosen: Format | None, limits: Limits) -> Iterator[_Sourced]:
+def _rows(path: Path, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:
     """Yield a file's rows with its format's name. Row 0 says why a file cannot be read, or not to its end."""
     try:
-        reader = chosen or detect(path, limits)
+        reader = chosen_format or detect(path, limits)
         for row in reader.read(path, limits):
-            yield _Sourced(reader.name, row)
+            yield _SourcedRow(reader.name, row)
     except ImportFailed as error:
-        yield _Sourced("", Row(0, None, one_line(str(error))))
+        yield _SourcedRow("", Row(0, None, one_line(str(error))))
     except OSError as error:
-        yield _Sourced("", Row(0, None, one_line(f"the file cannot be read: {error.strerror or error}")))
+        yield _SourcedRow("", Row(0, None, one_line(f"the file cannot be read: {error.strerror or error}")))
 
 
 def _format(name: str) -> Format | None:
@@ -348,16 +350,16 @@ def source_files(paths: Sequence[Path]) -> list[SourceFile]:
     Raises:
         ImportFailed: A path does not exist, or a directory cannot be listed.
     """
-    found: list[SourceFile] = []
+    files: list[SourceFile] = []
     for path in paths:
         if path.is_dir():
-            found += _walk(path)
+            files += _walk(path)
         elif path.is_file():
-            found.append(SourceFile(path, _size(path)))
+            files.append(SourceFile(path, _size(path)))
         else:
-            there = path.exists()
-            raise ImportFailed(f"{path} {'is neither a file nor a directory' if there else 'does not exist'}")
-    return found
+            exists = path.exists()
+            raise ImportFailed(f"{path} {'is neither a file nor a directory' if exists else 'does not exist'}")
+    return files
 
 
 def _walk(directory: Path) -> list[SourceFile]:

@@ -69,7 +69,7 @@ def n_sample(memory: MemorySystem) -> int:
 
 def n_sample_records(memory: MemorySystem) -> int:
     """Return how many records of all memories are sample data."""
-    return n_sample(memory) + sum(records.count(IS_SAMPLE_ELSEWHERE) for records in _others(memory))
+    return n_sample(memory) + sum(records.count(IS_SAMPLE_ELSEWHERE) for records in _other_memories(memory))
 
 
 def remove_sample(memory: MemorySystem) -> str | None:
@@ -77,13 +77,13 @@ def remove_sample(memory: MemorySystem) -> str | None:
     reason = "removed the sample data"
     scoped = memory.experience.within("delete", reason)
     n_removed = scoped.delete(memory.experience.ids(IS_SAMPLE))
-    for records in _others(memory):
+    for records in _other_memories(memory):
         if ids := records.ids(IS_SAMPLE_ELSEWHERE):
             n_removed += records.within("delete", reason, operation_id=scoped.operation_id).delete(ids)
     return scoped.operation_id if n_removed else None
 
 
-def _others(memory: MemorySystem) -> tuple[Memory[Any], ...]:
+def _other_memories(memory: MemorySystem) -> tuple[Memory[Any], ...]:
     return (memory.concepts, memory.strategies, memory.journal, memory.conversations)
 
 

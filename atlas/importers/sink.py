@@ -7,7 +7,7 @@ from typing import Any
 
 from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
-from atlas.importers.formats.protea_logs import KnownLogs
+from atlas.importers.formats.protea_logs import LogNames
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
 from atlas.infra.secrets import without_secrets
@@ -22,7 +22,7 @@ class MemorySink:
     def __init__(self, memory: MemorySystem, reason: str) -> None:
         self._experience = memory.experience.within("import", reason)
         self._memory, self._reason = memory, reason
-        self._logs: KnownLogs | None = None
+        self._logs: LogNames | None = None
         self._concepts = memory.concepts.within("import", reason, operation_id=self._experience.operation_id)
 
     @property
@@ -57,10 +57,10 @@ class MemorySink:
         """Return how many of the items have the id of a record that was purged."""
         memory, n_purged = self._memory, 0
         for records, ids in (
-            (lambda: memory.experience, [one.experience.id for one in items if isinstance(one, ExportedExperience)]),
-            (lambda: memory.concepts, [one.concept.id for one in items if isinstance(one, ExportedConcept)]),
-            (lambda: memory.strategies, [one.strategy.id for one in items if isinstance(one, ExportedStrategy)]),
-            (lambda: memory.journal, [one.id for one in items if isinstance(one, JournalEntry)]),
+            (lambda: memory.experience, [item.experience.id for item in items if isinstance(item, ExportedExperience)]),
+            (lambda: memory.concepts, [item.concept.id for item in items if isinstance(item, ExportedConcept)]),
+            (lambda: memory.strategies, [item.strategy.id for item in items if isinstance(item, ExportedStrategy)]),
+            (lambda: memory.journal, [item.id for item in items if isinstance(item, JournalEntry)]),
         ):
             n_purged += len(records().purged(ids)) if ids else 0
         return n_purged
@@ -70,7 +70,7 @@ class MemorySink:
         if not entries:  # a system may be without a journal as long as nothing asks for it
             return []
         if self._logs is None:
-            self._logs = KnownLogs(self._memory.journal)
+            self._logs = LogNames(self._memory.journal)
         return self._logs.recognised(entries)
 
     def _add_entries(self, entries: list[JournalEntry]) -> list[str]:
@@ -133,8 +133,8 @@ class CountingSink:
             return [item.content_hash or to_metadata(item.experience)["content_hash"]]
         if isinstance(item, Trajectory):
             clean = without_secrets(item) if self._scrubs else item
-            made = to_experience(clean, experience_id=item.id, embedding_text="", now=datetime.now(UTC))
-            return [to_metadata(made)["content_hash"]]
+            experience = to_experience(clean, experience_id=item.id, embedding_text="", now=datetime.now(UTC))
+            return [to_metadata(experience)["content_hash"]]
         return []
 
     def _is_held(self, item: Item) -> bool:

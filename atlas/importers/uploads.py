@@ -17,7 +17,7 @@ class Sources:
         self._directory = directory
 
     @classmethod
-    def sent(cls, files: Iterable[tuple[str, bytes]]) -> Sources:
+    def from_upload(cls, files: Iterable[tuple[str, bytes]]) -> Sources:
         """Return files that were sent, each with its name.
 
         Each lies in a directory of its own: which of them belong together cannot be told.
@@ -32,22 +32,22 @@ class Sources:
         return cls(tuple(paths), directory)
 
     @classmethod
-    def named(cls, path: str) -> Sources:
+    def from_path(cls, path: str) -> Sources:
         """Return a file or a directory of this machine.
 
         Raises:
             InvalidInput: It is not there, or no path at all.
         """
         try:
-            found = Path(path).expanduser()
-            is_there = found.exists()
+            file = Path(path).expanduser()
+            is_there = file.exists()
         except (OSError, RuntimeError, ValueError) as error:  # a home of nobody, say, or a name that is too long
             raise InvalidInput(
                 f"{path!r:.200} cannot be looked up: {error}; check the path, or upload the files"
             ) from error
         if not is_there:
             raise InvalidInput(f"there is no file or directory {path}; check the path, or upload the files")
-        return cls((found,))
+        return cls((file,))
 
     def close(self) -> None:
         """Delete what was sent."""

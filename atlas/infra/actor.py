@@ -123,7 +123,7 @@ def administers_all() -> bool:
     finder = next(iter(_finders), None)
     if finder is None or finder.n_stores == 1 or present_actor() is None:
         return may(Role.ADMIN)
-    roles = [one.role for one in finder.choices().values()]
+    roles = [choice.role for choice in finder.choices().values()]
     return len(roles) == finder.n_stores and min(roles) >= Role.ADMIN
 
 

@@ -62,7 +62,7 @@ class _Twin:
 _twin: ContextVar[_Twin | None] = ContextVar("atlas_twin", default=None)
 
 
-def call(method: Callable[..., Awaitable[T]], *given: Any) -> T:
+def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     """Return the result of another library's method, whether it is sync or async.
 
     Raises:
@@ -70,7 +70,7 @@ def call(method: Callable[..., Awaitable[T]], *given: Any) -> T:
         RuntimeError: It raised what would end more than itself, such as `SystemExit`.
     """
     try:
-        result: Any = method(*given)
+        result: Any = method(*arguments)
     except ENDING as error:
         if _is_a_persons(error):
             raise
@@ -125,7 +125,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     context = contextvars.copy_context()
     call_of_twin = _Twin(asyncio.get_running_loop())
     context.run(_twin.set, call_of_twin)
-    future = _threads().submit(context.run, _called, lambda: function(*args, **kwargs))
+    future = _threads().submit(context.run, _call_here, lambda: function(*args, **kwargs))
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
@@ -134,7 +134,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
         raise
 
 
-def _called(function: Callable[[], T]) -> T:
+def _call_here(function: Callable[[], T]) -> T:
     try:
         return function()
     except StopIteration as error:  # asyncio's futures refuse it, and whoever awaits one would wait for ever
@@ -204,8 +204,8 @@ def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
     twin = _twin.get()
     if running is None and twin is not None and twin.loop.is_running():
         return twin.loop
-    ours = _own.loop()
-    return None if running is ours else ours
+    bridge_loop = _own.loop()
+    return None if running is bridge_loop else bridge_loop
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
@@ -215,7 +215,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-class _Own:
+class _Threads:
     """The threads of this process: one with an event loop, and those that the twins wait for.
 
     There are as many of the latter as calls wait at once. A limit would let calls that wait for one more thread wait
@@ -245,7 +245,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
             loop.run_forever()
 
 
-_own = _Own()
+_own = _Threads()
 
 
 def _threads() -> ThreadPoolExecutor:
@@ -254,7 +254,7 @@ def _threads() -> ThreadPoolExecutor:
 
 def _after_fork() -> None:
     global _own, _twin
-    _own = _Own()  # a child has the parent's objects, but none of its threads
+    _own = _Threads()  # a child has the parent's objects, but none of its threads
     _twin = ContextVar("atlas_twin", default=None)  # nor do its loops run, though they say so
 
 

@@ -8,7 +8,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.infra.permissions import directory_mode
 
 
-def gone(directory: Path, file: Path) -> StoreUnavailable:
+def store_removed(directory: Path, file: Path) -> StoreUnavailable:
     """Return the error for a store that was removed or moved while it was in use."""
     return StoreUnavailable(
         f"the store {directory} is gone: {file.name} belongs there, but the directory was removed or moved since it "
@@ -22,11 +22,11 @@ def make_directory_in(parent: Path, *names: str) -> Path:
     Raises:
         StoreUnavailable: The one that has to be there is gone.
     """
-    made = parent
+    directory = parent
     for name in names:
-        made = made / name
+        directory = directory / name
         try:
-            made.mkdir(mode=directory_mode(made.parent), exist_ok=True)
+            directory.mkdir(mode=directory_mode(directory.parent), exist_ok=True)
         except FileNotFoundError as error:
-            raise gone(parent, made) from error
-    return made
+            raise store_removed(parent, directory) from error
+    return directory

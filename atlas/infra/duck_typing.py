@@ -6,29 +6,29 @@ import inspect
 from typing import Any, Protocol
 
 
-def offered(given: object, name: str) -> Any:
+def get_offered(instance: object, name: str) -> Any:
     """Return a member of an object, or None if it has none, or only the stub of a protocol above its class."""
-    return None if is_stub(given, name) else getattr(given, name, None)
+    return None if is_stub(instance, name) else getattr(instance, name, None)
 
 
-def offers(given: object, name: str) -> bool:
+def offers(instance: object, name: str) -> bool:
     """Return whether an object has a member, without reading it, because a property may take long."""
-    return inspect.getattr_static(given, name, None) is not None and not is_stub(given, name)
+    return inspect.getattr_static(instance, name, None) is not None and not is_stub(instance, name)
 
 
-def is_stub(given: object, name: str) -> bool:
+def is_stub(instance: object, name: str) -> bool:
     """Return whether a member of an object is the body that a protocol gives it, which does nothing."""
-    kinds = [] if name in getattr(given, "__dict__", {}) else type(given).__mro__
+    kinds = [] if name in getattr(instance, "__dict__", {}) else type(instance).__mro__
     owner = next((kind for kind in kinds if name in vars(kind)), None)
     return owner is not None and Protocol in owner.__bases__
 
 
-def may_be_awaited(given: object, name: str) -> bool:
+def may_be_awaited(instance: object, name: str) -> bool:
     """Return whether an object has a method that is a coroutine, or a decorated one, which may be.
 
     An ordinary function under its own name is taken for a sync one.
     """
-    method = offered(given, name)
+    method = get_offered(instance, name)
     if not callable(method):
         return False
     function = inspect.unwrap(method)

@@ -45,9 +45,9 @@ def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:
     with os.fdopen(descriptor, "rb+", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         is_cut = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
-        left = memoryview((b"\n" if is_cut else b"") + text.encode("utf-8"))
-        while left:
-            left = left[file.write(left) :]
+        remaining = memoryview((b"\n" if is_cut else b"") + text.encode("utf-8"))
+        while remaining:
+            remaining = remaining[file.write(remaining) :]
         os.fsync(file.fileno())
     if is_new:
         _sync_directory(path.parent)

@@ -233,22 +233,22 @@ def counting_secrets() -> Iterator[Counter[str]]:
         _counters.reset(token)
 
 
-def described(found: Mapping[str, int]) -> str:
+def describe_counts(counts: Mapping[str, int]) -> str:
     """Return for example `Secrets replaced: API keys 1, tokens 2.`, or an empty text where there are none."""
-    kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(found.items()))
+    kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(counts.items()))
     return f"Secrets replaced: {kinds}." if kinds else ""
 
 
-def report(found: Mapping[str, int]) -> None:
+def report(counts: Mapping[str, int]) -> None:
     """Add replaced secrets to the counters of this context, and log how many there were."""
-    if found:
-        logger.info("%s", described(found))
+    if counts:
+        logger.info("%s", describe_counts(counts))
     for counter in _counters.get():
-        counter.update(found)
+        counter.update(counts)
 
 
-def scrubbed_text(text: str, found: Counter[str], *, homes: bool = True) -> str:
-    """Return the text without secrets, and count them by kind in `found`.
+def scrub_text(text: str, counts: Counter[str], *, homes: bool = True) -> str:
+    """Return the text without secrets, and count them by kind in `counts`.
 
     Args:
         homes: Whether home directories are shortened too.
@@ -258,78 +258,78 @@ def scrubbed_text(text: str, found: Counter[str], *, homes: bool = True) -> str:
         if any(cue in lowered for cue in kind.cues) and (homes or kind.name != HOME):
             text, n_found = kind.pattern.subn(kind.placeholder, text)
             if n_found:
-                found[kind.name] += n_found
+                counts[kind.name] += n_found
     return text
 
 
-def scrubbed_value(value: Any, found: Counter[str], *, homes: bool = True) -> Any:
+def scrub_value(value: Any, counts: Counter[str], *, homes: bool = True) -> Any:
     """Return a value of JSON or a dataclass without secrets, those that only its keys give away among them."""
     if isinstance(value, str):
-        return scrubbed_text(value, found, homes=homes)
+        return scrub_text(value, counts, homes=homes)
     if isinstance(value, list | tuple):
-        items = [scrubbed_value(item, found, homes=homes) for item in value]
+        items = [scrub_value(item, counts, homes=homes) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, Mapping):
-        return {
-            scrubbed_value(key, found, homes=homes): _member(key, item, found, homes) for key, item in value.items()
-        }
+        return {scrub_value(key, counts, homes=homes): _member(key, item, counts, homes) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        return _replaced(value, [part.name for part in fields(value)], found, homes)
+        return _replaced(value, [part.name for part in fields(value)], counts, homes)
     return value
 
 
-def scrubbed(item: T, found: Counter[str], *, homes: bool = True) -> T:
+def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
     """Return a record without secrets, or itself where it holds none. Its ids and its times stay."""
-    own = Counter[str]()
+    new_counts = Counter[str]()
     names = next(names for kind, names in SCRUBBED_FIELDS.items() if isinstance(item, kind))
     try:
-        clean: T = _replaced(item, names, own, homes)
+        clean: T = _replaced(item, names, new_counts, homes)
     except RecursionError:
         return item  # no ledger takes what nests so deeply
-    found.update(own)
-    return clean if own else item
+    counts.update(new_counts)
+    return clean if new_counts else item
 
 
 def without_secrets(value: V) -> V:
     """Return what a memory keeps of a record or a value: without secrets, which `counting_secrets` counts."""
-    found = Counter[str]()
-    clean = scrubbed(value, found, homes=False) if isinstance(value, Scrubbable) else _scrubbed_value(value, found)
-    report(found)
+    counts = Counter[str]()
+    clean = (
+        scrub_record(value, counts, homes=False) if isinstance(value, Scrubbable) else _scrubbed_value(value, counts)
+    )
+    report(counts)
     return clean
 
 
-def _scrubbed_value(value: Any, found: Counter[str]) -> Any:
+def _scrubbed_value(value: Any, counts: Counter[str]) -> Any:
     try:
-        return scrubbed_value(value, found, homes=False)
+        return scrub_value(value, counts, homes=False)
     except RecursionError:
         return value  # as above
 
 
-def _replaced(item: Any, names: Sequence[str], found: Counter[str], homes: bool) -> Any:
+def _replaced(item: Any, names: Sequence[str], counts: Counter[str], homes: bool) -> Any:
     texts = {name: getattr(item, name) for name in names}
     tests = _tests_of(item)
-    for name, kept in tests.items():
-        texts[name] = {key: value for key, value in texts[name].items() if key not in kept}
-    clean = scrubbed_value(texts, found, homes=homes)
-    return replace(item, **clean | {name: {**clean[name], **kept} for name, kept in tests.items()})
+    for name, test_fields in tests.items():
+        texts[name] = {key: value for key, value in texts[name].items() if key not in test_fields}
+    clean = scrub_value(texts, counts, homes=homes)
+    return replace(item, **clean | {name: {**clean[name], **test_fields} for name, test_fields in tests.items()})
 
 
 def _tests_of(item: Any) -> dict[str, dict[str, Any]]:
     """Return the tests that a task or its verification holds, by their field, or nothing where there are none."""
     name = "context" if isinstance(item, Task) else "parameters" if isinstance(item, VerificationSpec) else ""
-    held = getattr(item, name) if name else None
-    tests = {key: held[key] for key in TESTS if key in held} if isinstance(held, Mapping) else {}
+    mapping = getattr(item, name) if name else None
+    tests = {key: mapping[key] for key in TESTS if key in mapping} if isinstance(mapping, Mapping) else {}
     return {name: tests} if tests else {}
 
 
-def _member(key: Any, value: Any, found: Counter[str], homes: bool) -> Any:
+def _member(key: Any, value: Any, counts: Counter[str], homes: bool) -> Any:
     """Return the value under a key, which may give it away."""
     if isinstance(value, list | tuple):
-        items = [_member(key, item, found, homes) for item in value]
+        items = [_member(key, item, counts, homes) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
     if not _is_secret(key, value):
-        return scrubbed_value(value, found, homes=homes)
-    found["named secrets"] += 1
+        return scrub_value(value, counts, homes=homes)
+    counts["named secrets"] += 1
     return "[secret]"
 
 

@@ -24,8 +24,8 @@ def twin(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
 
     @wraps(method)
     async def awaited(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        found: Callable[P, T] = getattr(self, name)
-        return await in_thread(found, *args, **kwargs)
+        bound_method: Callable[P, T] = getattr(self, name)
+        return await in_thread(bound_method, *args, **kwargs)
 
     awaited.__name__ = f"a{name}"
     awaited.__qualname__ = f"{method.__qualname__.removesuffix(name)}a{name}"

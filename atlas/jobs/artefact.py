@@ -174,10 +174,10 @@ class ArtefactFile(ABC, Generic[T]):
 def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:
     """Return what a file decodes to. None where there is none, or it cannot be read, whatever is wrong with it."""
     try:
-        with path.open("rb") as file, zipfile.ZipFile(file) as held:
-            if damaged := held.testzip():  # numpy would read on, and fail in many ways
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            if damaged := archive.testzip():  # numpy would read on, and fail in many ways
                 raise zipfile.BadZipFile(f"{damaged} in it is damaged")
-            arrays = {name.removesuffix(".npy"): _array(held.read(name)) for name in held.namelist()}
+            arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
         header = json.loads(arrays.pop("header").tobytes())
         if header.pop("version") != VERSION:
             return None

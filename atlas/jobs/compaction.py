@@ -21,7 +21,7 @@ KEEP_RECENT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanCompaction(MemoryJob):
+class CompactionJob(MemoryJob):
     """Plan which entries of a journal would be forgotten how far. Saved as a `CompactionFile`."""
 
     keep_recent: int = KEEP_RECENT
@@ -41,12 +41,12 @@ class PlanCompaction(MemoryJob):
             LLMUnavailable: A model was asked for, but there is none.
         """
         with self.opened(on_progress, model_if(self.with_model)) as memory:
-            return planned_now(
+            return plan_now(
                 memory, self.keep_recent, self.keep_types, max_entries=self.max_entries, on_progress=on_progress
             )
 
 
-def planned_now(
+def plan_now(
     memory: MemorySystem,
     keep_recent: int = KEEP_RECENT,
     keep_types: Mapping[str, int] | None = None,
@@ -72,7 +72,7 @@ class LiveCompaction(LiveResult[CompactPlan]):
     def ask(self, policy: RetentionPolicy, *, with_model: bool = False) -> None:
         """Have the worker plan within these limits."""
         self._submit(
-            PlanCompaction(
+            CompactionJob(
                 **self._place,
                 keep_recent=policy.keep_recent,
                 keep_types=dict(policy.keep_types),

@@ -10,15 +10,15 @@ from atlas.core.codec import decode_concept, encode_concept
 from atlas.core.types import CodeConcept
 from atlas.jobs.artefact import ArtefactFile
 from atlas.learning.rewritings import Rewriting
-from atlas.learning.strategies import Learned
+from atlas.learning.strategies import LearnedConcept
 from atlas.learning.terms.programs import Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundCompression:
+class CompressionResult:
     """The functions that a store's programs have in common, and how far they were proven."""
 
-    learned: tuple[Learned, ...]
+    learned: tuple[LearnedConcept, ...]
     """Each after those that it calls."""
 
     rewritings: tuple[Rewriting, ...]
@@ -55,31 +55,31 @@ class FoundCompression:
 
     def rewritings_with(self, concept_id: str) -> list[Rewriting]:
         """Return the programs that need a concept."""
-        return [one for one in self.rewritings if concept_id in one.concepts]
+        return [rewriting for rewriting in self.rewritings if concept_id in rewriting.concepts]
 
     def with_callees(self, ids: Collection[str]) -> list[CodeConcept]:
         """Return the concepts with these ids and all found with them that they call, each after its own callees."""
-        wanted = set(ids)
-        for one in reversed(self.learned):
-            if one.concept.id in wanted:
-                wanted.update(one.concept.calls)
-        return [one.concept for one in self.learned if one.concept.id in wanted and not one.is_known]
+        needed = set(ids)
+        for learned in reversed(self.learned):
+            if learned.concept.id in needed:
+                needed.update(learned.concept.calls)
+        return [learned.concept for learned in self.learned if learned.concept.id in needed and not learned.is_known]
 
 
-class CompressionFile(ArtefactFile[FoundCompression]):
+class CompressionFile(ArtefactFile[CompressionResult]):
     """The latest result for one collection."""
 
     kind = "compression"
 
-    def _header(self, artefact: FoundCompression) -> Mapping[str, Any]:
+    def _header(self, artefact: CompressionResult) -> Mapping[str, Any]:
         plain = {name: getattr(artefact, name) for name in (*_NUMBERS, *_TEXTS, "notes")}
         plain |= {name: dict(getattr(artefact, name)) for name in ("dropped", "refused", "where")}
         learned = [{**_figures(one), "concept": encode_concept(one.concept)} for one in artefact.learned]
         return {**plain, "learned": learned, "rewritings": [asdict(one) for one in artefact.rewritings]}
 
-    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> FoundCompression:
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CompressionResult:
         """Return what a header says. `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
-        return FoundCompression(
+        return CompressionResult(
             learned=tuple(_learned(each) for each in header["learned"]),
             rewritings=tuple(_rewriting(each) for each in header["rewritings"]),
             notes=_texts(header["notes"]),
@@ -96,26 +96,26 @@ _TEXTS = ("ledger_id", "made_at", "engine")
 _FIGURES = ("saving", "arity", "n_tasks", "n_verified", "n_checked")
 
 
-def _figures(one: Learned) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in (*_FIGURES, "is_known")}
+def _figures(learned: LearnedConcept) -> dict[str, Any]:
+    return {name: getattr(learned, name) for name in (*_FIGURES, "is_known")}
 
 
-def _learned(given: Mapping[str, Any]) -> Learned:
-    concept = decode_concept(given["concept"])
-    is_known = _of(bool, given["is_known"])
+def _learned(raw: Mapping[str, Any]) -> LearnedConcept:
+    concept = decode_concept(raw["concept"])
+    is_known = _of(bool, raw["is_known"])
     if not is_known and concept.source != "learned":
         raise ValueError(f"expected a learned concept, got a {concept.source} one")
-    return Learned(concept=concept, is_known=is_known, **{name: _of(int, given[name]) for name in _FIGURES})
+    return LearnedConcept(concept=concept, is_known=is_known, **{name: _of(int, raw[name]) for name in _FIGURES})
 
 
-def _rewriting(given: Mapping[str, Any]) -> Rewriting:
-    program = Program(**{name: _of(str, value) for name, value in given["program"].items()})
-    does_the_same = given["does_the_same"]
+def _rewriting(raw: Mapping[str, Any]) -> Rewriting:
+    program = Program(**{name: _of(str, value) for name, value in raw["program"].items()})
+    does_the_same = raw["does_the_same"]
     return Rewriting(
         program=program,
-        before=_of(str, given["before"]),
-        after=_of(str, given["after"]),
-        concepts=_texts(given["concepts"]),
+        before=_of(str, raw["before"]),
+        after=_of(str, raw["after"]),
+        concepts=_texts(raw["concepts"]),
         does_the_same=None if does_the_same is None else _of(bool, does_the_same),
     )
 
@@ -130,5 +130,5 @@ def _texts(values: Any) -> tuple[str, ...]:
     return tuple(_of(str, value) for value in _of(list, values))
 
 
-def _counts(given: Any) -> dict[str, int]:
-    return {_of(str, name): _of(int, n) for name, n in _of(dict, given).items()}
+def _counts(raw: Any) -> dict[str, int]:
+    return {_of(str, name): _of(int, n) for name, n in _of(dict, raw).items()}

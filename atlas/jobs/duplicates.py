@@ -70,7 +70,7 @@ def find_duplicates(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindDuplicates(StoreJob):
+class DuplicatesJob(StoreJob):
     """Search for the near-duplicates of a collection and save them as a `DuplicatesFile`."""
 
     collection: str
@@ -90,7 +90,7 @@ class FindDuplicates(StoreJob):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundDuplicates:
+class DuplicatesResult:
     """Near-duplicates as far as they are known."""
 
     groups: Groups = ()
@@ -129,9 +129,9 @@ class LiveDuplicates(LiveResult[Duplicates]):
     def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = AT_ONCE) -> None:
         super().__init__(memory, worker)
         self.at_once = at_once
-        self._found: tuple[_Moment, FoundDuplicates] | None = None
+        self._result: tuple[_Moment, DuplicatesResult] | None = None
 
-    def known(self) -> FoundDuplicates:
+    def known(self) -> DuplicatesResult:
         """Return what is known now. A large store that was never looked through is looked through from now on."""
         with self._lock:
             is_large = self.memory.storage.ledger.holds_more_than(self._collection, self.at_once)
@@ -149,41 +149,41 @@ class LiveDuplicates(LiveResult[Duplicates]):
     def _collection(self) -> str:
         return self.memory.experience.collection_name
 
-    def _small(self) -> FoundDuplicates:
+    def _small(self) -> DuplicatesResult:
         now = self._moment(0)
-        if self._found is None or self._found[0] != now:
-            found = find_duplicates(self.memory.storage, self._collection)
-            self._found = (now, self._parted(found, n_changed=0))
-        return self._found[1]
+        if self._result is None or self._result[0] != now:
+            duplicates = find_duplicates(self.memory.storage, self._collection)
+            self._result = (now, self._split_groups(duplicates, n_changed=0))
+        return self._result[1]
 
-    def _large(self) -> FoundDuplicates:
+    def _large(self) -> DuplicatesResult:
         status, saved = self.status(), self.saved()
-        now, read = self._moment(saved.written_at), saved.result
+        now, loaded = self._moment(saved.written_at), saved.result
         is_done = status is not None and status.state == "done"
-        if read is None or read.ledger_id != now[0]:
-            is_other = read is not None and (status is None or is_done)  # of another store or model
+        if loaded is None or loaded.ledger_id != now[0]:
+            is_other = loaded is not None and (status is None or is_done)  # of another store or model
             status = self._look() if is_other or status is None else status
-            return FoundDuplicates(status=None if status.state == "done" else status)
-        if self._found is None or self._found[0] != now:
-            n_since = n_changed(self.memory.storage, self._collection, read.revision)
-            self._found = (now, self._parted(read, n_changed=n_since))
-        return replace(self._found[1], status=None if is_done else status)
+            return DuplicatesResult(status=None if status.state == "done" else status)
+        if self._result is None or self._result[0] != now:
+            n_since = n_changed(self.memory.storage, self._collection, loaded.revision)
+            self._result = (now, self._split_groups(loaded, n_changed=n_since))
+        return replace(self._result[1], status=None if is_done else status)
 
     def _look(self) -> JobStatus:
-        return self._submit(FindDuplicates(**self._place, collection=self._collection))
+        return self._submit(DuplicatesJob(**self._place, collection=self._collection))
 
     def _moment(self, written_at: int) -> _Moment:
         ledger = self.memory.storage.ledger
         return ledger.position(self._collection).ledger_id, ledger.revision(), written_at
 
-    def _parted(self, found: Duplicates, n_changed: int) -> FoundDuplicates:
+    def _split_groups(self, duplicates: Duplicates, n_changed: int) -> DuplicatesResult:
         """Return the groups by outcome, and in each by solution, without what is gone. Largest first."""
-        ids = [record_id for group in found.groups for record_id in group.ids]
+        ids = [record_id for group in duplicates.groups for record_id in group.ids]
         outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
-        alike = [part for group in found.groups for part in _split(group, outcomes)]
-        repeated = [group for group in alike if len({found.digests.get(i, i) for i in group.ids}) > 1]
-        return FoundDuplicates(
-            groups=_ids([part for group in alike for part in _split(group, found.digests)]),
+        alike = [part for group in duplicates.groups for part in _split(group, outcomes)]
+        repeated = [group for group in alike if len({duplicates.digests.get(i, i) for i in group.ids}) > 1]
+        return DuplicatesResult(
+            groups=_ids([part for group in alike for part in _split(group, duplicates.digests)]),
             repeated=_ids(repeated),
             n_changed=n_changed,
             is_known=True,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 from atlas.jobs.artefact import CACHE, ArtefactFile, server_of
 from atlas.maps.map import OnProgress
-from atlas.maps.snapshot import Embedded, read_embedded
+from atlas.maps.snapshot import EmbeddedRecords, read_embedded
 from atlas.storage.store import Store
 
 ELSEWHERE = "another server is making it"
@@ -93,7 +93,7 @@ class CollectionJob(StoreJob, ABC):
 
     collection: str
 
-    def read(self, on_progress: OnProgress) -> Embedded:
+    def read(self, on_progress: OnProgress) -> EmbeddedRecords:
         """Return the records of the collection with their vectors."""
         on_progress(0, 100, "reading")
         with Store.open(self.store, read_only=True) as store:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved(Generic[T]):
+class SavedResult(Generic[T]):
     """Content of a result's file when it was read last."""
 
     result: T | None = None
@@ -39,7 +39,7 @@ class LiveResult(ABC, Generic[T]):
         self.memory = memory
         self.worker = worker
         self._job: Job | None = None
-        self._saved: Saved[T] = Saved()
+        self._saved: SavedResult[T] = SavedResult()
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._lock = RLock()
 
@@ -51,7 +51,7 @@ class LiveResult(ABC, Generic[T]):
         """Return what was made last. None where nothing was."""
         return self.saved().result
 
-    def saved(self) -> Saved[T]:
+    def saved(self) -> SavedResult[T]:
         """Return what was saved last. The file is read only where it has been written since it was read."""
         with self._lock:
             scratch = [Path(self._scratch.name)] if self._scratch is not None else []
@@ -59,7 +59,7 @@ class LiveResult(ABC, Generic[T]):
             newest = max(files, key=lambda file: file.written_at)
             written_at = newest.written_at  # before it is read: what comes meanwhile is read again
             if written_at != self._saved.written_at:
-                self._saved = Saved(result=newest.load(), written_at=written_at)
+                self._saved = SavedResult(result=newest.load(), written_at=written_at)
             return self._saved
 
     def status(self) -> JobStatus | None:
@@ -86,12 +86,12 @@ class LiveResult(ABC, Generic[T]):
             self._job = job
             return self.worker.submit(job)
 
-    def _save(self, result: T) -> Saved[T]:
+    def _save(self, result: T) -> SavedResult[T]:
         """Save what was made here, in place of what a worker would make."""
         with self._lock:
             file = self.file(self._directory()) if self.memory.storage.read_only else self._kept()
             file.save(result)
-            self._saved = Saved(result=result, written_at=file.written_at)
+            self._saved = SavedResult(result=result, written_at=file.written_at)
             return self._saved
 
     def _kept(self) -> ArtefactFile[T]:

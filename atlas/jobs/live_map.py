@@ -9,11 +9,11 @@ from pathlib import Path
 
 from atlas.core.errors import AtlasError
 from atlas.jobs.live import LiveResult
-from atlas.jobs.map import FitMap, MapFile
+from atlas.jobs.map import MapFile, MapJob
 from atlas.jobs.worker import Worker
 from atlas.maps.labels import DomainNames
-from atlas.maps.map import MemoryMap, extended, make_map, preview, regrouped
-from atlas.maps.snapshot import Embedded, read_embedded, reread
+from atlas.maps.map import MemoryMap, extend, make_map, preview, regroup
+from atlas.maps.snapshot import EmbeddedRecords, read_embedded, reread
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 
@@ -43,7 +43,7 @@ class LiveMap(LiveResult[MemoryMap]):
         self._taken_at = 0  # the time of the file that the map came from, in nanoseconds; 0 where from none
         self._regrouped: dict[int, MemoryMap] = {}
         self._named: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
-        self._embedded: Embedded | None = None  # what was read last, so that only what changed is read again
+        self._embedded: EmbeddedRecords | None = None  # what was read last, so that only what changed is read again
         self._follower: threading.Thread | None = None
         self._work = threading.RLock()  # held while vectors are read and compared, which may take long
 
@@ -64,10 +64,10 @@ class LiveMap(LiveResult[MemoryMap]):
         elif self._newest() is not None and not self._is_followed(min_domain_size):
             self._follow_meanwhile(min_domain_size)
         with self._lock:
-            found = self._map
-            if found is not None and self._is_other_size(found, min_domain_size):
-                found = self._regrouped.get(min_domain_size, found)
-            return self._called_by_name(found) if found is not None else None
+            memory_map = self._map
+            if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
+                memory_map = self._regrouped.get(min_domain_size, memory_map)
+            return self._with_names(memory_map) if memory_map is not None else None
 
     @property
     def names(self) -> DomainNames:
@@ -76,14 +76,14 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def refit(self, min_domain_size: int = 0, engine: str = "umap") -> None:
         """Have the worker fit a new map. It is shown once it is there."""
-        self._submit(FitMap(**self._place, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size))
+        self._submit(MapJob(**self._place, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size))
 
     def needs_worker(self) -> bool:
         """Say whether there is only a sketch so far, or a map of another embedding model, and nobody asked for more."""
-        found = self._map
-        if found is None or self._job is not None or len(found.ids) <= self.at_once:
+        memory_map = self._map
+        if memory_map is None or self._job is not None or len(memory_map.ids) <= self.at_once:
             return False
-        return not found.domains or found.recipe.model != self._model()
+        return not memory_map.domains or memory_map.recipe.model != self._model()
 
     def close(self) -> None:
         """Let go of what was read, and of what was kept for a store that must not be written."""
@@ -106,25 +106,27 @@ class LiveMap(LiveResult[MemoryMap]):
                 self._map, self._regrouped, self._named = None, {}, {}
             return self._map
 
-    def _is_purged(self, found: MemoryMap) -> bool:
+    def _is_purged(self, memory_map: MemoryMap) -> bool:
         """Say whether a map's file went with what was purged since: its domains may be named after that."""
-        if self.memory.storage.ledger.position(COLLECTION).ledger_id == found.ledger_id:
+        if self.memory.storage.ledger.position(COLLECTION).ledger_id == memory_map.ledger_id:
             return False
         return not self._kept().written_at
 
     def _follow(self, min_domain_size: int) -> None:
         """Bring the map up with the store. Make it where there is none."""
         with self._work:
-            held = self._newest()
-            with self._once() if held is None else nullcontext():
-                held = held or self._newest()  # another server may have made it meanwhile
-                found = self._first() if held is None or self._is_of_another_model(held) else self._followed(held)
+            current = self._newest()
+            with self._once() if current is None else nullcontext():
+                current = current or self._newest()  # another server may have made it meanwhile
+                memory_map = (
+                    self._first() if current is None or self._is_of_another_model(current) else self._updated(current)
+                )
             with self._lock:
-                if self._map is not held:
+                if self._map is not current:
                     return  # the worker has written another one meanwhile, which the next run brings up
-                self._map = found
-            if found is not None and self._is_other_size(found, min_domain_size):
-                self._group(found, min_domain_size)
+                self._map = memory_map
+            if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
+                self._group(memory_map, min_domain_size)
 
     def _once(self) -> AbstractContextManager[object]:
         """Return a block in which no other server makes the first map of the store."""
@@ -154,71 +156,74 @@ class LiveMap(LiveResult[MemoryMap]):
             return None
         if len(embedded.ids) > self.at_once:
             return preview(embedded)
-        found = make_map(embedded, previous=self._map)
+        memory_map = make_map(embedded, previous=self._map)
         self._regrouped = {}
         if not self.memory.storage.read_only:
-            self._taken_at = self._save(found).written_at
-        return found
+            self._taken_at = self._save(memory_map).written_at
+        return memory_map
 
-    def _followed(self, found: MemoryMap) -> MemoryMap | None:
+    def _updated(self, memory_map: MemoryMap) -> MemoryMap | None:
         """Return the map as the store is now. No vector is read where no experience was added, changed or deleted."""
-        if not self._is_behind(found):
-            return found
+        if not self._is_behind(memory_map):
+            return memory_map
         embedded = self._read()
         fitted = self.current()
-        if fitted is not None and (fitted.recipe, fitted.ledger_id) != (found.recipe, found.ledger_id):
+        if fitted is not None and (fitted.recipe, fitted.ledger_id) != (memory_map.recipe, memory_map.ledger_id):
             fitted = None
-        return extended(found, embedded, fitted) if embedded.ids else None
+        return extend(memory_map, embedded, fitted) if embedded.ids else None
 
-    def _group(self, found: MemoryMap, min_domain_size: int) -> None:
+    def _group(self, memory_map: MemoryMap, min_domain_size: int) -> None:
         """Find the domains of another smallest size. They too are found once, and follow the store then."""
-        held = self._regrouped.get(min_domain_size)
-        grouped = self._followed(held) if held is not None else None
-        grouped = grouped or regrouped(found, self._read(), min_domain_size)
+        previous = self._regrouped.get(min_domain_size)
+        grouped = self._updated(previous) if previous is not None else None
+        grouped = grouped or regroup(memory_map, self._read(), min_domain_size)
         with self._lock:
-            if self._map is found:
-                others = {size: one for size, one in self._regrouped.items() if size != min_domain_size}
-                kept = dict(list(others.items())[1 - REGROUPED :])
-                self._regrouped = {**kept, min_domain_size: grouped}
+            if self._map is memory_map:
+                remaining = {size: grouping for size, grouping in self._regrouped.items() if size != min_domain_size}
+                retained = dict(list(remaining.items())[1 - REGROUPED :])
+                self._regrouped = {**retained, min_domain_size: grouped}
 
     def _is_followed(self, min_domain_size: int) -> bool:
         """Say whether what is held is the map as the store is now."""
-        found = self._map
-        if found is not None and self._is_other_size(found, min_domain_size):
-            found = self._regrouped.get(min_domain_size)
-        return found is not None and not self._is_behind(found)
+        memory_map = self._map
+        if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
+            memory_map = self._regrouped.get(min_domain_size)
+        return memory_map is not None and not self._is_behind(memory_map)
 
-    def _is_behind(self, found: MemoryMap) -> bool:
+    def _is_behind(self, memory_map: MemoryMap) -> bool:
         """Say whether experiences have changed since, or the store was put back. Marks do not matter."""
         now = self.memory.storage.ledger.position(COLLECTION)
-        return now.ledger_id != found.ledger_id or now.revision > found.revision
+        return now.ledger_id != memory_map.ledger_id or now.revision > memory_map.revision
 
     def _is_large(self) -> bool:
         return self.memory.storage.ledger.holds_more_than(COLLECTION, self.at_once)
 
-    def _is_of_another_model(self, found: MemoryMap) -> bool:
+    def _is_of_another_model(self, memory_map: MemoryMap) -> bool:
         """Say whether to make another at once. A large store's is shown until the worker has made another."""
-        return found.recipe.model != self._model() and not self._is_large()
+        return memory_map.recipe.model != self._model() and not self._is_large()
 
     def _model(self) -> str:
         model = self.memory.storage.model
         return model.name if model is not None else ""
 
-    def _is_other_size(self, found: MemoryMap, min_domain_size: int) -> bool:
-        return bool(found.domains) and min_domain_size not in (0, found.recipe.min_domain_size)
+    def _is_other_size(self, memory_map: MemoryMap, min_domain_size: int) -> bool:
+        return bool(memory_map.domains) and min_domain_size not in (0, memory_map.recipe.min_domain_size)
 
-    def _called_by_name(self, found: MemoryMap) -> MemoryMap:
+    def _with_names(self, memory_map: MemoryMap) -> MemoryMap:
         """Return the map with the names that people gave. Worked out again only when either has changed."""
         names = self.names
-        key = (id(found), names.state())
+        key = (id(memory_map), names.state())
         if key not in self._named:
-            kept = list(self._named.items())[1 - REGROUPED :]
-            self._named = {**dict(kept), key: (found, names.apply(found))}  # held, so that no other gets its id
+            retained = list(self._named.items())[1 - REGROUPED :]
+            self._named = {
+                **dict(retained),
+                key: (memory_map, names.apply(memory_map)),
+            }  # held, so that no other gets its id
         return self._named[key][1]
 
-    def _read(self) -> Embedded:
+    def _read(self) -> EmbeddedRecords:
         """Return the vectors as the store is now. Only what changed is read again."""
-        held, storage = self._embedded, self.memory.storage
-        now = read_embedded(storage, COLLECTION) if held is None else reread(storage, COLLECTION, held)
+        cached, storage = self._embedded, self.memory.storage
+        now = read_embedded(storage, COLLECTION) if cached is None else reread(storage, COLLECTION, cached)
         self._embedded = now
         return now

@@ -13,9 +13,9 @@ from atlas.core.errors import NotFound
 from atlas.jobs.artefact import CACHE, ArtefactFile, server_of
 from atlas.jobs.job import CollectionJob
 from atlas.maps.labels import DomainNames
-from atlas.maps.map import Domain, MapRecipe, MemoryMap, OnProgress, extended, make_map, regrouped
+from atlas.maps.map import Domain, MapRecipe, MemoryMap, OnProgress, extend, make_map, regroup
 from atlas.maps.projection import SEED
-from atlas.maps.snapshot import Embedded, read_embedded
+from atlas.maps.snapshot import EmbeddedRecords, read_embedded
 from atlas.memory.base.tables import NOWHERE, Place, Places
 from atlas.memory.system import MemorySystem
 
@@ -39,7 +39,7 @@ class MapFile(ArtefactFile[MemoryMap]):
         return {name: getattr(artefact, name) for name in ("coordinates", "is_placed", "labels", "strengths")}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> MemoryMap:
-        found = MemoryMap(
+        memory_map = MemoryMap(
             ids=tuple(header["ids"]),
             domains=tuple(_domain(each) for each in header["domains"]),
             recipe=MapRecipe(**header["recipe"]),
@@ -51,18 +51,27 @@ class MapFile(ArtefactFile[MemoryMap]):
             labels=arrays["labels"],
             strengths=arrays["strengths"],
         )
-        lengths = {len(of) for of in (found.ids, found.coordinates, found.is_placed, found.labels, found.strengths)}
-        if len(lengths) != 1 or found.coordinates.shape[1:] != (2,):
+        lengths = {
+            len(of)
+            for of in (
+                memory_map.ids,
+                memory_map.coordinates,
+                memory_map.is_placed,
+                memory_map.labels,
+                memory_map.strengths,
+            )
+        }
+        if len(lengths) != 1 or memory_map.coordinates.shape[1:] != (2,):
             raise ValueError("its columns are not of one length")
-        return found
+        return memory_map
 
 
-def _domain(given: Mapping[str, Any]) -> Domain:
-    return Domain(**{**given, **{name: tuple(given[name]) for name in ("terms", "centre", "typical")}})
+def _domain(raw: Mapping[str, Any]) -> Domain:
+    return Domain(**{**raw, **{name: tuple(raw[name]) for name in ("terms", "centre", "typical")}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FitMap(CollectionJob):
+class MapJob(CollectionJob):
     """The making of a new map of a collection, which is saved as a `MapFile`."""
 
     engine: str = "umap"
@@ -88,7 +97,7 @@ class FitMap(CollectionJob):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawnMap:
+class MapDrawing:
     """A map as the store is now, with what it shows of each record."""
 
     map: MemoryMap
@@ -96,9 +105,9 @@ class DrawnMap:
     """The title of each record, by id: untrusted text."""
 
 
-def drawn_now(
+def draw_now(
     memory: MemorySystem, *, engine: str = "umap", min_domain_size: int = 0, on_progress: OnProgress | None = None
-) -> DrawnMap:
+) -> MapDrawing:
     """Return the map of all experiences: the one that the dashboard shows, where it is of this kind, else a new one.
 
     Args:
@@ -115,11 +124,11 @@ def drawn_now(
     if not embedded.ids:
         raise NotFound("there are no experiences to map yet; import some first: atlas import PATH")
     saved = MapFile(memory.storage.path / CACHE, collection).shared_by(memory.storage.ledger.shared).load()
-    found = _still_good(saved, embedded, engine, min_domain_size) or make_map(
+    memory_map = _reuse(saved, embedded, engine, min_domain_size) or make_map(
         embedded, engine=engine, min_domain_size=min_domain_size, previous=saved, on_progress=on_progress
     )
-    named = DomainNames.of(memory.storage, collection).apply(found)
-    return DrawnMap(map=named, titles=dict(zip(embedded.ids, embedded.titles, strict=True)))
+    named_map = DomainNames.of(memory.storage, collection).apply(memory_map)
+    return MapDrawing(map=named_map, titles=dict(zip(embedded.ids, embedded.titles, strict=True)))
 
 
 def kept_places(directory: Path, collection: str) -> Places:
@@ -139,12 +148,12 @@ def places_on(memory_map: MemoryMap) -> Places:
     return {record_id: Place(names.get(label, ""), *at) for record_id, label, at in rows}
 
 
-def _still_good(saved: MemoryMap | None, embedded: Embedded, engine: str, min_domain_size: int) -> MemoryMap | None:
+def _reuse(saved: MemoryMap | None, embedded: EmbeddedRecords, engine: str, min_domain_size: int) -> MemoryMap | None:
     """Return a map that was saved, with what came since. None where it should be fitted again."""
     if saved is None or (saved.recipe.engine, saved.recipe.model) != (engine, embedded.model):
         return None
-    shown = extended(saved, embedded)
-    if shown.needs_refit:
+    updated = extend(saved, embedded)
+    if updated.needs_refit:
         return None
-    is_asked = min_domain_size in (0, shown.recipe.min_domain_size)
-    return shown if is_asked else regrouped(shown, embedded, min_domain_size)
+    has_domain_size = min_domain_size in (0, updated.recipe.min_domain_size)
+    return updated if has_domain_size else regroup(updated, embedded, min_domain_size)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from atlas.core.settings import Settings
 from atlas.jobs.job import StoreJob
 from atlas.llm.anthropic import AnthropicLLM
-from atlas.llm.budget import Spent
+from atlas.llm.budget import TokenUsage
 from atlas.maps.map import OnProgress
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
@@ -40,7 +40,7 @@ def spent_by(llm: LLMClient | None) -> str:
     if llm is None:
         return ""
     spent = getattr(llm, "spent", None)
-    return str(spent if isinstance(spent, Spent) else Spent())
+    return str(spent if isinstance(spent, TokenUsage) else TokenUsage())
 
 
 def with_cost(message: str, llm: LLMClient | None) -> str:

@@ -14,7 +14,7 @@ from atlas.memory.open import reembed_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reembed:
+class ReembeddingJob:
     """A store whose texts are embedded again. The store changes in one transaction at the end, or not at all."""
 
     store: str
@@ -40,14 +40,14 @@ class Reembedding:
     def __init__(self, store: Path, worker: Worker) -> None:
         self.worker = worker
         self._store = str(store.resolve())
-        self._job: Reembed | None = None
+        self._job: ReembeddingJob | None = None
 
     def start(self, model: str) -> JobStatus:
         """Have the store embedded again with a model, unless another change is under way."""
         status = self.status()
         if status is not None and status.state in ("queued", "running"):
             return status
-        self._job = Reembed(store=self._store, model=model)
+        self._job = ReembeddingJob(store=self._store, model=model)
         return self.worker.submit(self._job)
 
     def status(self) -> JobStatus | None:

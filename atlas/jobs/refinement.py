@@ -53,7 +53,7 @@ class RefinementFile(ArtefactFile[RefinePlan]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRefinement(MemoryJob):
+class RefinementJob(MemoryJob):
     """Plan how to refine the experiences that pass a filter. Saved as a `RefinementFile`."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
@@ -73,12 +73,10 @@ class PlanRefinement(MemoryJob):
         """
         llm = model_if(self.with_model)
         with self.opened(on_progress) as memory:
-            return planned_now(
-                memory, self.where, max_experiences=self.max_experiences, llm=llm, on_progress=on_progress
-            )
+            return plan_now(memory, self.where, max_experiences=self.max_experiences, llm=llm, on_progress=on_progress)
 
 
-def planned_now(
+def plan_now(
     memory: MemorySystem,
     where: Mapping[str, Any] | None = None,
     *,
@@ -113,7 +111,7 @@ def refine_strategy_for(memory: MemorySystem, llm: LLMClient | None) -> Explaini
 def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """Return the experiences that pass a filter, newest first."""
     made_at = memory.experience.column("created_at", where)
-    return sorted(made_at, key=lambda found: made_at[found] or "", reverse=True)
+    return sorted(made_at, key=lambda record_id: made_at[record_id] or "", reverse=True)
 
 
 class LiveRefinement(LiveResult[RefinePlan]):
@@ -122,7 +120,7 @@ class LiveRefinement(LiveResult[RefinePlan]):
     def ask(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
         """Have the worker plan for the experiences that pass a filter."""
         self._submit(
-            PlanRefinement(**self._place, where=dict(where), max_experiences=max_experiences, with_model=with_model)
+            RefinementJob(**self._place, where=dict(where), max_experiences=max_experiences, with_model=with_model)
         )
 
     def file(self, directory: Path) -> RefinementFile:

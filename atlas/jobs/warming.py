@@ -11,7 +11,7 @@ from atlas.memory.system import MemorySystem
 _log = logging.getLogger("atlas.dashboard")
 
 
-class Warming:
+class WarmUp:
     """The work that the first question would wait for, done once in a thread of its own."""
 
     def __init__(self, memory: MemorySystem) -> None:
@@ -53,11 +53,11 @@ class Warming:
 
     def _work(self) -> None:
         try:
-            held = self._memory
-            prepare = getattr(held.experience.embedder, "prepare", None)
+            system = self._memory
+            prepare = getattr(system.experience.embedder, "prepare", None)
             if prepare is not None:
                 prepare(self._tell)
-            for memory in (held.experience, held.strategies, held.concepts, held.journal):
+            for memory in (system.experience, system.strategies, system.concepts, system.journal):
                 memory.level()
         except Exception as error:  # noqa: BLE001 - a question meets it once more, and its page says what is wrong
             is_fault = not isinstance(error, AtlasError)

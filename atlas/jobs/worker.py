@@ -58,13 +58,13 @@ class Worker:
     def submit(self, job: Job) -> JobStatus:
         """Have a job done, unless it is under way already. It is done again where it was done before."""
         with self._lock:
-            held = self._states.get(job.key)
-            if held is not None and held.state in ("queued", "running"):
-                return held
+            status = self._states.get(job.key)
+            if status is not None and status.state in ("queued", "running"):
+                return status
             self._is_closed = False
             self._jobs.pop(job.key, None)
             self._jobs[job.key], self._states[job.key] = job, JobStatus(state="queued")
-            self._go_on()
+            self._start_next()
             return self._states[job.key]
 
     def status(self, key: str) -> JobStatus | None:
@@ -75,17 +75,17 @@ class Worker:
     def cancel(self, key: str) -> None:
         """Forget a job. Where it is running, that ends the child, and the next job gets a new one."""
         with self._lock:
-            held = self._states.pop(key, None)
+            status = self._states.pop(key, None)
             self._jobs.pop(key, None)
-            if held is not None and held.state == "running":
+            if status is not None and status.state == "running":
                 self._end_child()
-            self._go_on()
+            self._start_next()
 
     def close(self) -> None:
         """Forget all jobs that are not done and end the child."""
         with self._lock:
             self._is_closed = True
-            self._states = {key: held for key, held in self._states.items() if held.state in ("done", "failed")}
+            self._states = {key: status for key, status in self._states.items() if status.state in ("done", "failed")}
             self._end_child()
 
     @property
@@ -94,10 +94,10 @@ class Worker:
         with self._lock:
             return self._child.pid if self._child is not None else None
 
-    def _go_on(self) -> None:
+    def _start_next(self) -> None:
         """Give the child the next job, unless it has one."""
         states = self._states
-        if self._is_closed or any(held.state == "running" for held in states.values()):
+        if self._is_closed or any(status.state == "running" for status in states.values()):
             return
         key = next((key for key in self._jobs if key in states and states[key].state == "queued"), None)
         if key is None:
@@ -115,7 +115,7 @@ class Worker:
             if not was_there:
                 states[key] = JobStatus(state="failed", message=f"The worker process cannot be started ({error}).")
             self._end_child()
-            self._go_on()
+            self._start_next()
             return
         states[key], self._may_retry = JobStatus(state="running", message="starting"), was_there
 
@@ -133,7 +133,7 @@ class Worker:
         for line in child.stdout:
             with self._lock:
                 if child is self._child:
-                    self._hear(json.loads(line))
+                    self._handle_message(json.loads(line))
         code = child.wait()
         for stream in (child.stdin, child.stdout):
             with suppress(OSError):  # what it was not there to read any more
@@ -142,24 +142,24 @@ class Worker:
             if child is self._child:
                 self._child = None
                 self._give_up_running(_why_it_ended(code))
-                self._go_on()
+                self._start_next()
 
-    def _hear(self, said: dict[str, Any]) -> None:
-        key = next((key for key, held in self._states.items() if held.state == "running"), None)
+    def _handle_message(self, message: dict[str, Any]) -> None:
+        key = next((key for key, status in self._states.items() if status.state == "running"), None)
         if key is None:
             return
         self._may_retry = False
-        held = replace(self._states[key], **said)
-        self._states[key] = replace(held, done=held.total) if held.state == "done" else held
-        if said.get("state") in ("done", "failed"):
-            self._go_on()
+        status = replace(self._states[key], **message)
+        self._states[key] = replace(status, done=status.total) if status.state == "done" else status
+        if message.get("state") in ("done", "failed"):
+            self._start_next()
 
     def _give_up_running(self, message: str) -> None:
         """Mark the job under way as failed, or let it wait for another child where this one did not begin it."""
-        again = JobStatus(state="queued") if self._may_retry else None
-        for key, held in self._states.items():
-            if held.state == "running":
-                self._states[key] = again or replace(held, state="failed", message=message)
+        retry = JobStatus(state="queued") if self._may_retry else None
+        for key, status in self._states.items():
+            if status.state == "running":
+                self._states[key] = retry or replace(status, state="failed", message=message)
 
     def _end_child(self) -> None:
         child, self._child = self._child, None

@@ -2,27 +2,27 @@
 
 Programs that solved different tasks often hold the same code: a test for being inside a grid, a loop that counts. This
 package finds such code, makes Python functions of it, and rewrites the programs to call them. A function is kept only
-if programs and library together get shorter, and if the programs still do the same when they are run.
+if programs and library together get shorter, and if the programs still behave the same.
 
-It goes from a program to a name in six steps, each a package that knows only those before it:
+It goes from a program to a name in six steps, each a package that imports only those before it:
 
 1. `terms` parses a program, strips what only people read, and writes it as a term: a tree in which variables are
    marked and all that is not a subtree is in the heads of its nodes. A term decodes into the same program again.
 2. `search` proposes candidates: patterns, which are terms with holes, that make a corpus of terms smaller. The engine
    is Stitch, a plain search by anti-unification where Stitch is not installed, or a language model.
 3. `analysis` decides which patterns are Python functions: which variables go in, which come out, what may be evaluated
-   at another time, and what leaves a block. A pattern that is no function is put back.
-4. `rewrite` puts calls into the programs, and takes off every function that does not pay for itself in tokens.
-5. `sandbox` proves the rest by running. Each program runs with its tests, before and after, in a confined process. A
-   function with which any program does something else is refused.
+   at another time, and what leaves a block. Any other pattern is put back.
+4. `rewrite` puts calls into the programs, and removes every function that does not pay for itself in tokens.
+5. `sandbox` verifies the result by running it. Each program runs with its tests, before and after, in a confined
+   process. A function with which any program does something else is refused.
 6. `naming` gives a function and its parameters names and a description, by its code and uses or by a language model.
 
-`compress` runs steps 1 to 5 over programs, where the fifth needs a `Sandbox`. `held_out` measures what a library does
-for programs that it has not seen. `extraction` takes programs from attempts. `strategies` joins all of it into what a
-memory calls: attempts in, concepts out. `composition` goes the other way, from functions that there are to a larger one
-of them.
+`compress` runs steps 1 to 5 over programs, where the fifth needs a `Sandbox`. `evaluate_held_out` measures what a
+library saves on programs that it was not learned from. `extraction` reads programs out of attempts. `strategies`
+connects all of it to what a memory calls: attempts in, concepts out. `composition` builds a larger function out of
+existing ones.
 
-Nothing here knows where programs come from or where functions are kept: no memory, no store.
+The package does not depend on a memory or a store.
 """
 
 from typing import TYPE_CHECKING
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from atlas.learning.compression import Abstraction as Abstraction
     from atlas.learning.compression import Compression as Compression
     from atlas.learning.compression import Library as Library
-    from atlas.learning.compression import Rewritten as Rewritten
+    from atlas.learning.compression import RewrittenProgram as RewrittenProgram
     from atlas.learning.compression import compress as compress
     from atlas.learning.extraction import Extraction as Extraction
     from atlas.learning.extraction import programs_of as programs_of
     from atlas.learning.model_composition import LLMCompositionStrategy as LLMCompositionStrategy
-    from atlas.learning.reuse import HeldOut as HeldOut
+    from atlas.learning.reuse import HeldOutResult as HeldOutResult
     from atlas.learning.reuse import Reuse as Reuse
-    from atlas.learning.reuse import held_out as held_out
+    from atlas.learning.reuse import evaluate_held_out as evaluate_held_out
     from atlas.learning.rewritings import Rewriting as Rewriting
     from atlas.learning.sandbox.runner import Sandbox as Sandbox
-    from atlas.learning.strategies import Learned as Learned
+    from atlas.learning.strategies import LearnedConcept as LearnedConcept
     from atlas.learning.strategies import LLMCompressionStrategy as LLMCompressionStrategy
     from atlas.learning.strategies import Proposal as Proposal
     from atlas.learning.strategies import StitchCompressionStrategy as StitchCompressionStrategy
@@ -54,13 +54,13 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "atlas.learning.composition": ("PipelineCompositionStrategy",),
-        "atlas.learning.compression": ("Abstraction", "Compression", "Library", "Rewritten", "compress"),
+        "atlas.learning.compression": ("Abstraction", "Compression", "Library", "RewrittenProgram", "compress"),
         "atlas.learning.extraction": ("Extraction", "programs_of"),
         "atlas.learning.model_composition": ("LLMCompositionStrategy",),
-        "atlas.learning.reuse": ("HeldOut", "Reuse", "held_out"),
+        "atlas.learning.reuse": ("HeldOutResult", "Reuse", "evaluate_held_out"),
         "atlas.learning.rewritings": ("Rewriting",),
         "atlas.learning.sandbox.runner": ("Sandbox",),
-        "atlas.learning.strategies": ("LLMCompressionStrategy", "Learned", "Proposal", "StitchCompressionStrategy"),
+        "atlas.learning.strategies": ("LLMCompressionStrategy", "LearnedConcept", "Proposal", "StitchCompressionStrategy"),
         "atlas.learning.terms.programs": ("Program",),
     },
 )

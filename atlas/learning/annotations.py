@@ -1,4 +1,4 @@
-"""Types as signatures write them, and the check that a value of one may be passed where another is expected."""
+"""Types in signatures, and whether a value of one type may be passed where another is expected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept
 from atlas.learning.terms.names import Function, function_of
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.parsing import try_parse
 
 _SAME = {"List": "list", "Dict": "dict", "Tuple": "tuple", "Set": "set", "FrozenSet": "frozenset", "Text": "str"}
 _WIDER = {
@@ -24,7 +24,7 @@ _WIDER = {
     "Iterator": ("Iterable",),
     "Generator": ("Iterator", "Iterable"),
 }
-_TELLS_NOTHING = ("Any", "object")
+_UNSPECIFIC = ("Any", "object")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,75 +40,81 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
+class TypedConcept:
     """The types that a concept's function takes and returns."""
 
     concept: CodeConcept
     parameters: tuple[Parameter, ...]
     returns: ast.expr | None
-    """Annotation, or None where the signature has none, or says that there is no result."""
+    """Annotation, or None where the signature has none, or returns None."""
 
 
-def typed(concept: CodeConcept) -> Typed:
+def typed_concept(concept: CodeConcept) -> TypedConcept:
     """Return the types in a concept's signature, or, where there is none, in its code.
 
     Raises:
         InvalidInput: The code does not parse, or defines no function.
     """
-    function = _signed(concept.signature, concept.name) or function_of(concept.code, concept.name)
-    given = function.args
-    positional = [*given.posonlyargs, *given.args]
-    required = positional[: len(positional) - len(given.defaults)]
-    named = [arg for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default is None]
+    function = _function_of_signature(concept.signature, concept.name) or function_of(concept.code, concept.name)
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    required = positional[: len(positional) - len(arguments.defaults)]
+    keyword_only = [
+        arg for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None
+    ]
     parameters = (
-        *(Parameter(name=arg.arg, type=_read(arg.annotation)) for arg in required),
-        *(Parameter(name=arg.arg, type=_read(arg.annotation), is_keyword=True) for arg in named),
+        *(Parameter(name=arg.arg, type=_unquote(arg.annotation)) for arg in required),
+        *(Parameter(name=arg.arg, type=_unquote(arg.annotation), is_keyword=True) for arg in keyword_only),
     )
-    returns = _read(function.returns)
+    returns = _unquote(function.returns)
     is_nothing = returns is not None and ast.unparse(returns) == "None"
-    return Typed(concept=concept, parameters=parameters, returns=None if is_nothing else returns)
+    return TypedConcept(concept=concept, parameters=parameters, returns=None if is_nothing else returns)
 
 
-def _signed(signature: str, name: str) -> Function | None:
-    tree = parsed(f"def {signature.strip().removeprefix('def ').removesuffix(':')}: ...") if signature else None
+def _function_of_signature(signature: str, name: str) -> Function | None:
+    tree = try_parse(f"def {signature.strip().removeprefix('def ').removesuffix(':')}: ...") if signature else None
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     return function if isinstance(function, Function) and function.name == name else None
 
 
-def _read(annotation: ast.expr | None) -> ast.expr | None:
-    """Return an annotation, out of its quotation marks."""
+def _unquote(annotation: ast.expr | None) -> ast.expr | None:
+    """Return an annotation, parsed if it is quoted."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        tree = parsed(annotation.value)
+        tree = try_parse(annotation.value)
         inner = tree.body[0] if tree is not None and len(tree.body) == 1 else None
         return inner.value if isinstance(inner, ast.Expr) else None
     return annotation
 
 
-def fits(given: ast.expr | None, expected: ast.expr | None) -> bool:
-    """Return whether a value of one type may be passed where another is expected. Not where either says nothing.
+def fits(actual: ast.expr | None, expected: ast.expr | None) -> bool:
+    """Return whether a value of one type may be passed where another is expected. False if either is `Any` or missing.
 
-    Names are compared as they are written, so that an alias fits itself; a container without its contents fits any.
+    Names are compared as text, so that an alias fits itself. A container without type arguments fits any.
     """
-    if given is None or expected is None:
+    if actual is None or expected is None:
         return False
-    if len(members := _members(given)) > 1:
+    if len(members := _members(actual)) > 1:
         return all(fits(member, expected) for member in members)
     if len(members := _members(expected)) > 1:
-        return any(fits(given, member) for member in members)
-    of, into = _origin(given), _origin(expected)
-    if of in _TELLS_NOTHING or into in _TELLS_NOTHING:
+        return any(fits(actual, member) for member in members)
+    of, into = _origin(actual), _origin(expected)
+    if of in _UNSPECIFIC or into in _UNSPECIFIC:
         return False
     if of != into and into not in _WIDER.get(of, ()):
         return False
-    held, wanted = _contents(given), _contents(expected)
-    if not held or not wanted:
+    actual_contents, expected_contents = _contents(actual), _contents(expected)
+    if not actual_contents or not expected_contents:
         return True
-    return len(held) == len(wanted) and all(map(_holds, held, wanted)) if of == into else _holds(held[0], wanted[0])
+    return (
+        len(actual_contents) == len(expected_contents) and all(map(_contents_fit, actual_contents, expected_contents))
+        if of == into
+        else _contents_fit(actual_contents[0], expected_contents[0])
+    )
 
 
-def _holds(given: ast.expr, expected: ast.expr) -> bool:
-    is_open = _origin(expected) in _TELLS_NOTHING or _origin(given) in _TELLS_NOTHING
-    return is_open or ast.dump(given) == ast.dump(expected) or fits(given, expected)
+def _contents_fit(actual: ast.expr, expected: ast.expr) -> bool:
+    is_open = _origin(expected) in _UNSPECIFIC or _origin(actual) in _UNSPECIFIC
+    return is_open or ast.dump(actual) == ast.dump(expected) or fits(actual, expected)
 
 
 def _members(annotation: ast.expr) -> list[ast.expr]:

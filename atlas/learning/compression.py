@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from atlas.core.errors import Cancelled
 from atlas.learning.analysis.functions import Function, program_source
 from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, read_programs
-from atlas.learning.rewrite.applying import applied
+from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
-from atlas.learning.rewrite.shelf import Shelf, settle, users
+from atlas.learning.rewrite.shelf import Shelf, drop_invalid, users
 from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.sandbox.verification import Verifier
@@ -30,11 +30,11 @@ from atlas.learning.terms.terms import Term
 Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
 """Function that runs programs as they are and as rewritten sources.
 
-Its result is by id: True if both do the same, None where nobody can tell."""
+Its result is by id: True if both behave the same, None if that cannot be verified."""
 
-OTHERWISE = "does something else in the form that is searched, without comments and annotations"
-SAME = "is the same as another function"
-WITH_FUNCTIONS = "does something else with what was found in others"
+DIFFERENT_AS_TERM = "does something else in the form that is searched, without comments and annotations"
+DUPLICATE = "is the same as another function"
+DIFFERENT_WITH_FUNCTIONS = "does something else with what was found in others"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +59,11 @@ class Abstraction:
     """Tokens by which the programs and the library are shorter for it, itself counted."""
 
     proofs: tuple[str, ...] = ()
-    """Ids of those of its uses whose tests run it, and whose programs did the same as before."""
+    """Ids of the programs whose tests run it, and which behaved the same as before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rewritten:
+class RewrittenProgram:
     """A program that calls abstractions."""
 
     before: str
@@ -79,7 +79,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """The learned functions, in the form in which they can be found in other programs."""
+    """The learned functions, in a form that can be applied to other programs."""
 
     shelf: Shelf
     functions: Mapping[str, Function]
@@ -92,7 +92,7 @@ class Compression:
     abstractions: tuple[Abstraction, ...]
     """Functions, each after those that it calls."""
 
-    rewritten: Mapping[str, Rewritten]
+    rewritten: Mapping[str, RewrittenProgram]
     """Programs that call any, by id."""
 
     n_programs: int
@@ -126,7 +126,7 @@ class Compression:
 
     @property
     def ratio(self) -> float:
-        """The factor by which everything is shorter, the library counted, 1 where nothing was found."""
+        """The compression ratio, library included. It is 1 if no function was found."""
         after = self.tokens_after + self.tokens_library
         return self.tokens_before / after if after else 1.0
 
@@ -157,65 +157,67 @@ def compress(
 ) -> Compression:
     """Find functions that several programs have in common, and rewrite the programs to call them.
 
-    Only what makes programs and library together shorter is kept, and only what is a Python function for which the
-    programs do the same: by an analysis of what each variable is used for, and by running them where `verify` does.
-    A larger corpus than the limits allow is sampled for the search. The functions are then put into the others too.
+    A function is kept only if it makes programs and library together shorter and does not change what the programs do.
+    Data-flow analysis ensures that, and `verify` checks it by running the programs. A corpus larger than the limits is
+    sampled for the search. The functions are then used in the other programs too.
 
     Args:
         programs: Each with its tests, or its source alone, which is then a task of its own.
-        engine: What searches; Stitch where it is installed.
-        sandbox: Takes the place of `verify` and of `star_names`, where these are not given.
+        engine: The search. By default Stitch where it is installed.
+        sandbox: Provides `verify` and `star_names` where these are not given.
         verify: Runs a program and its rewritten source. Without it nothing is run.
-        star_names: Says what star imports bring. Without it nothing is found that needs it.
+        star_names: Returns the names of star imports. Without it, programs with star imports are excluded.
 
     Raises:
-        Cancelled: `cancelled` said so. Nothing is changed by then or later.
+        Cancelled: `cancelled` returned True. No program was changed.
         EngineFailed: The search ended without an answer.
     """
-    held = as_programs(programs)
-    verify, star_names = running(sandbox, verify, star_names, cancelled)
+    corpus = as_programs(programs)
+    verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
     run = _Run(
-        programs={program.id: program for program in held},
+        programs={program.id: program for program in corpus},
         engine=engine or default_engine(),
         limits=limits or Limits(),
         verify=verify,
         progress=progress or (lambda stage, share: None),
-        cancelled=_raising(cancelled),
+        cancelled=_raise_if_cancelled(cancelled),
     )
-    read = read_programs(held, run.limits, run.refused, star_names)
+    read = read_programs(corpus, run.limits, run.refused, star_names)
     run.notes += read.notes
-    chosen = _sampled(read.terms, run)
-    originals = _as_before(chosen, read, run)
-    found = _found(originals, run, cancelled)
-    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns, read.spare)
-    functions = _functions(shelf, free_prefix(held), run)
+    sampled = _sample(read.terms, run)
+    originals = _unchanged_programs(sampled, read, run)
+    proposal = _search(originals, run, cancelled)
+    shelf = Shelf(
+        originals, dict(zip(originals, proposal.terms, strict=True)), proposal.patterns, read.removable_imports
+    )
+    functions = _functions(shelf, free_prefix(corpus), run)
     n_valid = len(shelf.patterns)
     _prove(shelf, functions, run)
-    _rewrite_others(shelf, functions, {name: one for name, one in read.terms.items() if name not in chosen}, run)
-    made = _result(shelf, functions, run)
-    return replace(made, n_searched=len(originals), n_found=len(found.patterns), n_valid=n_valid)
+    _rewrite_others(shelf, functions, {name: term for name, term in read.terms.items() if name not in sampled}, run)
+    compression = _result(shelf, functions, run)
+    return replace(compression, n_searched=len(originals), n_found=len(proposal.patterns), n_valid=n_valid)
 
 
-def _found(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | None) -> Proposal:
-    """Return what the search finds in programs."""
+def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | None) -> Proposal:
+    """Return the proposal of the search."""
     corpus = Corpus(terms=tuple(originals.values()), tasks=tuple(run.programs[name].task_id for name in originals))
-    found = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)
-    run.notes += found.notes
-    return found
+    proposal = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)
+    run.notes += proposal.notes
+    return proposal
 
 
 def _functions(shelf: Shelf, prefix: str, run: _Run) -> dict[str, Function]:
-    """Put back what is no Python function, and return the functions."""
-    settled = settle(shelf, prefix, run.cancelled)
+    """Inline the patterns that are not valid Python functions, and return the valid functions."""
+    settled = drop_invalid(shelf, prefix, run.cancelled)
     run.refused.update(settled.reasons)
     _compile(shelf, settled.functions, run)
     return settled.functions
 
 
-def running(
+def default_checks(
     sandbox: Sandbox | None, verify: Verify | None, star_names: StarNames | None, cancelled: IsCancelled | None = None
 ) -> tuple[Verify | None, StarNames | None]:
-    """Return what is given, or else what a sandbox does in its place."""
+    """Return the given checks, or those that a sandbox provides."""
     if sandbox is None:
         return verify, star_names
     verify = verify or Verifier(sandbox, is_cancelled=cancelled).same
@@ -223,7 +225,7 @@ def running(
 
 
 def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
-    """Put back what Python does not accept as a function by itself, such as an `await` in one that is not async."""
+    """Inline functions that Python does not compile, such as an `await` in one that is not async."""
     while wrong := [name for name, source in sources(shelf, functions).items() if not is_runnable(source)]:
         run.refused["is no function that compiles"] += len(wrong)
         shelf.inline(wrong)
@@ -234,7 +236,7 @@ def default_engine() -> Engine:
     return StitchEngine() if is_installed() else AntiUnificationEngine()
 
 
-def _raising(cancelled: IsCancelled | None) -> IsCancelled:
+def _raise_if_cancelled(cancelled: IsCancelled | None) -> IsCancelled:
     def ask() -> bool:
         if cancelled is not None and cancelled():
             raise Cancelled("the compression was cancelled; nothing was changed")
@@ -243,29 +245,29 @@ def _raising(cancelled: IsCancelled | None) -> IsCancelled:
     return ask
 
 
-def _sampled(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
-    chosen = sample(terms, run.limits)
-    if len(chosen) < len(terms):
+def _sample(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
+    names = sample(terms, run.limits)
+    if len(names) < len(terms):
         run.notes.append(
-            f"a sample of {len(chosen):,} of {len(terms):,} programs was searched, since more would take too long, and "
+            f"a sample of {len(names):,} of {len(terms):,} programs was searched, since more would take too long, and "
             "what was found was put into the others"
         )
-    return {name: terms[name] for name in chosen}
+    return {name: terms[name] for name in names}
 
 
-def _as_before(terms: dict[str, Term], read: Originals, run: _Run) -> dict[str, Term]:
-    """Return the programs in a form in which they do the same. No function is to blame for those that do in none."""
-    found, changed = dict(terms), _changed(terms, run)
-    again = {name: read.starred[name] for name in changed & read.starred.keys()}
-    changed = (changed - again.keys()) | _changed(again, run)
-    found |= again
-    read.keep_stars(found)
-    run.refused[f"program: {OTHERWISE}"] += len(changed)
-    return {name: term for name, term in found.items() if name not in changed}
+def _unchanged_programs(terms: dict[str, Term], read: Originals, run: _Run) -> dict[str, Term]:
+    """Return the programs whose normalised form behaves the same. Others are left out before any function is used."""
+    verified, changed = dict(terms), _changed_programs(terms, run)
+    retried = {name: read.with_stars[name] for name in changed & read.with_stars.keys()}
+    changed = (changed - retried.keys()) | _changed_programs(retried, run)
+    verified |= retried
+    read.keep_stars(verified)
+    run.refused[f"program: {DIFFERENT_AS_TERM}"] += len(changed)
+    return {name: term for name, term in verified.items() if name not in changed}
 
 
-def _changed(terms: Mapping[str, Term], run: _Run) -> set[str]:
-    """Return the programs that do something else in this form."""
+def _changed_programs(terms: Mapping[str, Term], run: _Run) -> set[str]:
+    """Return the programs that behave differently in this form."""
     run.progress("verifying", 0)
     verdicts = _run_all([(name, program_source(term, {})) for name, term in terms.items()], run)
     run.progress("verifying", 1)
@@ -273,12 +275,12 @@ def _changed(terms: Mapping[str, Term], run: _Run) -> set[str]:
 
 
 def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
-    """Prune and merge, run every rewritten program, take off what changes any, and again until nothing does."""
+    """Prune, merge and verify, and remove functions that change a program, until no function is removed."""
     tasks = {name: run.programs[name].task_id for name in shelf.programs}
     while True:
         prune(shelf, functions, tasks, run.limits, run.cancelled, run.refused)
         if n_merged := merge(shelf, functions):
-            run.refused[SAME] += n_merged
+            run.refused[DUPLICATE] += n_merged
             continue
         wrong = _changing(shelf, functions, run)
         if not wrong:
@@ -288,17 +290,17 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
 
 
 def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], others: Mapping[str, Term], run: _Run) -> None:
-    """Put the functions into the programs that were not searched, but where one would do something else."""
-    found = applied(shelf, functions, others, shelf.spare, run.cancelled)
-    calling = [name for name, term in found.programs.items() if term.calls]
+    """Use the functions in the programs that were not searched, except where a program would behave differently."""
+    rewritten = apply_library(shelf, functions, others, shelf.removable_imports, run.cancelled)
+    calling = [name for name, term in rewritten.programs.items() if term.calls]
     run.progress("verifying", 0)
-    verdicts = _run_all([(name, standalone(name, found, functions)) for name in calling], run)
+    verdicts = _run_all([(name, standalone(name, rewritten, functions)) for name in calling], run)
     run.progress("verifying", 1)
     wrong = [name for name, same in zip(calling, verdicts, strict=True) if same is False]
-    run.refused[f"program: {WITH_FUNCTIONS}"] += len(wrong)
+    run.refused[f"program: {DIFFERENT_WITH_FUNCTIONS}"] += len(wrong)
     for name in wrong:
-        found.put(name, found.originals[name])
-    shelf.add(found)
+        rewritten.put(name, rewritten.originals[name])
+    shelf.add(rewritten)
 
 
 def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
@@ -320,35 +322,37 @@ def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]
     run.cancelled()
     new = {name: source for name, source in sources if (name, source) not in run.verdicts}
     if run.verify is not None and new:
-        found = run.verify([(run.programs[name], source) for name, source in new.items()])
-        run.verdicts |= {(name, source): found.get(name) for name, source in new.items()}
+        verdicts = run.verify([(run.programs[name], source) for name, source in new.items()])
+        run.verdicts |= {(name, source): verdicts.get(name) for name, source in new.items()}
     return [run.verdicts.get(key) for key in sources]
 
 
 def _culprits(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
-    """Return those functions of a program with which alone it already does something else, or else all of them."""
+    """Return the functions of a program that change its behaviour alone, or all of them if no single one does."""
     needed = shelf.functions_of(name)
     if len(needed) == 1:
         return set(needed)
     wrong = set()
-    for kept in needed:
+    for suspect in needed:
         alone = shelf.copy()
-        alone.inline([other for other in alone.patterns if other != kept])
+        alone.inline([other for other in alone.patterns if other != suspect])
         if _run_all([(name, standalone(name, alone, functions))], run) == [False]:
-            wrong.add(kept)
+            wrong.add(suspect)
     return wrong or set(needed)
 
 
 def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compression:
     """Return the result, without the counts of the search."""
     lengths = Lengths(shelf, functions)
-    used, callers = users(shelf), shelf.callers()
+    users_of, callers = users(shelf), shelf.callers()
     return Compression(
         abstractions=tuple(
-            _abstraction(name, source, shelf, functions, lengths.saving(name, callers[name]), used[name], run)
+            _abstraction(name, source, shelf, functions, lengths.saving(name, callers[name]), users_of[name], run)
             for name, source in sources(shelf, functions).items()
         ),
-        rewritten={name: written(name, shelf, functions) for name, term in shelf.programs.items() if term.calls},
+        rewritten={
+            name: describe_rewriting(name, shelf, functions) for name, term in shelf.programs.items() if term.calls
+        },
         n_programs=len(shelf.programs),
         tokens_before=sum(lengths.of(name, term) for name, term in shelf.originals.items()),
         tokens_after=sum(map(lengths.of, shelf.programs)),
@@ -360,9 +364,9 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
     )
 
 
-def written(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> Rewritten:
+def describe_rewriting(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> RewrittenProgram:
     """Return a program as it was and as it is."""
-    return Rewritten(
+    return RewrittenProgram(
         before=program_source(shelf.originals[name], {}),
         after=rewritten_source(name, shelf, functions),
         standalone=standalone(name, shelf, functions),
@@ -376,7 +380,7 @@ def _abstraction(
     shelf: Shelf,
     functions: Mapping[str, Function],
     saving: int,
-    used: set[str],
+    program_ids: set[str],
     run: _Run,
 ) -> Abstraction:
     return Abstraction(
@@ -384,17 +388,23 @@ def _abstraction(
         source=source,
         arity=len(functions[name].interface.parameters),
         calls=tuple(functions[each].name for each in shelf.patterns if each in shelf.term(name).calls),
-        uses=tuple(sorted(used)),
-        n_tasks=len({run.programs[program].task_id for program in used}),
+        uses=tuple(sorted(program_ids)),
+        n_tasks=len({run.programs[program].task_id for program in program_ids}),
         saving=saving,
-        proofs=_proofs(name, sorted(used), shelf, functions, run),
+        proofs=_proofs(name, sorted(program_ids), shelf, functions, run),
     )
 
 
 def _proofs(
-    name: str, used: Sequence[str], shelf: Shelf, functions: Mapping[str, Function], run: _Run
+    name: str, program_ids: Sequence[str], shelf: Shelf, functions: Mapping[str, Function], run: _Run
 ) -> tuple[str, ...]:
-    """Return the programs that did the same with a function and fail once it raises. Other tests do not run it."""
-    same = [one for one in used if run.verdicts.get((one, standalone(one, shelf, functions)))]
-    spoilt = _run_all([(one, standalone(one, shelf, functions, spoilt=name)) for one in same], run)
-    return tuple(one for one, verdict in zip(same, spoilt, strict=True) if verdict is False)
+    """Return the programs that pass with a function and fail once it raises. The tests of others do not run it."""
+    same = [
+        program_id
+        for program_id in program_ids
+        if run.verdicts.get((program_id, standalone(program_id, shelf, functions)))
+    ]
+    verdicts = _run_all(
+        [(program_id, standalone(program_id, shelf, functions, disabled=name)) for program_id in same], run
+    )
+    return tuple(program_id for program_id, verdict in zip(same, verdicts, strict=True) if verdict is False)

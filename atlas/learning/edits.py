@@ -1,7 +1,7 @@
-"""Files that an agent wrote from nothing, as its edit actions left them.
+"""Files that an agent created, with all of its edits applied.
 
-Read are SWE-agent's `create`, line-wise `edit first:last … end_of_edit` and `str_replace_editor create`. A file that
-was there before is not known as a whole, and an edit that the environment refused has changed nothing.
+Read are SWE-agent's `create`, line-wise `edit first:last … end_of_edit` and `str_replace_editor create`. Files that
+existed before are left out, since their full content is not recorded. Edits that the environment refused are skipped.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ _REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new sy
 
 
 def edited_files(steps: Sequence[Step]) -> list[str]:
-    """Return the Python files that were made and edited, as they were in the end, the last changed one last."""
+    """Return the final text of the Python files that were created, the last changed one last."""
     files: dict[str, list[str]] = {}
     current = ""
     for step in steps:
         if _REFUSED.search(step.observation):
             continue
-        made = _CREATE.search(step.action)
+        created = _CREATE.search(step.action)
         opened = _OPEN.search(step.action)
         edit = _EDIT.match(step.action)
-        if made:
-            current = made[1]
+        if created:
+            current = created[1]
             files[current] = [""]
         elif opened and not opened[0].startswith("goto"):
             current = opened[1]
         elif edit and current in files:
             text = step.action[edit.end() :].rpartition(END_OF_EDIT)[0].removesuffix("\n")
-            files[current] = _replaced(files.pop(current), int(edit[1]), int(edit[2]), text)
+            files[current] = _replace_lines(files.pop(current), int(edit[1]), int(edit[2]), text)
         else:
-            files |= _written(step.action)
+            files |= _created_file(step.action)
     return ["\n".join(lines) for lines in files.values() if any(lines)]
 
 
-def _replaced(lines: list[str], first: int, last: int, text: str) -> list[str]:
+def _replace_lines(lines: list[str], first: int, last: int, text: str) -> list[str]:
     return [*lines[: max(first - 1, 0)], *text.split("\n"), *lines[last:]]
 
 
-def _written(action: str) -> dict[str, list[str]]:
+def _created_file(action: str) -> dict[str, list[str]]:
     """Return the file that `str_replace_editor create PATH --file_text TEXT` writes."""
     if not action.startswith("str_replace_editor create"):
         return {}

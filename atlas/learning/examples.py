@@ -1,6 +1,6 @@
-"""Examples of learned functions: calls that programs made of them while their tests ran, each run again by itself.
+"""Examples of learned functions: calls recorded while the tests of programs ran, each run again by itself.
 
-The arguments are those of real calls, and the result is kept only where the function alone gives it too.
+The arguments are those of real calls. A result is kept only if the function alone returns it too.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.types import CodeConcept
-from atlas.learning.composition import Find, nothing_found, sources
+from atlas.learning.composition import Find, find_nothing, sources
 from atlas.learning.sandbox.runner import RunLimits, RunResult, Sandbox
 from atlas.learning.terms.names import function_of
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.parsing import try_parse
 from atlas.primitives.examples import ExampleResult, plain
 
 RECORDED = "calls_recorded"
-"""Under which a learned concept's metadata says how many of its examples are calls that were recorded and run again."""
+"""Metadata key of a learned concept: the number of examples that were recorded and run again."""
 
 MAX_EXAMPLES = 4
 MAX_READABLE_CHARACTERS = 300
-"""Characters of a call and its result that are read at a glance. A longer one is kept only if there is no other."""
+"""Length of a readable call and result. A longer one is kept only if there is no other."""
 
 MAX_PROGRAMS = 5
 """Programs that are run for the calls of one function."""
 
 MAX_CALLS = 20
-"""Calls of one function that a program is asked to remember."""
+"""Calls of one function that a program records."""
 
 MAX_CHARACTERS = 10_000
-"""Characters of the calls and results that one program tells: what is kept of its output holds no more."""
+"""Characters of the calls and results that one program may report, so that they fit into the captured output."""
 
 _RECORDER = "atlas_calls_recorded"
 
@@ -92,14 +92,14 @@ class Recording:
 
     @property
     def source(self) -> str:
-        """The program, with functions that note how they are called."""
+        """The program, with functions that record their calls."""
         prelude = _PRELUDE.format(recorder=_RECORDER, most=MAX_CALLS, characters=MAX_CHARACTERS)
-        noted = [f"{name} = {_RECORDER}[0]({name!r}, {name})" for name in self.called_by.values()]
-        return "\n".join([self.functions, prelude, *noted, "\n", self.program])
+        wrappers = [f"{name} = {_RECORDER}[0]({name!r}, {name})" for name in self.called_by.values()]
+        return "\n".join([self.functions, prelude, *wrappers, "\n", self.program])
 
     @property
-    def telling(self) -> str:
-        """The tests, after which the program tells the calls."""
+    def tests_with_report(self) -> str:
+        """The tests, followed by the report of the calls."""
         return f"{self.tests}\n{_RECORDER}[1]()\n"
 
 
@@ -108,42 +108,44 @@ def examples_of(
     recordings: Iterable[Recording],
     sandbox: Sandbox,
     *,
-    find: Find = nothing_found,
+    find: Find = find_nothing,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the examples of each concept that programs called in a way that can be written down, by id.
+    """Return the examples of each concept, by id. Calls whose arguments or result have no literal are left out.
 
     Args:
         find: Finds the concepts that these call.
 
     Raises:
-        Cancelled: `is_cancelled` said so.
+        Cancelled: `is_cancelled` returned True.
     """
-    held = _chosen({concept.id for concept in concepts}, recordings)
-    runs = sandbox.run_all([(one.source, one.telling) for one in held], is_cancelled=is_cancelled)
+    chosen = _choose({concept.id for concept in concepts}, recordings)
+    runs = sandbox.run_all(
+        [(recording.source, recording.tests_with_report) for recording in chosen], is_cancelled=is_cancelled
+    )
     names = {concept.id: function_of(concept.code, concept.name).name for concept in concepts}
     pairs: list[tuple[CodeConcept, str, str]] = []
     for concept in concepts:
-        seen = [
+        calls = [
             call
-            for one, run in zip(held, runs, strict=True)
-            if concept.id in one.called_by
-            for call in _calls(run, one.called_by[concept.id], names[concept.id])
+            for recording, run in zip(chosen, runs, strict=True)
+            if concept.id in recording.called_by
+            for call in _calls(run, recording.called_by[concept.id], names[concept.id])
         ]
-        pairs += [(concept, call, result) for call, result in _different(seen)]
-    again = sandbox.run_all(
+        pairs += [(concept, call, result) for call, result in _choose_calls(calls)]
+    reruns = sandbox.run_all(
         [(sources([concept], find), f"print(repr({call}))") for concept, call, _ in pairs], is_cancelled=is_cancelled
     )
     examples: dict[str, tuple[tuple[str, str], ...]] = {}
-    for (concept, call, result), run in zip(pairs, again, strict=True):
-        if run.outcome == "passed" and _last_line(run) == result and parsed(result) is not None:
+    for (concept, call, result), run in zip(pairs, reruns, strict=True):
+        if run.outcome == "passed" and _last_line(run) == result and try_parse(result) is not None:
             examples[concept.id] = (*examples.get(concept.id, ()), (call, result))
     return examples
 
 
-def ran(
+def run_concept_examples(
     concept: CodeConcept,
-    find: Find = nothing_found,
+    find: Find = find_nothing,
     limits: RunLimits | None = None,
     path: Sequence[Path] = (),
 ) -> list[ExampleResult]:
@@ -168,34 +170,36 @@ def _last_line(run: RunResult) -> str:
     return run.output.strip().rpartition("\n")[2]
 
 
-def _chosen(ids: set[str], recordings: Iterable[Recording]) -> list[Recording]:
-    """Return as many of them as each concept needs, those first that call several."""
+def _choose(ids: set[str], recordings: Iterable[Recording]) -> list[Recording]:
+    """Choose up to `MAX_PROGRAMS` recordings for each concept, preferring those that call several."""
     n_of = dict.fromkeys(ids, 0)
     chosen = []
-    for one in sorted(recordings, key=lambda one: -len(ids.intersection(one.called_by))):
-        wanted = [found for found in ids.intersection(one.called_by) if n_of[found] < MAX_PROGRAMS]
-        if wanted:
-            chosen.append(one)
-            n_of |= {found: n_of[found] + 1 for found in wanted}
+    for recording in sorted(recordings, key=lambda recording: -len(ids.intersection(recording.called_by))):
+        missing = [
+            concept_id for concept_id in ids.intersection(recording.called_by) if n_of[concept_id] < MAX_PROGRAMS
+        ]
+        if missing:
+            chosen.append(recording)
+            n_of |= {concept_id: n_of[concept_id] + 1 for concept_id in missing}
     return chosen
 
 
 def _calls(run: RunResult, called_by: str, name: str) -> list[tuple[str, str]]:
-    """Return the calls that a program told of a function, under its own name. It may have told anything."""
+    """Return the reported calls of a function, under the function's own name. The report is untrusted."""
     if run.outcome != "passed":
         return []
     try:
-        told = json.loads(_last_line(run))
-        pairs = [(call, result) for of, call, result in told if of == called_by]
+        recorded = json.loads(_last_line(run))
+        pairs = [(call, result) for of, call, result in recorded if of == called_by]
     except (ValueError, TypeError, RecursionError):
         return []
-    again = ((_renamed(call, called_by, name), result) for call, result in pairs if isinstance(result, str))
-    return [(call, result) for call, result in again if call]
+    renamed_calls = ((_rename_call(call, called_by, name), result) for call, result in pairs if isinstance(result, str))
+    return [(call, result) for call, result in renamed_calls if call]
 
 
-def _renamed(call: object, called_by: str, name: str) -> str:
-    """Return a call under another name of the function, or nothing where it is none."""
-    tree = parsed(call) if isinstance(call, str) else None
+def _rename_call(call: object, called_by: str, name: str) -> str:
+    """Return a call with the function renamed, or an empty text if it is not such a call."""
+    tree = try_parse(call) if isinstance(call, str) else None
     node = tree.body[0].value if tree and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != called_by:
         return ""
@@ -203,8 +207,8 @@ def _renamed(call: object, called_by: str, name: str) -> str:
     return ast.unparse(node)
 
 
-def _different(calls: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return a few calls, short ones and those with results of their own first."""
+def _choose_calls(calls: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return a few calls, preferring short ones and distinct results."""
     by_length = sorted(dict.fromkeys(calls), key=lambda pair: (_length(pair), pair))
     readable = [pair for pair in by_length if _length(pair) <= MAX_READABLE_CHARACTERS] or by_length[:1]
     shortest: dict[str, tuple[str, str]] = {}

@@ -20,7 +20,7 @@ from typing import Any
 
 from atlas.core.types import Experience, Task, Trajectory
 from atlas.learning.edits import END_OF_EDIT, edited_files
-from atlas.learning.terms.parsing import MAX_CHARACTERS, is_runnable, parsed
+from atlas.learning.terms.parsing import MAX_CHARACTERS, is_runnable, try_parse
 from atlas.learning.terms.programs import Program
 
 Attempt = Trajectory | Experience
@@ -61,13 +61,13 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
     programs: dict[tuple[str, str], Program] = {}
     dropped: Counter[str] = Counter()
     for attempt in attempts:
-        found = _program(attempt, unknown_too)
-        if isinstance(found, str):
-            dropped[found] += 1
-        elif (found.task_id, found.source) in programs:
+        program = _program(attempt, unknown_too)
+        if isinstance(program, str):
+            dropped[program] += 1
+        elif (program.task_id, program.source) in programs:
             dropped[REPEATED] += 1
         else:
-            programs[found.task_id, found.source] = found
+            programs[program.task_id, program.source] = program
     return Extraction(programs=tuple(programs.values()), dropped=dict(dropped.most_common()))
 
 
@@ -82,7 +82,7 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
         return OTHER_LANGUAGE
     source = _source(attempt)
     if source is None:
-        return _why_none(attempt)
+        return _reason(attempt)
     return Program(
         id=attempt.id, task_id=task.id, description=task.description, source=source, tests=tests_of(task, source)
     )
@@ -95,22 +95,22 @@ def tests_of(task: Task, source: str) -> str:
     in the verification's `tests`. Where they define `check(candidate)` and never call it (as HumanEval's do), a call
     with the context's `entry_point` follows.
     """
-    given: list[Any] = [task.context.get(name) for name in ("test", "tests", "test_list")]
-    tests = next((text for text in map(_joined, [*given, task.verification.parameters.get("tests")]) if text), "")
-    tree = parsed(tests)
+    fields: list[Any] = [task.context.get(name) for name in ("test", "tests", "test_list")]
+    tests = next((text for text in map(_join_lines, [*fields, task.verification.parameters.get("tests")]) if text), "")
+    tree = try_parse(tests)
     if tree is None or not tree.body:
         return ""
-    setup = _joined(task.context.get("test_setup_code"))
+    setup = _join_lines(task.context.get("test_setup_code"))
     entry_point = str(task.context.get("entry_point") or "")
     if _defines_check(tree) and entry_point.isidentifier():
         tests = f"{tests.rstrip()}\n\ncheck({entry_point})\n"
-    return f"{setup}\n{tests}" if setup and parsed(setup) is not None else tests
+    return f"{setup}\n{tests}" if setup and try_parse(setup) is not None else tests
 
 
-def _joined(given: Any) -> str:
-    if isinstance(given, list | tuple) and all(isinstance(line, str) for line in given):
-        return "\n".join(given)
-    return given if isinstance(given, str) and given.strip() else ""
+def _join_lines(value: Any) -> str:
+    if isinstance(value, list | tuple) and all(isinstance(line, str) for line in value):
+        return "\n".join(value)
+    return value if isinstance(value, str) and value.strip() else ""
 
 
 def _defines_check(tree: ast.Module) -> bool:
@@ -121,23 +121,25 @@ def _defines_check(tree: ast.Module) -> bool:
 
 
 def _solution(attempt: Attempt) -> str:
-    given = attempt.solution_output if isinstance(attempt, Experience) else attempt.metadata.get("solution")
-    return given if isinstance(given, str) else ""
+    solution = attempt.solution_output if isinstance(attempt, Experience) else attempt.metadata.get("solution")
+    return solution if isinstance(solution, str) else ""
 
 
 def _source(attempt: Attempt) -> str | None:
     prompt = attempt.task.context.get("prompt")
     solution = _solution(attempt)
     sources = [
-        source for text in _pieces(solution, prompt if isinstance(prompt, str) else "") if (source := _whole(text))
+        source
+        for text in _candidate_texts(solution, prompt if isinstance(prompt, str) else "")
+        if (source := _whole_program(text))
     ]
     if not sources:
-        sources = [source for text in _in_steps(attempt) if (source := _whole(text))]
+        sources = [source for text in _in_steps(attempt) if (source := _whole_program(text))]
     defining = (source for source in sources if _defines(source))
     return next(defining, sources[0] if sources else None)
 
 
-def _pieces(text: str, prompt: str = "") -> Iterator[str]:
+def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
     """Yield the parts of a text that may be a program, most likely first."""
     if not text.strip():
         return
@@ -178,15 +180,15 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
     yield from reversed(edited_files(attempt.steps))
     for step in reversed(attempt.steps):
         if END_OF_EDIT not in step.action:  # what changes a part of a file may parse with the words around it
-            yield from _pieces(step.action)
+            yield from _candidate_texts(step.action)
 
 
-def _whole(text: str) -> str | None:
+def _whole_program(text: str) -> str | None:
     """Return the text as a program without blank lines around it, or None where it is no Python, or does nothing."""
     if len(text) > MAX_CHARACTERS:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
-    tree = parsed(source)
+    tree = try_parse(source)
     return source if tree is not None and any(map(_does_something, tree.body)) and is_runnable(source) else None
 
 
@@ -197,16 +199,16 @@ def _does_something(statement: ast.stmt) -> bool:
 
 
 def _defines(source: str) -> bool:
-    tree = parsed(source)
+    tree = try_parse(source)
     return tree is not None and any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(tree))
 
 
-def _why_none(attempt: Attempt) -> str:
+def _reason(attempt: Attempt) -> str:
     solution = _solution(attempt)
-    said = [solution, *(step.action for step in attempt.steps)]
-    labels = [label for text in said for label, _ in _fenced(text)]
+    texts = [solution, *(step.action for step in attempt.steps)]
+    labels = [label for text in texts for label, _ in _fenced(text)]
     checks = {
-        NO_CODE: not any(text.strip() for text in said),
+        NO_CODE: not any(text.strip() for text in texts),
         TOO_LONG: len(solution) > MAX_CHARACTERS,
         PATCH: _PATCH.search(solution) is not None,
         OTHER_LANGUAGE: bool(labels) and not any(label in _PYTHON for label in labels),

@@ -16,19 +16,19 @@ from atlas.learning.composition import (
     MAX_EXAMPLES,
     MAX_RESULT_CHARACTERS,
     Find,
-    nothing_found,
-    obstacle,
+    composition_problem,
+    find_nothing,
     outer_names,
+    read_result,
     run_calls,
     sources,
-    without_annotations,
-    written,
+    strip_annotations,
 )
 from atlas.learning.naming.autodoc import MAX_CODE_CHARACTERS, cut, one_line
 from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS, signature
 from atlas.learning.sandbox.runner import RunLimits
-from atlas.learning.terms.names import Function, is_free
-from atlas.learning.terms.parsing import is_runnable, parsed
+from atlas.learning.terms.names import Function, is_available
+from atlas.learning.terms.parsing import is_runnable, try_parse
 from atlas.protocols.infra import LLMClient
 
 N_TRIES = 2
@@ -99,7 +99,7 @@ class LLMCompositionStrategy:
     def __init__(
         self,
         llm_client: LLMClient,
-        find: Find = nothing_found,
+        find: Find = find_nothing,
         *,
         limits: RunLimits | None = None,
         path: Sequence[Path] = (),
@@ -118,19 +118,19 @@ class LLMCompositionStrategy:
         """Return the function that the model wrote, or None where it sees none, or wrote, twice, what does not hold."""
         if len({concept.id for concept in concepts}) < 2:
             return None
-        why_not = await asyncio.to_thread(obstacle, concepts, self.find)
+        why_not = await asyncio.to_thread(composition_problem, concepts, self.find)
         if why_not:
             return None
-        asked, wrong = _prompt(concepts), ""
+        question, objection = _prompt(concepts), ""
         for _ in range(N_TRIES):
-            answer = await self.llm.complete(SYSTEM, asked + wrong, schema=SCHEMA, max_tokens=2_048)
+            answer = await self.llm.complete(SYSTEM, question + objection, schema=SCHEMA, max_tokens=2_048)
             if isinstance(answer, Mapping) and answer.get("name", "") is None:
                 return None
             try:
-                composed = _checked(answer, concepts)
+                composed = _validate(answer, concepts)
                 await asyncio.to_thread(self._run, composed, concepts)
             except InvalidInput as error:
-                wrong = f"\n\nYour last answer cannot be used: {error}. Answer again."
+                objection = f"\n\nYour last answer cannot be used: {error}. Answer again."
             else:
                 return composed
         return None
@@ -146,24 +146,28 @@ class LLMCompositionStrategy:
         calls = [f"__observed__({composed.code!r}, {call!r}, {used!r})" for call, _ in composed.examples]
         called: set[str] = set()
         runs = run_calls(source, calls, self._limits, self._path)
-        for (call, expected), ran in zip(composed.examples, runs, strict=True):
-            text = written(ran)
+        for (call, expected), result in zip(composed.examples, runs, strict=True):
+            text = read_result(result)
             returned, names = ast.literal_eval(text) if text is not None else (None, [])
             if text is None or not _is_same(returned, ast.literal_eval(expected.strip())):
-                why = f"{ran.outcome}, {ran.detail}" if ran.outcome != "passed" else f"got {ran.output.strip()[:120]}"
+                why = (
+                    f"{result.outcome}, {result.detail}"
+                    if result.outcome != "passed"
+                    else f"got {result.output.strip()[:120]}"
+                )
                 raise InvalidInput(f"the example {call} does not return {expected}: {why}")
             called.update(names)
         if idle := sorted(set(used) - called):
             raise InvalidInput(f"code should call each given function that it names, but no example calls {idle}")
 
 
-def _is_same(one: object, other: object) -> bool:
+def _is_same(value: object, other: object) -> bool:
     """Return whether two literals are equal, and of the same types: 1 is neither True nor 1.0."""
-    return one == other and sorted(repr(one)) == sorted(repr(other))  # sets may be written in another order
+    return value == other and sorted(repr(value)) == sorted(repr(other))  # sets may be written in another order
 
 
 def _prompt(concepts: Sequence[CodeConcept]) -> str:
-    shown = [
+    functions = [
         {
             "name": concept.name,
             "signature": concept.signature,
@@ -173,10 +177,10 @@ def _prompt(concepts: Sequence[CodeConcept]) -> str:
         }
         for concept in concepts
     ]
-    return json.dumps({"functions": shown}, indent=1, ensure_ascii=False)
+    return json.dumps({"functions": functions}, indent=1, ensure_ascii=False)
 
 
-def _checked(answer: Any, concepts: Sequence[CodeConcept]) -> CodeConcept:
+def _validate(answer: Any, concepts: Sequence[CodeConcept]) -> CodeConcept:
     """Return the answer as a concept, so far as it can be judged without running it.
 
     Raises:
@@ -186,15 +190,15 @@ def _checked(answer: Any, concepts: Sequence[CodeConcept]) -> CodeConcept:
         raise InvalidInput(f"expected an object with the asked fields, got {type(answer).__name__}")
     by_name = {concept.name: concept for concept in concepts}
     name, code = answer.get("name"), answer.get("code")
-    if not isinstance(name, str) or not is_free(name) or len(name) > MAX_NAME_CHARACTERS or name in by_name:
+    if not isinstance(name, str) or not is_available(name) or len(name) > MAX_NAME_CHARACTERS or name in by_name:
         raise InvalidInput(f"name should be a new identifier, no keyword and no builtin, got {str(name)[:80]!r}")
     function = _function(code, name)
-    bare = without_annotations(function)
-    used = _used(bare, by_name)
+    bare = strip_annotations(function)
+    used = _used_concepts(bare, by_name)
     description = one_line(answer.get("description"))
     if not description:
         raise InvalidInput("description should say what the function does, but is empty")
-    ids = tuple(by_name[one].id for one in by_name if one in used)
+    ids = tuple(by_name[concept_name].id for concept_name in by_name if concept_name in used)
     return CodeConcept(
         name=name,
         description=description,
@@ -212,21 +216,21 @@ def _checked(answer: Any, concepts: Sequence[CodeConcept]) -> CodeConcept:
 def _function(code: Any, name: str) -> Function:
     if not isinstance(code, str) or len(code) > MAX_CODE_CHARACTERS or not is_runnable(code):
         raise InvalidInput(f"code should be Python of at most {MAX_CODE_CHARACTERS:,} characters that compiles")
-    tree = parsed(code)
+    tree = try_parse(code)
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if not isinstance(function, ast.FunctionDef) or function.name != name or function.decorator_list:
         raise InvalidInput(f"code should define the one function {name!r} and nothing beside it")
     for node in ast.walk(function):
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Global | ast.ClassDef):
             raise InvalidInput("code may hold no imports, no classes and no global statements")
-        read = [node.attr] if isinstance(node, ast.Attribute) else getattr(node, "kwd_attrs", [])  # of a pattern
-        for attribute in read:
+        attributes = [node.attr] if isinstance(node, ast.Attribute) else getattr(node, "kwd_attrs", [])  # of a pattern
+        for attribute in attributes:
             if attribute.startswith("_") or attribute in _READING:
                 raise InvalidInput(f"code may not read the attribute {attribute!r}")
     return function
 
 
-def _used(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[str]:
+def _used_concepts(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[str]:
     """Return the concepts that the function calls.
 
     Raises:
@@ -242,15 +246,18 @@ def _used(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[str]:
     return used
 
 
-def _examples(given: Any, name: str) -> tuple[tuple[str, str], ...]:
+def _examples(value: Any, name: str) -> tuple[tuple[str, str], ...]:
     """Return the examples: calls of the function with literals, and literals.
 
     Raises:
         InvalidInput: There are none, or one is something else.
     """
-    if not isinstance(given, list) or not 0 < len(given) <= MAX_EXAMPLES:
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_EXAMPLES:
         raise InvalidInput(f"examples should be a list of one to {MAX_EXAMPLES}")
-    examples = [(one.get("call"), one.get("result")) if isinstance(one, Mapping) else (None, None) for one in given]
+    examples = [
+        (example.get("call"), example.get("result")) if isinstance(example, Mapping) else (None, None)
+        for example in value
+    ]
     for call, result in examples:
         if not _is_call(call, name) or not _is_literal(result):
             raise InvalidInput(
@@ -261,12 +268,12 @@ def _examples(given: Any, name: str) -> tuple[tuple[str, str], ...]:
 
 
 def _is_call(text: Any, name: str) -> bool:
-    tree = parsed(text) if isinstance(text, str) and len(text) <= MAX_RESULT_CHARACTERS else None
+    tree = try_parse(text) if isinstance(text, str) and len(text) <= MAX_RESULT_CHARACTERS else None
     value = tree.body[0].value if tree and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
     if not isinstance(value, ast.Call) or getattr(value.func, "id", "") != name:
         return False
-    given = [*value.args, *(keyword.value for keyword in value.keywords)]
-    return all(_is_literal(ast.unparse(argument)) for argument in given)
+    arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
+    return all(_is_literal(ast.unparse(argument)) for argument in arguments)
 
 
 def _is_literal(text: Any) -> bool:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from atlas.learning.search.limits import Limits
-from atlas.learning.terms.codec import encode, n_set_apart
-from atlas.learning.terms.imports import explicit, read_names, spare, starred
+from atlas.learning.terms.codec import encode, n_excluded
+from atlas.learning.terms.imports import expand_stars, read_names, removable_imports, star_modules
 from atlas.learning.terms.names import looks_at_stack, looks_up_names
 from atlas.learning.terms.normalisation import normalise, own_checks
-from atlas.learning.terms.parsing import NotPython, parsed
+from atlas.learning.terms.parsing import InvalidPython, try_parse
 from atlas.learning.terms.programs import Program
-from atlas.learning.terms.scopes import imported
+from atlas.learning.terms.scopes import imported_names
 from atlas.learning.terms.terms import Term
 
 StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
@@ -34,26 +34,28 @@ class Originals:
     terms: dict[str, Term] = field(default_factory=dict)
     """Programs in the form in which they are searched: without comments, docstrings and annotations."""
 
-    starred: dict[str, Term] = field(default_factory=dict)
+    with_stars: dict[str, Term] = field(default_factory=dict)
     """The programs whose star imports were made explicit, with these as they were written."""
 
-    spare: dict[str, frozenset[str]] = field(default_factory=dict)
+    removable_imports: dict[str, frozenset[str]] = field(default_factory=dict)
     """Names whose imports leave a program once it reads them no more."""
 
     notes: tuple[str, ...] = ()
     """Lines on star imports that had to stay."""
 
-    def keep_stars(self, chosen: Mapping[str, Term]) -> None:
+    def keep_stars(self, terms: Mapping[str, Term]) -> None:
         """Take programs as they were written that are chosen so: of a star import nobody knows what may go."""
-        for name in [name for name, term in chosen.items() if term is self.starred.get(name)]:
-            self.spare[name] = frozenset()
+        for name in [name for name, term in terms.items() if term is self.with_stars.get(name)]:
+            self.removable_imports[name] = frozenset()
 
 
 def as_programs(programs: Iterable[Program | str]) -> list[Program]:
     """Return programs. One that is given as its source alone has its position as id, and is a task of its own."""
     return [
-        Program(id=str(position), task_id=str(position), description="", source=one) if isinstance(one, str) else one
-        for position, one in enumerate(programs)
+        Program(id=str(position), task_id=str(position), description="", source=program)
+        if isinstance(program, str)
+        else program
+        for position, program in enumerate(programs)
     ]
 
 
@@ -70,27 +72,30 @@ def read_programs(
 ) -> Originals:
     """Return the terms of programs, and count by reason those that cannot be compressed."""
     stars = {program.id: _stars(program.source) for program in programs}
-    asked = sorted({module for modules in stars.values() for module in modules if module})
-    answers = star_names(asked) if star_names is not None and asked else {}
+    asked_modules = sorted({module for modules in stars.values() for module in modules if module})
+    answers = star_names(asked_modules) if star_names is not None and asked_modules else {}
     public = {module: names for module, names in answers.items() if not isinstance(names, str)}
     unknown = {module: reason for module, reason in answers.items() if isinstance(reason, str)}
-    found = Originals(notes=_notes(unknown, stars))
+    originals = Originals(notes=_notes(unknown, stars))
     for program in programs:
-        read = _read(program, limits, public if set(stars[program.id]) <= public.keys() else {})
-        if isinstance(read, str):
-            refused[f"program: {read}"] += 1
+        original = _read_program(program, limits, public if set(stars[program.id]) <= public.keys() else {})
+        if isinstance(original, str):
+            refused[f"program: {original}"] += 1
         else:
-            refused[OWN_CHECK] += n_set_apart(read.term)
-            found.terms[program.id], found.spare[program.id] = read.term, read.spare
-            if read.starred is not None:
-                found.starred[program.id] = read.starred
-    return found
+            refused[OWN_CHECK] += n_excluded(original.term)
+            originals.terms[program.id], originals.removable_imports[program.id] = (
+                original.term,
+                original.removable_imports,
+            )
+            if original.with_stars is not None:
+                originals.with_stars[program.id] = original.with_stars
+    return originals
 
 
 def _stars(source: str) -> list[str]:
     """Return the modules all of whose names a program imports."""
-    tree = parsed(source) if _STAR.search(source) else None
-    return starred(tree) if tree is not None else []
+    tree = try_parse(source) if _STAR.search(source) else None
+    return star_modules(tree) if tree is not None else []
 
 
 def _notes(unknown: Mapping[str, str], stars: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -102,15 +107,15 @@ def _notes(unknown: Mapping[str, str], stars: Mapping[str, Sequence[str]]) -> tu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
+class _Original:
     """One program that can be compressed."""
 
     term: Term
-    starred: Term | None
-    spare: frozenset[str]
+    with_stars: Term | None
+    removable_imports: frozenset[str]
 
 
-def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]) -> _Read | str:
+def _read_program(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]) -> _Original | str:
     """Return a program and the names whose imports may go, or why it cannot be compressed."""
     try:
         module = normalise(program.source)
@@ -118,33 +123,33 @@ def _read(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]
             return "looks names up as texts"
         if looks_at_stack(module):
             return "looks at who calls it"
-        tests = parsed(program.tests)
+        tests = try_parse(program.tests)
         tested = read_names(tests) if tests is not None else frozenset()
         as_written = module
         if public:
-            module = explicit(module, public, tested)
+            module = expand_stars(module, public, tested)
         if _shadows(module):
             return "gives a name of Python's own another meaning"
         term = encode(module, own_checks(module))
-        starred = encode(as_written, own_checks(as_written)) if public else None
-    except NotPython:
+        with_stars = encode(as_written, own_checks(as_written)) if public else None
+    except InvalidPython:
         return "not Python that can be worked with"
     except RecursionError:
         return TOO_DEEP
     if term.depth > limits.max_depth:
         return TOO_DEEP
-    return _Read(term=term, starred=starred, spare=spare(module, tested))
+    return _Original(term=term, with_stars=with_stars, removable_imports=removable_imports(module, tested))
 
 
 def _shadows(module: ast.Module) -> bool:
     """Return whether a program binds a builtin's name at its top, where functions put before it would see it too."""
-    return any(hasattr(builtins, name) for node in module.body for name in _bound_at_top(node))
+    return any(hasattr(builtins, name) for node in module.body for name in _top_level_names(node))
 
 
-def _bound_at_top(node: ast.stmt) -> list[str]:
+def _top_level_names(node: ast.stmt) -> list[str]:
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return [name]
         case ast.Import() | ast.ImportFrom():
-            return imported(node)
+            return imported_names(node)
     return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]

@@ -16,7 +16,9 @@ MOST = 3
 """Reasons that a sentence names, the most frequent ones."""
 
 
-def why_nothing(n_attempts: int, n_programs: int, dropped: Mapping[str, int], refused: Mapping[str, int]) -> str:
+def explain_empty_result(
+    n_attempts: int, n_programs: int, dropped: Mapping[str, int], refused: Mapping[str, int]
+) -> str:
     """Return why there is no function.
 
     Args:
@@ -27,28 +29,28 @@ def why_nothing(n_attempts: int, n_programs: int, dropped: Mapping[str, int], re
     if not n_programs:
         attempts = "1 attempt" if n_attempts == 1 else f"{n_attempts:,} attempts"
         programs = {reason.removeprefix(PROGRAM): n for reason, n in refused.items() if reason.startswith(PROGRAM)}
-        why = _listed({**dropped, **programs})
+        why = _list_counts({**dropped, **programs})
         return f"no Python program to compress in {attempts}{': ' if why else ''}{why}"
     if n_programs == 1:
         return "only one program, and a function has to be in programs of at least two tasks"
-    return _why_none(n_programs, refused) + _set_apart(
+    return _explain(n_programs, refused) + _describe_own_checks(
         sum(n for reason, n in refused.items() if reason.startswith(LINE))
     )
 
 
-def _why_none(n_programs: int, refused: Mapping[str, int]) -> str:
+def _explain(n_programs: int, refused: Mapping[str, int]) -> str:
     proposed = {reason: n for reason, n in refused.items() if not reason.startswith((PROGRAM, LINE))}
     if not proposed:
         return f"nothing that two tasks share in {n_programs:,} programs"
     n_proposed = sum(proposed.values())
-    found = "1 function" if n_proposed == 1 else f"{n_proposed:,} functions"
+    proposed_functions = "1 function" if n_proposed == 1 else f"{n_proposed:,} functions"
     return (
-        f"nothing worth keeping in {n_programs:,} programs: {found} refused, "
-        f"{_listed({reason.removeprefix(FUNCTION): n for reason, n in proposed.items()})}"
+        f"nothing worth keeping in {n_programs:,} programs: {proposed_functions} refused, "
+        f"{_list_counts({reason.removeprefix(FUNCTION): n for reason, n in proposed.items()})}"
     )
 
 
-def _set_apart(n_lines: int) -> str:
+def _describe_own_checks(n_lines: int) -> str:
     """Return the end of a sentence that names the lines which were not searched, empty where there are none."""
     if not n_lines:
         return ""
@@ -60,7 +62,9 @@ def _set_apart(n_lines: int) -> str:
     return f"; {lines} not searched, as the agent's own checks"
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _list_counts(counts: Mapping[str, int]) -> str:
     first = sorted(counts.items(), key=lambda pair: -pair[1])[:MOST]
-    others = sum(counts.values()) - sum(n for _, n in first)
-    return ", ".join(f"{reason} ({n:,})" for reason, n in [*first, *([("other reasons", others)] if others else [])])
+    n_others = sum(counts.values()) - sum(n for _, n in first)
+    return ", ".join(
+        f"{reason} ({n:,})" for reason, n in [*first, *([("other reasons", n_others)] if n_others else [])]
+    )

@@ -7,9 +7,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from atlas.learning.compression import Compression, Library, Rewritten, Verify, compress, running, written
+from atlas.learning.compression import (
+    Compression,
+    Library,
+    RewrittenProgram,
+    Verify,
+    compress,
+    default_checks,
+    describe_rewriting,
+)
 from atlas.learning.reading import StarNames, read_programs
-from atlas.learning.rewrite.applying import applied
+from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf
@@ -34,7 +42,7 @@ class Reuse:
     tokens_after: int
     """Tokens of the programs. The library is not counted, for it was there before."""
 
-    rewritten: Mapping[str, Rewritten]
+    rewritten: Mapping[str, RewrittenProgram]
     n_refused: int
     """Programs that did something else with the functions, and were left as they were."""
 
@@ -45,14 +53,14 @@ class Reuse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOut:
+class HeldOutResult:
     """A library learned from the programs of half of the tasks, and its effect on the others."""
 
     learned: Compression
     reuse: Reuse
 
 
-def held_out(
+def evaluate_held_out(
     programs: Sequence[Program],
     *,
     engine: Engine | None = None,
@@ -63,7 +71,7 @@ def held_out(
     progress: StageProgress | None = None,
     cancelled: IsCancelled | None = None,
     seed: int = 0,
-) -> HeldOut:
+) -> HeldOutResult:
     """Learn from one half, and rewrite the other. All programs of a task are in the same half.
 
     Raises:
@@ -72,10 +80,10 @@ def held_out(
     """
     tasks = sorted({program.task_id for program in programs})
     random.Random(seed).shuffle(tasks)
-    verify, star_names = running(sandbox, verify, star_names, cancelled)
-    seen = set(tasks[: (len(tasks) + 1) // 2])
+    verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
+    training = set(tasks[: (len(tasks) + 1) // 2])
     learned = compress(
-        [program for program in programs if program.task_id in seen],
+        [program for program in programs if program.task_id in training],
         engine=engine,
         limits=limits,
         verify=verify,
@@ -83,9 +91,9 @@ def held_out(
         progress=progress,
         cancelled=cancelled,
     )
-    unseen = [program for program in programs if program.task_id not in seen]
-    return HeldOut(
-        learned=learned, reuse=reuse(learned.library, unseen, limits=limits, verify=verify, star_names=star_names)
+    test = [program for program in programs if program.task_id not in training]
+    return HeldOutResult(
+        learned=learned, reuse=reuse(learned.library, test, limits=limits, verify=verify, star_names=star_names)
     )
 
 
@@ -103,11 +111,11 @@ def reuse(
     Args:
         sandbox: Takes the place of `verify` and of `star_names`, where these are not given.
     """
-    verify, star_names = running(sandbox, verify, star_names)
-    read = read_programs(programs, limits or Limits(), Counter(), star_names)
+    verify, star_names = default_checks(sandbox, verify, star_names)
+    corpus = read_programs(programs, limits or Limits(), Counter(), star_names)
     names = {program.id for program in programs if _prefix(library) in program.source}
-    originals = {name: term for name, term in read.terms.items() if name not in names}
-    shelf = applied(library.shelf, library.functions, originals, read.spare)
+    originals = {name: term for name, term in corpus.terms.items() if name not in names}
+    shelf = apply_library(library.shelf, library.functions, originals, corpus.removable_imports)
     n_refused = _verify(shelf, library, {program.id: program for program in programs}, verify)
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     used = Counter(library.functions[each].name for name in rewritten for each in shelf.functions_of(name))
@@ -118,7 +126,7 @@ def reuse(
         used=dict(used),
         tokens_before=sum(lengths.of(name, term) for name, term in originals.items()),
         tokens_after=sum(map(lengths.of, originals)),
-        rewritten={name: written(name, shelf, library.functions) for name in rewritten},
+        rewritten={name: describe_rewriting(name, shelf, library.functions) for name in rewritten},
         n_refused=n_refused,
     )
 

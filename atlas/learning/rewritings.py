@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-from atlas.learning.compression import Compression, Rewritten
+from atlas.learning.compression import Compression, RewrittenProgram
 from atlas.learning.examples import Recording
-from atlas.learning.rewrite.rename import renamed
+from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.terms.names import function_of, identifiers
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.parsing import try_parse
 from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import Progress
 
@@ -42,20 +42,20 @@ def rewritten_programs(
     on_progress: Progress | None,
 ) -> list[Rewriting]:
     """Return every rewritten program with its concepts as they are proposed, run once more."""
-    shown = {name: calling_by_name(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
+    texts = {name: with_concept_names(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
     sources = {
-        name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in shown.items()
+        name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in texts.items()
     }
-    proving = {name for one in compression.abstractions for name in one.proofs}
+    proof_ids = {name for abstraction in compression.abstractions for name in abstraction.proofs}
     pairs = [(programs[name], source) for name, source in sources.items()]
     verdicts = verifier.verdicts(pairs, on_progress=on_progress)
     return [
         Rewriting(
             program=programs[name],
             before=rewritten.before,
-            after=shown[name][0],
+            after=texts[name][0],
             concepts=tuple(concepts[placeholder].id for placeholder in rewritten.functions),
-            does_the_same=verdicts[name].is_proven if name in proving else None,
+            does_the_same=verdicts[name].is_proven if name in proof_ids else None,
         )
         for name, rewritten in compression.rewritten.items()
     ]
@@ -65,52 +65,56 @@ def recordings(
     compression: Compression, rewritings: Sequence[Rewriting], concepts: Mapping[str, CodeConcept]
 ) -> list[Recording]:
     """Return the programs that did the same with the concepts, whose tests show how those are called."""
-    made = []
-    for one in rewritings:
-        rewritten = compression.rewritten[one.program.id]
-        after, names = calling_by_name(rewritten, concepts)
-        if one.does_the_same and one.program.tests:
-            made.append(
+    results = []
+    for rewriting in rewritings:
+        rewritten = compression.rewritten[rewriting.program.id]
+        after, names = with_concept_names(rewritten, concepts)
+        if rewriting.does_the_same and rewriting.program.tests:
+            results.append(
                 Recording(
                     functions=_functions(rewritten, concepts, names),
                     program=after,
-                    tests=one.program.tests,
+                    tests=rewriting.program.tests,
                     called_by={concepts[name].id: names.get(name, name) for name in rewritten.functions},
                 )
             )
-    return made
+    return results
 
 
-def calling_by_name(rewritten: Rewritten, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
+def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
     """Return a rewritten program that calls concepts by their names, as far as it does not use those itself.
 
     Returns:
         Its source, and the names under which it calls each concept, by placeholder.
     """
-    own = identifiers_in(rewritten.after)
+    used = identifiers_in(rewritten.after)
     names = {one: function_name(concepts[one]) for one in rewritten.functions if one in concepts}
-    names = {placeholder: name for placeholder, name in names.items() if name not in own}
+    names = {placeholder: name for placeholder, name in names.items() if name not in used}
     with suppress(InvalidInput):  # it looks names up as texts
-        return renamed(rewritten.after, names), names
+        return rename_identifiers(rewritten.after, names), names
     return rewritten.after, {}
 
 
-def _standalone(after: str, rewritten: Rewritten, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
+def _standalone(
+    after: str, rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]
+) -> str:
     """Return the program after the code of the concepts that it needs, under the names that it calls them by."""
     return f"{_functions(rewritten, concepts, names)}\n\n\n{after}"
 
 
-def _functions(rewritten: Rewritten, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
+def _functions(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
     """Return the code of the concepts that a program needs, under the names that it calls them by."""
-    called_by = {function_name(concepts[one]): names.get(one, one) for one in rewritten.functions}
+    called_by = {
+        function_name(concepts[placeholder]): names.get(placeholder, placeholder) for placeholder in rewritten.functions
+    }
     code = []
-    for one in rewritten.functions:
-        own = function_name(concepts[one])
+    for placeholder in rewritten.functions:
+        function = function_name(concepts[placeholder])
         try:
-            code.append(renamed(concepts[one].code, called_by))
+            code.append(rename_identifiers(concepts[placeholder].code, called_by))
         except InvalidInput:
-            alias = f"{called_by[own]} = {own}\n" if called_by[own] != own else ""
-            code.append(f"{concepts[one].code}\n{alias}")
+            alias = f"{called_by[function]} = {function}\n" if called_by[function] != function else ""
+            code.append(f"{concepts[placeholder].code}\n{alias}")
     return "\n\n\n".join(code)
 
 
@@ -121,5 +125,5 @@ def function_name(concept: CodeConcept) -> str:
 
 def identifiers_in(source: str) -> set[str]:
     """Return the names that a program uses, none where it does not parse."""
-    tree = parsed(source)
+    tree = try_parse(source)
     return identifiers(tree) if tree is not None else set()

@@ -19,16 +19,16 @@ from atlas.learning.examples import RECORDED, examples_of
 from atlas.learning.extraction import programs_of
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.learning.naming.documenter import HeuristicDocumenter
-from atlas.learning.reasons import why_nothing
+from atlas.learning.reasons import explain_empty_result
 from atlas.learning.rewrite.normal_forms import shape
-from atlas.learning.rewrite.rename import renamed
+from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.rewritings import (
     Rewriting,
-    calling_by_name,
     function_name,
     identifiers_in,
     recordings,
     rewritten_programs,
+    with_concept_names,
 )
 from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
@@ -36,7 +36,7 @@ from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.model_engine import ModelEngine
-from atlas.learning.terms.names import unused
+from atlas.learning.terms.names import unused_name
 from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.protocols.strategies import ConceptDocumenter
@@ -51,7 +51,7 @@ MAX_EXAMPLES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class LearnedConcept:
     """A concept that compression found, and what speaks for it."""
 
     concept: CodeConcept
@@ -79,7 +79,7 @@ class Learned:
 class Proposal:
     """The additions to a library that compressing attempts found."""
 
-    learned: tuple[Learned, ...]
+    learned: tuple[LearnedConcept, ...]
     """Concepts, each after those that it calls."""
 
     rewritings: tuple[Rewriting, ...]
@@ -90,12 +90,12 @@ class Proposal:
     @property
     def concepts(self) -> list[CodeConcept]:
         """Concepts that the library has not yet, each after those that it calls."""
-        return [one.concept for one in self.learned if not one.is_known]
+        return [learned.concept for learned in self.learned if not learned.is_known]
 
     @property
     def proven(self) -> list[CodeConcept]:
         """The part of `concepts` that programs were run with, and did the same as before."""
-        return [one.concept for one in self.learned if not one.is_known and one.is_proven]
+        return [learned.concept for learned in self.learned if not learned.is_known and learned.is_proven]
 
 
 class ProvenCompression:
@@ -134,8 +134,8 @@ class ProvenCompression:
         proposal = await self.propose(trajectories)
         n, n_unproven = len(proposal.concepts), len(proposal.concepts) - len(proposal.proven)
         if not n:
-            made = proposal.compression
-            why = why_nothing(len(trajectories), made.n_programs, proposal.dropped, made.refused)
+            compression = proposal.compression
+            why = explain_empty_result(len(trajectories), compression.n_programs, proposal.dropped, compression.refused)
             _log.warning("found no concept: %s", why)
         if n_unproven:
             _log.warning(
@@ -164,7 +164,7 @@ class ProvenCompression:
         programs = {program.id: program for program in extraction.programs}
         with Sandbox(self._run_limits, path=self._path) as sandbox:
             verifier = Verifier(sandbox, is_cancelled=cancelled)
-            verifying = _verifying(progress)
+            verifying = _verification_progress(progress)
             compression = await asyncio.to_thread(
                 compress,
                 extraction.programs,
@@ -175,21 +175,25 @@ class ProvenCompression:
                 progress=progress,
                 cancelled=cancelled,
             )
-            concepts, known = await self._named(compression, programs, library, cancelled)
-            shown = await asyncio.to_thread(rewritten_programs, compression, programs, concepts, verifier, verifying)
-            new = [concept for placeholder, concept in concepts.items() if placeholder not in known]
+            concepts, existing = await self._name_concepts(compression, programs, library, cancelled)
+            rewritings = await asyncio.to_thread(
+                rewritten_programs, compression, programs, concepts, verifier, verifying
+            )
+            new = [concept for placeholder, concept in concepts.items() if placeholder not in existing]
             find = {concept.id: concept for concept in (*library, *concepts.values())}.get
             run_again = partial(examples_of, find=find, is_cancelled=cancelled)
-            examples = await asyncio.to_thread(run_again, new, recordings(compression, shown, concepts), sandbox)
-            concepts |= {placeholder: _with_examples(one, examples) for placeholder, one in concepts.items()}
+            examples = await asyncio.to_thread(run_again, new, recordings(compression, rewritings, concepts), sandbox)
+            concepts |= {placeholder: _with_examples(item, examples) for placeholder, item in concepts.items()}
         return Proposal(
-            learned=tuple(_marked(_learned(one, concepts, known, shown)) for one in compression.abstractions),
-            rewritings=tuple(shown),
+            learned=tuple(
+                _record_proof(_describe(item, concepts, existing, rewritings)) for item in compression.abstractions
+            ),
+            rewritings=tuple(rewritings),
             compression=compression,
             dropped=extraction.dropped,
         )
 
-    async def _named(
+    async def _name_concepts(
         self,
         compression: Compression,
         programs: Mapping[str, Program],
@@ -197,31 +201,31 @@ class ProvenCompression:
         cancelled: IsCancelled | None,
     ) -> tuple[dict[str, CodeConcept], set[str]]:
         """Return concepts by placeholder, and the placeholders of those that the library has."""
-        taken = {concept.name for concept in library} | set(dir(builtins))
+        reserved = {concept.name for concept in library} | set(dir(builtins))
         for rewritten in compression.rewritten.values():
-            taken |= identifiers_in(rewritten.before)
+            reserved |= identifiers_in(rewritten.before)
         placeholders = {abstraction.name for abstraction in compression.abstractions}
         tasks = {program.description for program in programs.values()}
-        documenter = self.documenter or HeuristicDocumenter(taken, tasks, placeholders)
-        held = {shape(concept.code): concept for concept in library if concept.language == "python"}
+        documenter = self.documenter or HeuristicDocumenter(reserved, tasks, placeholders)
+        by_shape = {shape(concept.code): concept for concept in library if concept.language == "python"}
         concepts: dict[str, CodeConcept] = {}
-        known: set[str] = set()
+        existing: set[str] = set()
         for abstraction in compression.abstractions:
             if cancelled is not None and cancelled():
                 raise Cancelled("naming what was found was cancelled; nothing was changed")
-            found = _concept(abstraction, concepts)
-            there = held.get(shape(found.code))
-            if there is not None:
-                known.add(abstraction.name)
-                concepts[abstraction.name] = there
+            unnamed = _concept(abstraction, concepts)
+            match = by_shape.get(shape(unnamed.code))
+            if match is not None:
+                existing.add(abstraction.name)
+                concepts[abstraction.name] = match
                 continue
-            concepts[abstraction.name] = found
+            concepts[abstraction.name] = unnamed
             with suppress(InvalidInput):  # its code cannot be given another name, and keeps the placeholder
                 examples = _examples(abstraction, compression, programs, concepts)
-                named = await in_thread(call, documenter.document, found, examples)
-                concepts[abstraction.name] = _with_free_name(named, taken)
-            taken.add(concepts[abstraction.name].name)
-        return concepts, known
+                documented = await in_thread(call, documenter.document, unnamed, examples)
+                concepts[abstraction.name] = _with_free_name(documented, reserved)
+            reserved.add(concepts[abstraction.name].name)
+        return concepts, existing
 
 
 class StitchCompressionStrategy(ProvenCompression):
@@ -261,15 +265,15 @@ class LLMCompressionStrategy(ProvenCompression):
         )
 
 
-def _verifying(progress: StageProgress | None) -> Progress | None:
+def _verification_progress(progress: StageProgress | None) -> Progress | None:
     """Return a callback that tells which share of the programs was run."""
     return None if progress is None else lambda done, total: progress("verifying", done / total)
 
 
-def _calling(code: str, names: Mapping[str, str]) -> str:
+def _call_by_name(code: str, names: Mapping[str, str]) -> str:
     """Return the code with other names for functions: renamed, or by an alias where a name means something else."""
     try:
-        return renamed(code, names)
+        return rename_identifiers(code, names)
     except InvalidInput:
         return "\n".join([*(f"{old} = {new}" for old, new in names.items() if old != new), "", "", code])
 
@@ -280,7 +284,7 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> C
     return CodeConcept(
         name=abstraction.name,
         description=abstraction.name,
-        code=_calling(abstraction.source, names),
+        code=_call_by_name(abstraction.source, names),
         source="learned",
         calls=tuple(concepts[placeholder].id for placeholder in abstraction.calls),
         found_in=abstraction.uses,
@@ -296,48 +300,52 @@ def _examples(
 ) -> list[tuple[str, str]]:
     """Return tasks, and the programs that solved them with this function."""
     direct = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
-    shown = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
-    return [(programs[name].description, calling_by_name(compression.rewritten[name], concepts)[0]) for name in shown]
+    names = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
+    return [
+        (programs[name].description, with_concept_names(compression.rewritten[name], concepts)[0]) for name in names
+    ]
 
 
-def _with_free_name(concept: CodeConcept, taken: set[str]) -> CodeConcept:
+def _with_free_name(concept: CodeConcept, reserved: set[str]) -> CodeConcept:
     """Return the concept with a free name. A documenter knows only the names that it gave."""
-    free = unused(concept.name, taken)
+    free = unused_name(concept.name, reserved)
     if free == concept.name:
         return concept
     return replace(
         concept,
         name=free,
-        code=renamed(concept.code, {function_name(concept): free}),
+        code=rename_identifiers(concept.code, {function_name(concept): free}),
         signature=concept.signature.replace(f"{function_name(concept)}(", f"{free}(", 1),
     )
 
 
 def _with_examples(concept: CodeConcept, examples: Mapping[str, tuple[tuple[str, str], ...]]) -> CodeConcept:
-    found = examples.get(concept.id, ())
-    if not found:
+    pairs = examples.get(concept.id, ())
+    if not pairs:
         return concept
-    return replace(concept, examples=found, metadata={**concept.metadata, RECORDED: len(found)})
+    return replace(concept, examples=pairs, metadata={**concept.metadata, RECORDED: len(pairs)})
 
 
-def _marked(one: Learned) -> Learned:
+def _record_proof(learned: LearnedConcept) -> LearnedConcept:
     """Return the same with a concept that says itself whether it is proven. One of the library stays as it is."""
-    if one.is_known:
-        return one
-    return replace(one, concept=replace(one.concept, metadata={**one.concept.metadata, PROVEN: one.is_proven}))
+    if learned.is_known:
+        return learned
+    return replace(
+        learned, concept=replace(learned.concept, metadata={**learned.concept.metadata, PROVEN: learned.is_proven})
+    )
 
 
-def _learned(
-    abstraction: Abstraction, concepts: Mapping[str, CodeConcept], known: set[str], rewritings: Sequence[Rewriting]
-) -> Learned:
+def _describe(
+    abstraction: Abstraction, concepts: Mapping[str, CodeConcept], existing: set[str], rewritings: Sequence[Rewriting]
+) -> LearnedConcept:
     concept = concepts[abstraction.name]
-    proofs = [one.does_the_same for one in rewritings if one.program.id in abstraction.proofs]
-    return Learned(
+    proofs = [rewriting.does_the_same for rewriting in rewritings if rewriting.program.id in abstraction.proofs]
+    return LearnedConcept(
         concept=concept,
         saving=abstraction.saving,
         arity=abstraction.arity,
         n_tasks=abstraction.n_tasks,
         n_verified=proofs.count(True),
         n_checked=len(proofs),
-        is_known=abstraction.name in known,
+        is_known=abstraction.name in existing,
     )

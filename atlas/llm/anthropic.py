@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
 from atlas.core.json_values import dump
 from atlas.core.settings import Settings
-from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, Spent, estimated_tokens, operation, priced
+from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimated_tokens, operation, priced
 
 if TYPE_CHECKING:
     import anthropic
@@ -87,7 +87,7 @@ class AnthropicLLM:
         return self._settings.llm_model
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> TokenUsage:
         """Tokens of all operations so far. `budget.operation` has the account of one."""
         return self._total.spent
 
@@ -104,10 +104,10 @@ class AnthropicLLM:
         with operation() as account:
             meter = account.meter(self, self._settings.llm_budget_tokens)
         meter.reserve(reserved)
-        spent = Spent()
+        spent = TokenUsage()
         try:
             message = await self._service.ask(_Question(system, prompt, schema, room))
-            spent = priced(self.model_name if self._service.host == PRICED_HOST else "", _taken(message))
+            spent = priced(self.model_name if self._service.host == PRICED_HOST else "", _usage(message))
         finally:
             meter.settle(reserved, spent)
             self._total.settle(0, spent)
@@ -189,7 +189,7 @@ class _Service:
                 f"{model} can be asked again in {asked:.0f} seconds, says its service; try again then"
             ) from error
         wait = min(self._backoff_seconds * 2**attempt, MAX_WAIT_SECONDS) * random.uniform(0.75, 1.0)
-        logger.warning("%s does not answer (%s); asking again", model, _why(error))
+        logger.warning("%s does not answer (%s); asking again", model, _describe_error(error))
         await asyncio.sleep(max(wait, asked or 0.0))
 
     def _unavailable(self, error: Exception) -> LLMUnavailable:
@@ -199,7 +199,7 @@ class _Service:
             return LLMUnavailable(
                 f"{where} did not answer within {seconds:g} seconds; try later, or raise ATLAS_LLM_TIMEOUT_SECONDS"
             )
-        return LLMUnavailable(f"{where} does not answer: {_why(error)}{HINTS.get(_status(error) or 0, '')}")
+        return LLMUnavailable(f"{where} does not answer: {_describe_error(error)}{HINTS.get(_status(error) or 0, '')}")
 
 
 def _connect(settings: Settings, api_key: str) -> anthropic.Anthropic:
@@ -236,10 +236,10 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-def _taken(message: Message) -> Spent:
+def _usage(message: Message) -> TokenUsage:
     """Return the tokens that a reply took, without their price."""
     usage = getattr(message, "usage", None)
-    return Spent(
+    return TokenUsage(
         n_calls=1,
         input_tokens=getattr(usage, "input_tokens", None) or 0,
         output_tokens=getattr(usage, "output_tokens", None) or 0,
@@ -268,12 +268,12 @@ def _retry_after(error: Exception) -> float | None:
         return None
 
 
-def _why(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, ValueError):
         return f"its reply is not JSON ({error})"
     status = _status(error)
-    said = getattr(error, "api_message", None) or str(error) or type(error).__name__
-    return f"{f'status {status}, ' if status else ''}{' '.join(said.split())[:300]}"
+    message = getattr(error, "api_message", None) or str(error) or type(error).__name__
+    return f"{f'status {status}, ' if status else ''}{' '.join(message.split())[:300]}"
 
 
 def _answer(message: Message, *, is_structured: bool) -> Any:
@@ -294,13 +294,13 @@ def _answer(message: Message, *, is_structured: bool) -> Any:
         raise LLMReplyInvalid("the reply is empty")
     if not is_structured:
         return text
-    given = [block.input for block in blocks if getattr(block, "type", "") == "tool_use" and block.name == TOOL]
-    return given[0] if given else _parsed(text)
+    inputs = [block.input for block in blocks if getattr(block, "type", "") == "tool_use" and block.name == TOOL]
+    return inputs[0] if inputs else _parse_json(text)
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        said = f"; it says {text[:200]!r}" if text else ""
-        raise LLMReplyInvalid(f"the reply neither calls the tool `{TOOL}` nor is JSON{said}") from error
+        excerpt = f"; it says {text[:200]!r}" if text else ""
+        raise LLMReplyInvalid(f"the reply neither calls the tool `{TOOL}` nor is JSON{excerpt}") from error

@@ -59,7 +59,7 @@ Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class TokenUsage:
     """Tokens that were read and written, and their price."""
 
     n_calls: int = 0
@@ -79,9 +79,9 @@ class Spent:
         """Sum of all tokens."""
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_written_tokens
 
-    def __add__(self, other: Spent) -> Spent:
+    def __add__(self, other: TokenUsage) -> TokenUsage:
         unknown = self.cost_usd is None or other.cost_usd is None
-        return Spent(
+        return TokenUsage(
             n_calls=self.n_calls + other.n_calls,
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
@@ -96,7 +96,7 @@ class Spent:
         return f"{self.n_calls} call{'' if self.n_calls == 1 else 's'}, {self.tokens:,} tokens, {cost}"
 
 
-def priced(model: str, spent: Spent) -> Spent:
+def priced(model: str, spent: TokenUsage) -> TokenUsage:
     """Return the tokens of one call with their price, which is not known for a model that is not listed."""
     price = PRICES.get(re.sub(r"-\d{8}$", "", model))
     if price is None:
@@ -122,12 +122,12 @@ class Meter:
 
     def __init__(self, limit_tokens: float = math.inf) -> None:
         self.limit_tokens = limit_tokens
-        self._spent = Spent()
+        self._spent = TokenUsage()
         self._reserved = 0
         self._lock = threading.Lock()
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> TokenUsage:
         """Tokens spent so far."""
         return self._spent
 
@@ -147,7 +147,7 @@ class Meter:
                 )
             self._reserved += tokens
 
-    def settle(self, reserved: int, spent: Spent) -> None:
+    def settle(self, reserved: int, spent: TokenUsage) -> None:
         """Give back what was set aside for a call, and count what it took."""
         with self._lock:
             self._reserved -= reserved
@@ -165,9 +165,9 @@ class Account:
         return self._meters.setdefault(model, Meter(limit_tokens))
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> TokenUsage:
         """Tokens spent so far, on all models."""
-        return sum((meter.spent for meter in list(self._meters.values())), Spent())
+        return sum((meter.spent for meter in list(self._meters.values())), TokenUsage())
 
 
 _current: ContextVar[Account | None] = ContextVar("atlas_operation", default=None)

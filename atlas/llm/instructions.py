@@ -24,7 +24,7 @@ class Form:
     """Texts, one of which stands in every match. They are looked for first."""
 
     pattern: re.Pattern[str]
-    """Compared with what `folded` makes of a text, as its lines and as one line."""
+    """Compared with what `fold` makes of a text, as its lines and as one line."""
 
 
 def _form(name: str, cues: str, pattern: str, reads_like: str = AN_INSTRUCTION) -> Form:
@@ -150,7 +150,7 @@ _LEFT_OUT = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
 
 def reads_like(text: str) -> str:
     """Return `an instruction` or `a closing tag` for a text that reads like one, else an empty text."""
-    lines = folded(text)
+    lines = fold(text)
     forms = {lines} if lines.isascii() else {lines, latin(text)}
     views = [view for form in forms for view in (form, " ".join(form.split()))]
     for form in FORMS:
@@ -160,19 +160,21 @@ def reads_like(text: str) -> str:
 
 
 def latin(text: str) -> str:
-    """Return a text as `folded` gives it, with letters that look like Latin ones as those."""
-    return folded(text).translate(_LOOK_ALIKES)
+    """Return a text as `fold` gives it, with letters that look like Latin ones as those."""
+    return fold(text).translate(_LOOK_ALIKES)
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return a text as forms are compared with it, line by line.
 
     Without case, accents, invisible characters, full-width and other compatible forms, entities and escapes.
     """
-    plain = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), html.unescape(text) if "&" in text else text)
+    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), html.unescape(text) if "&" in text else text)
     lines = "\n".join(plain.splitlines())
     if not lines.isascii():
         apart = unicodedata.normalize("NFKD", lines)
-        seen = "".join(one for one in apart if one == "\n" or unicodedata.category(one) not in _LEFT_OUT)
-        lines = unicodedata.normalize("NFC", seen)
+        visible = "".join(
+            character for character in apart if character == "\n" or unicodedata.category(character) not in _LEFT_OUT
+        )
+        lines = unicodedata.normalize("NFC", visible)
     return lines.translate(_CONTROLS).casefold()

@@ -49,17 +49,17 @@ async def ask(
     """
     system = f"{system}\n\n{DATA_RULE}"
 
-    async def once(question: str) -> T:
+    async def ask_once(question: str) -> T:
         answer = await _complete(llm, system, question, schema, max_tokens)
-        return validate(_checked(answer, schema))
+        return validate(_validate(answer, schema))
 
     try:
-        return await once(prompt)
+        return await ask_once(prompt)
     except (LLMReplyInvalid, InvalidInput) as error:
         first = str(error)
     fault = as_data({"fault": first}, limit=1_000)
     try:
-        return await once(f"{prompt}\n\nYour last answer could not be used. What was wrong with it:\n{fault}")
+        return await ask_once(f"{prompt}\n\nYour last answer could not be used. What was wrong with it:\n{fault}")
     except (LLMReplyInvalid, InvalidInput) as error:
         raise LLMReplyInvalid(
             f"{model_name(llm)} answered twice, but not what was asked for: first {first}; then {error}"
@@ -100,12 +100,12 @@ def as_data(texts: Mapping[str, str], *, limit: int) -> str:
 
 def _bound(lengths: list[int], limit: int) -> int:
     """Return the most characters that each text may have for all of them together to keep to a limit."""
-    left, bound = limit, 0
+    remaining, bound = limit, 0
     for n_longer, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
-        bound = left // n_longer
+        bound = remaining // n_longer
         if length > bound:
             return bound
-        left -= length
+        remaining -= length
     return max(lengths, default=bound)
 
 
@@ -121,7 +121,7 @@ def _quoted(name: str) -> str:
     return json.dumps(name).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _checked(answer: Any, schema: Mapping[str, Any]) -> Any:
+def _validate(answer: Any, schema: Mapping[str, Any]) -> Any:
     """Return an answer that conforms to the schema.
 
     Raises:
@@ -133,8 +133,8 @@ def _checked(answer: Any, schema: Mapping[str, Any]) -> Any:
         jsonschema.Draft202012Validator(schema).iter_errors(answer), key=lambda fault: list(map(str, fault.path))
     )
     if faults:
-        told = "; ".join(f"{fault.json_path}: {_short(fault.message)}" for fault in faults[:MAX_FAULTS])
-        raise LLMReplyInvalid(f"the answer does not have the form that was asked for: {told}")
+        descriptions = "; ".join(f"{fault.json_path}: {_short(fault.message)}" for fault in faults[:MAX_FAULTS])
+        raise LLMReplyInvalid(f"the answer does not have the form that was asked for: {descriptions}")
     return answer
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from atlas.core.errors import AtlasError
 from atlas.infra.bridge import run
-from atlas.llm.budget import PRICES_AS_OF, Spent, estimated_tokens, operation
+from atlas.llm.budget import PRICES_AS_OF, TokenUsage, estimated_tokens, operation
 from atlas.llm.structured_output import DATA_RULE, as_data, model_name
 from atlas.protocols.infra import LLMClient
 
@@ -49,16 +49,16 @@ def tried(llm: LLMClient, text: str, block: str) -> Trial:
     Args:
         block: What the memories say, as an agent is told it.
     """
-    return run(_tried(llm, text, block))
+    return run(_run_trial(llm, text, block))
 
 
-async def _tried(llm: LLMClient, text: str, block: str) -> Trial:
+async def _run_trial(llm: LLMClient, text: str, block: str) -> Trial:
     memories = as_data({"memories": block}, limit=BLOCK_CHARACTERS)
-    asked = (
+    calls = (
         _reply(llm, SYSTEM, text),
         _reply(llm, f"{SYSTEM}\n\n{DATA_RULE}", f"{memories}\n\nThe task:\n{text}"),
     )
-    without, with_block = await asyncio.gather(*asked)
+    without, with_block = await asyncio.gather(*calls)
     return Trial(model=model_name(llm), without=without, with_block=with_block)
 
 
@@ -71,13 +71,13 @@ async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
     return Reply(text=text, problem=problem, cost=_cost(account.spent, system, prompt, text))
 
 
-def _cost(spent: Spent, system: str, prompt: str, text: str) -> str:
+def _cost(spent: TokenUsage, system: str, prompt: str, text: str) -> str:
     """Return `1,204 tokens read, 96 written · $0.0017 …`. Estimated where the model does not count its tokens."""
     if not spent.n_calls:
-        read, written = estimated_tokens(system, prompt), estimated_tokens(text)
-        return f"about {read:,} tokens read, {written:,} written · the model does not say what it counts"
-    read = spent.input_tokens + spent.cache_read_tokens + spent.cache_written_tokens
-    tokens = f"{read:,} tokens read, {spent.output_tokens:,} written"
+        n_read, n_written = estimated_tokens(system, prompt), estimated_tokens(text)
+        return f"about {n_read:,} tokens read, {n_written:,} written · the model does not say what it counts"
+    n_read = spent.input_tokens + spent.cache_read_tokens + spent.cache_written_tokens
+    tokens = f"{n_read:,} tokens read, {spent.output_tokens:,} written"
     if spent.cost_usd is None:
         return f"{tokens} · no price is known for this model"
     return f"{tokens} · ${spent.cost_usd:.4f} at the list prices of {PRICES_AS_OF}"

@@ -32,13 +32,13 @@ def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[i
     """
     with store.reading():
         task_ids = store.ledger.columns.column(collection, "task_id")
-        asked = _asked(store, collection)
-        texts = _places(asked.get(record_id) for record_id in ids)
+        requests = _requests(store, collection)
+        texts = _places(requests.get(record_id) for record_id in ids)
         unsure = [place for places in texts if len({task_ids.get(ids[place]) for place in places}) > 1
                   for place in places]  # fmt: skip
         contexts = _contexts(store, collection, [ids[place] for place in unsure])
-    whole = [(asked[i], contexts.get(i, "")) if i in asked else None for i in ids]
-    return _joined(len(ids), [*_places(task_ids.get(record_id) for record_id in ids), *_places(whole)])
+    full_requests = [(requests[i], contexts.get(i, "")) if i in requests else None for i in ids]
+    return _join(len(ids), [*_places(task_ids.get(record_id) for record_id in ids), *_places(full_requests)])
 
 
 def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
@@ -54,15 +54,15 @@ def _solution_digest(attempt: Experience) -> str:
     return hashlib.sha256("\0".join(" ".join(part.split()) for part in parts).encode()).hexdigest()
 
 
-def _asked(store: Store, collection: str) -> dict[str, Asked]:
+def _requests(store: Store, collection: str) -> dict[str, Asked]:
     """Return what every attempt was asked for, by its id."""
     columns, seqs = store.ledger.columns, np.sort(store.ledger.matching(collection))
-    domains, asked = columns.column(collection, "domain"), {}
+    domains, requests = columns.column(collection, "domain"), {}
     for start in range(0, len(seqs), BATCH):
         for record_id, _, text in columns.beginnings(collection, seqs[start : start + BATCH], WHOLE):
             if words := telling_words(text):
-                asked[record_id] = (str(domains.get(record_id, "")), words)
-    return asked
+                requests[record_id] = (str(domains.get(record_id, "")), words)
+    return requests
 
 
 def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
@@ -92,10 +92,10 @@ def _places(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
     for place, key in enumerate(keys):
         if key is not None:
             places[key].append(place)
-    return [found for found in places.values() if len(found) > 1]
+    return [group for group in places.values() if len(group) > 1]
 
 
-def _joined(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
+def _join(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return groups of places, in which those that share a place are one."""
     ends = np.array([(group[0], place) for group in groups for place in group[1:]], np.int64).reshape(-1, 2)
     _, labels = connected_components(coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (n, n)), directed=False)

@@ -41,21 +41,21 @@ class LiveColumns:
             return self.memory.experience.column(key)
         with self._lock:
             now = self.memory.storage.ledger.position(COLLECTION)  # first: what comes meanwhile is read again
-            held = self._held.get(key)
-            if held is None or held.ledger_id != now.ledger_id:
+            cached = self._held.get(key)
+            if cached is None or cached.ledger_id != now.ledger_id:
                 values: Mapping[str, Any] = self.memory.experience.column(key)
-            elif held.revision == now.revision:
-                return held.values
+            elif cached.revision == now.revision:
+                return cached.values
             else:
-                values = self._followed(key, held)
+                values = self._update(key, cached)
             self._held[key] = _Column(values, now.ledger_id, now.revision)
             return values
 
-    def _followed(self, key: str, held: _Column) -> Mapping[str, Any]:
-        changed = self.memory.storage.ledger.changed_ids(COLLECTION, held.revision, limit=MOST_CHANGED + 1)
+    def _update(self, key: str, cached: _Column) -> Mapping[str, Any]:
+        changed = self.memory.storage.ledger.changed_ids(COLLECTION, cached.revision, limit=MOST_CHANGED + 1)
         if len(changed) > MOST_CHANGED:
             return self.memory.experience.column(key)
-        values = dict(held.values)
+        values = dict(cached.values)
         for record_id in changed:
             values.pop(record_id, None)
         return values | self.memory.experience.column(key, {"id": {"$in": changed}})

@@ -96,15 +96,15 @@ def _assigned(coordinates: Coordinates, sample: Coordinates, fitted: Clusters) -
 def _largest_first(clusters: Clusters) -> Clusters:
     labels, sizes = np.unique(clusters.labels[clusters.labels >= 0], return_counts=True)
     order = labels[np.argsort(-sizes, kind="stable")]
-    return Clusters(renumbered(clusters.labels, {int(old): new for new, old in enumerate(order)}), clusters.strengths)
+    return Clusters(renumber(clusters.labels, {int(old): new for new, old in enumerate(order)}), clusters.strengths)
 
 
-def renumbered(labels: Labels, numbers: Mapping[int, int]) -> Labels:
+def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
     """Return labels with other numbers. Those that are not named become `UNCLUSTERED`."""
-    found = np.full(len(labels), UNCLUSTERED, np.int32)
+    renumbered_labels = np.full(len(labels), UNCLUSTERED, np.int32)
     for old, new in numbers.items():
-        found[labels == old] = new
-    return found
+        renumbered_labels[labels == old] = new
+    return renumbered_labels
 
 
 def match_domains(old: Labels, new: Labels) -> dict[int, int]:
@@ -124,27 +124,29 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
     overlap = np.zeros((len(news), len(olds)))
     for row, number in enumerate(news):
         for column, earlier in enumerate(olds):
-            both = int(((shared == number) & (old == earlier)).sum())
-            overlap[row, column] = both / max(1, int((shared == number).sum() + (old == earlier).sum()) - both)
+            intersection = int(((shared == number) & (old == earlier)).sum())
+            overlap[row, column] = intersection / max(
+                1, int((shared == number).sum() + (old == earlier).sum()) - intersection
+            )
     rows, columns = linear_sum_assignment(-overlap) if overlap.size else ([], [])
-    kept = {news[r]: olds[c] for r, c in zip(rows, columns, strict=True) if overlap[r, c] >= SAME_FROM}
+    matches = {news[r]: olds[c] for r, c in zip(rows, columns, strict=True) if overlap[r, c] >= SAME_FROM}
     free = max(olds, default=-1) + 1
-    return kept | {number: free + place for place, number in enumerate(n for n in news if n not in kept)}
+    return matches | {number: free + place for place, number in enumerate(n for n in news if n not in matches)}
 
 
 def labels_nearby(newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths) -> tuple[Labels, Strengths]:
     """Return the label that most of each newcomer's neighbours have, by weight, and how firmly they have it."""
     nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, among=old)
     weights = placing_weights(nearest)
-    found = np.full(len(newcomers), UNCLUSTERED, np.int32)
+    nearby = np.full(len(newcomers), UNCLUSTERED, np.int32)
     firmness, best = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
     for number in np.unique(labels):
         has = weights * (labels[nearest.indices] == number)
         share = has.sum(axis=1)
         more = share > best
-        found[more], best[more] = number, share[more]
+        nearby[more], best[more] = number, share[more]
         firmness[more] = (has * strengths[nearest.indices]).sum(axis=1)[more]
-    return found, np.clip(firmness, 0, 1)
+    return nearby, np.clip(firmness, 0, 1)
 
 
 def _numbers(labels: Labels) -> list[int]:

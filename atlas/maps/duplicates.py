@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vectors
-from atlas.maps.snapshot import Embedded, among
+from atlas.maps.snapshot import EmbeddedRecords, among
 
 THRESHOLD = 0.97
 """Cosine from which two records count as near-duplicates."""
@@ -59,7 +59,7 @@ class Duplicates:
 
 
 def duplicate_attempts(
-    embedded: Embedded,
+    embedded: EmbeddedRecords,
     tasks: Sequence[Sequence[int]],
     threshold: float = THRESHOLD,
     on_progress: Progress | None = None,
@@ -84,7 +84,7 @@ def duplicate_attempts(
 
 
 def near_duplicates(
-    embedded: Embedded, threshold: float = THRESHOLD, on_progress: Progress | None = None
+    embedded: EmbeddedRecords, threshold: float = THRESHOLD, on_progress: Progress | None = None
 ) -> tuple[DuplicateGroup, ...]:
     """Return groups of at least two records, any two of which are at least as similar as the threshold. Largest first.
 
@@ -124,8 +124,8 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     The similarity along a few directions plus the product of what is left of either vector is never less than the
     whole similarity (Cauchy-Schwarz), so only pairs above the threshold by that bound are compared whole.
     """
-    n, found = len(vectors), [np.zeros((0, 2), np.int64)]
-    short, n_found = _shortened(vectors), np.zeros(len(vectors), np.int64)
+    n, blocks = len(vectors), [np.zeros((0, 2), np.int64)]
+    short, n_found = _reduce(vectors), np.zeros(len(vectors), np.int64)
     for start in range(0, n, BLOCK):
         rows = slice(start, start + BLOCK)
         for other in range(start, n, BLOCK):
@@ -137,24 +137,24 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
             left, right = np.divmod(np.flatnonzero(near), near.shape[1])
             pairs = _confirmed(vectors, np.stack([left + start, right + other], axis=1), threshold)
             n_found += np.bincount(pairs[:, 0], minlength=n)
-            found.append(pairs)
+            blocks.append(pairs)
         if on_progress:
             on_progress(min(start + BLOCK, n), n)
-    return np.concatenate(found)
+    return np.concatenate(blocks)
 
 
-def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, others: Vectors, threshold: float) -> None:
+def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
     """Leave each row that has more than `MOST_PAIRS` the first of those that are similar indeed.
 
     The first rather than the nearest, so that the rows of a clump do not all choose the same few.
     """
     crowded = np.flatnonzero(np.count_nonzero(near, axis=1) > MOST_PAIRS)
     if len(crowded):
-        similar = near[crowded] & (rows[crowded] @ others.T >= threshold)
+        similar = near[crowded] & (rows[crowded] @ candidates.T >= threshold)
         near[crowded] = similar & (np.cumsum(similar, axis=1, dtype=np.int32) <= MOST_PAIRS)
 
 
-def _shortened(vectors: Vectors) -> Vectors:
+def _reduce(vectors: Vectors) -> Vectors:
     """Return the vectors along the directions that hold most of them, and the length of what is left.
 
     One block of them is compared whole in less time than it takes to find those directions.
@@ -182,10 +182,10 @@ def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple
     is_taken = np.zeros(len(vectors), np.bool_)
     groups = []
     for leader in np.argsort(-degrees, kind="stable")[: np.count_nonzero(degrees)].tolist():
-        others = near[leader][~is_taken[near[leader]]][:MOST_PAIRS].tolist()
-        if is_taken[leader] or not others:
+        candidates = near[leader][~is_taken[near[leader]]][:MOST_PAIRS].tolist()
+        if is_taken[leader] or not candidates:
             continue
-        group, lowest = _around(vectors[[leader, *others]], [leader, *others], threshold)
+        group, lowest = _around(vectors[[leader, *candidates]], [leader, *candidates], threshold)
         if len(group) > 1:
             is_taken[list(group)] = True
             groups.append((group, lowest))

@@ -41,9 +41,9 @@ def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
     return tuple(sorted(rates, key=place))
 
 
-def is_failing(rate: SuccessRate, whole: SuccessRate) -> bool:
+def is_failing(rate: SuccessRate, overall: SuccessRate) -> bool:
     """Say whether a group does clearly worse than the whole: the whole's rate lies above the group's 95 % interval."""
     interval = rate.interval
-    if interval is None or whole.share is None or rate.n_known < FEWEST_KNOWN:
+    if interval is None or overall.share is None or rate.n_known < FEWEST_KNOWN:
         return False
-    return interval.high < whole.share
+    return interval.high < overall.share

@@ -44,21 +44,21 @@ def nearest_neighbours(
     similarities = np.zeros((len(vectors), k), np.float32)
     for start in range(0, len(vectors) if k else 0, ROWS):
         rows = slice(start, min(start + ROWS, len(vectors)))
-        own = None if among is not None else start
-        indices[rows], similarities[rows] = _nearest(vectors[rows], pool, k, own)
+        own_start = None if among is not None else start
+        indices[rows], similarities[rows] = _nearest(vectors[rows], pool, k, own_start)
         if on_progress:
             on_progress(rows.stop, len(vectors))
     return Neighbours(indices, similarities)
 
 
-def _nearest(rows: Vectors, pool: Vectors, k: int, own: int | None) -> tuple[npt.NDArray[np.int32], Similarities]:
-    """Return the k nearest of a block of rows. `own` is the place of the first one in the pool, to be left out."""
+def _nearest(rows: Vectors, pool: Vectors, k: int, own_start: int | None) -> tuple[npt.NDArray[np.int32], Similarities]:
+    """Return the k nearest of a block of rows, without the rows themselves, which start at `own_start` in the pool."""
     best = np.full((len(rows), k), -2.0, np.float32)
     index = np.zeros((len(rows), k), np.int32)
     for start in range(0, len(pool), COLUMNS):
         block = rows @ pool[start : start + COLUMNS].T
-        if own is not None:
-            _leave_out_itself(block, own - start)
+        if own_start is not None:
+            _leave_out_itself(block, own_start - start)
         _merge(best, index, block, start)
     order = np.argsort(-best, axis=1, kind="stable")
     return np.take_along_axis(index, order, 1), np.take_along_axis(best, order, 1)
@@ -79,17 +79,17 @@ def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities
         columns = np.broadcast_to(np.arange(block.shape[1], dtype=np.int32), block.shape)
         values = block
     else:
-        values, columns = _packed(block, better)
+        values, columns = _pack(block, better)
     values = np.concatenate([best, values], axis=1)
     columns = np.concatenate([index, columns + start], axis=1)
-    kept = np.argpartition(-values, k - 1, axis=1)[:, :k] if values.shape[1] > k else np.arange(k)[None, :]
-    best[:], index[:] = np.take_along_axis(values, kept, 1), np.take_along_axis(columns, kept, 1)
+    best_columns = np.argpartition(-values, k - 1, axis=1)[:, :k] if values.shape[1] > k else np.arange(k)[None, :]
+    best[:], index[:] = np.take_along_axis(values, best_columns, 1), np.take_along_axis(columns, best_columns, 1)
 
 
-def _packed(block: Similarities, chosen: npt.NDArray[np.bool_]) -> tuple[Similarities, npt.NDArray[np.int32]]:
+def _pack(block: Similarities, selected: npt.NDArray[np.bool_]) -> tuple[Similarities, npt.NDArray[np.int32]]:
     """Return the chosen values of each row, moved to its beginning, and their columns. The rest is −2."""
-    rows, columns = np.divmod(np.flatnonzero(chosen), block.shape[1])
-    counts = chosen.sum(axis=1)
+    rows, columns = np.divmod(np.flatnonzero(selected), block.shape[1])
+    counts = selected.sum(axis=1)
     place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     values = np.full((len(block), int(counts.max(initial=0))), -2.0, np.float32)
     packed = np.zeros(values.shape, np.int32)

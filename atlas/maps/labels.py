@@ -62,16 +62,17 @@ class DomainNames:
         """Return the names in the order in which they were given. Without those that cannot be read."""
         try:
             every = json.loads(self._text.read() or b"{}")
-            return _told_apart(every[self._collection])[0]
+            return _parse_entries(every[self._collection])[0]
         except (OSError, ValueError, KeyError, TypeError):
             return ()
 
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
         """Return the map with the names that were given."""
         named = self.load()
-        given = {number: named[place] for number, place in _matches(memory_map, named).items()}
+        name_of = {number: named[place] for number, place in _matches(memory_map, named).items()}
         domains = (
-            _called(domain, given[domain.number]) if domain.number in given else domain for domain in memory_map.domains
+            _named(domain, name_of[domain.number]) if domain.number in name_of else domain
+            for domain in memory_map.domains
         )
         return replace(memory_map, domains=tuple(domains))
 
@@ -89,11 +90,11 @@ class DomainNames:
             raise InvalidInput(f"a domain's name should be one line of at most {LONGEST} characters, but is {name!r}")
         entry = _entry(memory_map, number, name)
 
-        def renamed(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
+        def with_name(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
             had = _matches(memory_map, named).get(number)
-            return [one for place, one in enumerate(named) if place != had] + ([entry] if name else [])
+            return [existing for place, existing in enumerate(named) if place != had] + ([entry] if name else [])
 
-        self._change(renamed)
+        self._change(with_name)
 
     def suggest(self, memory_map: MemoryMap, names: Mapping[int, str], by: str) -> None:
         """Give domains the names that a language model suggested. A name that a person gave stays.
@@ -107,14 +108,14 @@ class DomainNames:
             StoreUnavailable: The file cannot be written.
         """
 
-        def suggested(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
+        def with_suggestions(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
             had = _matches(memory_map, named)
-            asked = [number for number in names if number not in had or named[had[number]].by]
-            replaced = {had[number] for number in asked if number in had}
-            kept = [one for place, one in enumerate(named) if place not in replaced]
-            return kept + [_entry(memory_map, number, names[number], by) for number in asked]
+            numbers = [number for number in names if number not in had or named[had[number]].by]
+            replaced = {had[number] for number in numbers if number in had}
+            remaining = [existing for place, existing in enumerate(named) if place not in replaced]
+            return remaining + [_entry(memory_map, number, names[number], by) for number in numbers]
 
-        self._change(suggested)
+        self._change(with_suggestions)
 
     def put_back(self, named: Sequence[NamedDomain]) -> None:
         """Give back the names that `load` returned earlier, in place of those that there are now.
@@ -130,26 +131,26 @@ class DomainNames:
         if is_under_review():
             raise NotAllowed("names of domains hold for all at once, so whoever writes under review gives none")
 
-        def changed(text: bytes | None) -> bytes:
+        def rewrite(text: bytes | None) -> bytes:
             every = self._every(text)
-            named, unreadable = _told_apart(every.get(self._collection, []))
+            named, unreadable = _parse_entries(every.get(self._collection, []))
             every[self._collection] = [*map(asdict, change(named)), *unreadable]
             return f"{json.dumps(every, ensure_ascii=False, indent=1)}\n".encode()
 
-        self._text.change(changed)
+        self._text.change(rewrite)
 
     def _every(self, text: bytes | None) -> dict[str, Any]:
         """Return what a text holds of every collection. Nothing where it is damaged, after putting that aside."""
         if text is None:
             return {}
         try:
-            held = json.loads(text)
+            by_collection = json.loads(text)
         except ValueError:
-            held = None
-        if not isinstance(held, dict) or not isinstance(held.get(self._collection, []), list):
+            by_collection = None
+        if not isinstance(by_collection, dict) or not isinstance(by_collection.get(self._collection, []), list):
             self._text.set_aside()
             return {}
-        return held
+        return by_collection
 
 
 def _entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> NamedDomain:
@@ -158,16 +159,16 @@ def _entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> Named
     return NamedDomain(name=name, members=members[::step], n=len(members), by=by)
 
 
-def _called(domain: Domain, given: NamedDomain) -> Domain:
+def _named(domain: Domain, given: NamedDomain) -> Domain:
     return replace(domain, name=given.name, is_named_by_person=not given.by, suggested_by=given.by)
 
 
-def _told_apart(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
+def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
     """Return the entries that can be read, and as they are those that cannot: a later version may have written them."""
     named, unreadable = [], []
     for entry in entries:
         try:
-            read = NamedDomain(
+            name = NamedDomain(
                 name=str(entry["name"]),
                 members=tuple(map(str, entry["members"])),
                 n=int(entry["n"]),
@@ -176,7 +177,7 @@ def _told_apart(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[A
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             unreadable.append(entry)
         else:
-            named.append(read)
+            named.append(name)
     return tuple(named), unreadable
 
 
@@ -185,7 +186,7 @@ def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, i
     from scipy.optimize import linear_sum_assignment
 
     labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True)) if named else {}
-    overlap = np.array([[_overlap(one, domain, labels) for one in named] for domain in memory_map.domains])
+    overlap = np.array([[_overlap(name, domain, labels) for name in named] for domain in memory_map.domains])
     if not overlap.size:
         return {}
     rows, columns = linear_sum_assignment(-overlap)

@@ -18,7 +18,7 @@ from atlas.maps.domains import (
     find_domains,
     labels_nearby,
     match_domains,
-    renumbered,
+    renumber,
 )
 from atlas.maps.knn import nearest_neighbours
 from atlas.maps.naming import name_domains, unique_names
@@ -32,7 +32,7 @@ from atlas.maps.projection import (
     trustworthiness,
 )
 from atlas.maps.projection import Coordinates as Coordinates
-from atlas.maps.snapshot import Embedded
+from atlas.maps.snapshot import EmbeddedRecords
 
 OnProgress = Callable[[int, int, str], None]
 """Called with how much is done, of how much, and what is being done."""
@@ -147,7 +147,7 @@ class MemoryMap:
         return tuple(self.ids[row] for row in np.flatnonzero(self.labels == number))
 
 
-def preview(embedded: Embedded) -> MemoryMap:
+def preview(embedded: EmbeddedRecords) -> MemoryMap:
     """Return a map by PCA, without domains: what can be shown at once, also of a large memory."""
     n, coordinates = len(embedded.ids), pca(embedded.vectors)
     return MemoryMap(
@@ -165,7 +165,7 @@ def preview(embedded: Embedded) -> MemoryMap:
 
 
 def make_map(
-    embedded: Embedded,
+    embedded: EmbeddedRecords,
     *,
     engine: str = "umap",
     min_domain_size: int = 0,
@@ -186,7 +186,7 @@ def make_map(
     Raises:
         InvalidInput: There is no such engine.
     """
-    tell = on_progress or _say_nothing
+    tell = on_progress or _ignore_progress
     neighbours = nearest_neighbours(
         embedded.vectors, N_NEIGHBOURS, on_progress=lambda done, total: tell(40 * done // total, 100, "comparing")
     )
@@ -213,10 +213,10 @@ def make_map(
         ledger_id=embedded.ledger_id,
     )
     tell(90, 100, "finding domains")
-    return _grouped(fitted, embedded, min_domain_size, previous)
+    return _group(fitted, embedded, min_domain_size, previous)
 
 
-def regrouped(memory_map: MemoryMap, embedded: Embedded, min_domain_size: int) -> MemoryMap:
+def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: int) -> MemoryMap:
     """Return the same map with domains of another smallest size. Those that stay keep their numbers and names.
 
     Args:
@@ -224,12 +224,12 @@ def regrouped(memory_map: MemoryMap, embedded: Embedded, min_domain_size: int) -
         embedded: The same records, or more of them.
         min_domain_size: Fewest records of a domain; 0 takes what suits the number of records.
     """
-    shown = extended(memory_map, embedded)
-    recipe = _recipe(embedded, shown.recipe.engine, shown.recipe.seed, min_domain_size)
-    return _grouped(replace(shown, recipe=recipe), embedded, min_domain_size, memory_map)
+    current = extend(memory_map, embedded)
+    recipe = _recipe(embedded, current.recipe.engine, current.recipe.seed, min_domain_size)
+    return _group(replace(current, recipe=recipe), embedded, min_domain_size, memory_map)
 
 
-def extended(memory_map: MemoryMap, embedded: Embedded, fitted: MemoryMap | None = None) -> MemoryMap:
+def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap | None = None) -> MemoryMap:
     """Return the map after the store has changed: newcomers placed, the rest where it was, what is gone left out.
 
     Args:
@@ -237,26 +237,26 @@ def extended(memory_map: MemoryMap, embedded: Embedded, fitted: MemoryMap | None
         embedded: All that is to be shown now.
         fitted: The map as it was fitted; what had gone and comes back returns to where it was on it.
     """
-    kept, old_rows, new = _overlap(memory_map.ids, embedded.ids)
-    if not len(new) and len(kept) == len(memory_map.ids):
+    kept_rows, old_rows, new = _overlap(memory_map.ids, embedded.ids)
+    if not len(new) and len(kept_rows) == len(memory_map.ids):
         return replace(memory_map, revision=embedded.revision, ledger_id=embedded.ledger_id)
-    if not len(kept):
+    if not len(kept_rows):
         return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new), np.bool_))
     old, newcomers = embedded.vectors[old_rows], embedded.vectors[new]
-    places = _near(newcomers, old, memory_map, kept)
+    places = _near(newcomers, old, memory_map, kept_rows)
     domains = {domain.number: domain for domain in memory_map.domains}
     if fitted is not None:
         places.put_back([embedded.ids[row] for row in new], fitted)
         domains = {domain.number: domain for domain in fitted.domains} | domains
-    is_same = len(kept) == len(memory_map.ids)
-    ids = memory_map.ids if is_same else tuple(memory_map.ids[row] for row in kept.tolist())
+    is_same = len(kept_rows) == len(memory_map.ids)
+    ids = memory_map.ids if is_same else tuple(memory_map.ids[row] for row in kept_rows.tolist())
     grown = replace(
         memory_map,
         ids=(*ids, *(embedded.ids[row] for row in new.tolist())),
-        coordinates=np.concatenate([memory_map.coordinates[kept], places.coordinates]),
-        is_placed=np.concatenate([memory_map.is_placed[kept], places.is_placed]),
-        labels=np.concatenate([memory_map.labels[kept], places.labels]),
-        strengths=np.concatenate([memory_map.strengths[kept], places.strengths]),
+        coordinates=np.concatenate([memory_map.coordinates[kept_rows], places.coordinates]),
+        is_placed=np.concatenate([memory_map.is_placed[kept_rows], places.is_placed]),
+        labels=np.concatenate([memory_map.labels[kept_rows], places.labels]),
+        strengths=np.concatenate([memory_map.strengths[kept_rows], places.strengths]),
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
     )
@@ -267,13 +267,13 @@ def extended(memory_map: MemoryMap, embedded: Embedded, fitted: MemoryMap | None
     return replace(grown, domains=_largest_first([*untouched, *measured]))
 
 
-def _overlap(shown: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
+def _overlap(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
     """Return rows of a map that stay, the same ones' rows among the ids, and the ids' rows that the map lacks."""
-    n = len(shown)
-    if tuple(ids[:n]) == tuple(shown):  # only newcomers: the usual case, which should cost little however large it is
+    n = len(map_ids)
+    if tuple(ids[:n]) == tuple(map_ids):  # only newcomers: the usual case, which should cost little however large it is
         return np.arange(n), slice(0, n), np.arange(n, len(ids))
-    kept, old = _shared(shown, ids)
-    return kept, old, np.setdiff1d(np.arange(len(ids)), old)
+    kept_rows, old = _shared(map_ids, ids)
+    return kept_rows, old, np.setdiff1d(np.arange(len(ids)), old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,53 +297,53 @@ class _Places:
             ours[back] = theirs[were]
 
 
-def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept: _Rows) -> _Places:
+def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _Places:
     """Return newcomers placed amid their neighbours among the kept rows of a map, whose vectors are `old`."""
-    labels, strengths = labels_nearby(newcomers, old, memory_map.labels[kept], memory_map.strengths[kept])
-    coordinates = place(newcomers, old, memory_map.coordinates[kept])
+    labels, strengths = labels_nearby(newcomers, old, memory_map.labels[kept_rows], memory_map.strengths[kept_rows])
+    coordinates = place(newcomers, old, memory_map.coordinates[kept_rows])
     return _Places(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
 
 
-def _grouped(fitted: MemoryMap, embedded: Embedded, min_size: int, previous: MemoryMap | None) -> MemoryMap:
+def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous: MemoryMap | None) -> MemoryMap:
     """Return the map with its domains, numbered and named as the previous map's where they are the same."""
     clusters = find_domains(fitted.coordinates, min_size)
     rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
     order = [rows[record_id] for record_id in fitted.ids]
-    labels, kept = clusters.labels, dict[int, Domain]()
+    labels, kept_domains = clusters.labels, dict[int, Domain]()
     if previous is not None:
-        labels, kept = _as_before(fitted.ids, labels, previous)
+        labels, kept_domains = _keep_names(fitted.ids, labels, previous)
     telling = name_domains([embedded.texts[row] for row in order], labels)
-    new = {number: of.parts for number, of in telling.items() if number not in kept}
-    names = unique_names(new, {domain.name for domain in kept.values()})
-    found = {n: kept.get(n) or _unmeasured(n, names[n], of.terms) for n, of in telling.items()}
+    new = {number: of.parts for number, of in telling.items() if number not in kept_domains}
+    names = unique_names(new, {domain.name for domain in kept_domains.values()})
+    domains = {n: kept_domains.get(n) or _unmeasured(n, names[n], of.terms) for n, of in telling.items()}
     grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
-    return replace(grouped, domains=_largest_first(_domains(grouped, embedded.vectors, np.array(order), found)))
+    return replace(grouped, domains=_largest_first(_domains(grouped, embedded.vectors, np.array(order), domains)))
 
 
-def _as_before(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
+def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
     """Return labels with the numbers that an earlier map gave, and the domains that keep their names too."""
     now, before = _shared(ids, previous.ids)
-    rest = np.setdiff1d(np.arange(len(ids)), now)
-    numbers = match_domains(previous.labels[before], labels[np.concatenate([now, rest])])
-    labels = renumbered(labels, numbers)
-    kept = {}
+    new_rows = np.setdiff1d(np.arange(len(ids)), now)
+    numbers = match_domains(previous.labels[before], labels[np.concatenate([now, new_rows])])
+    labels = renumber(labels, numbers)
+    kept_domains = {}
     for domain in previous.domains:
         was = previous.labels[before] == domain.number
         if was.any() and (labels[now][was] == domain.number).mean() >= SAME_NAME_FROM:
-            kept[domain.number] = domain
-    return labels, kept
+            kept_domains[domain.number] = domain
+    return labels, kept_domains
 
 
-def _shared(ids: Sequence[str], others: Sequence[str]) -> tuple[_Rows, _Rows]:
+def _shared(ids: Sequence[str], other_ids: Sequence[str]) -> tuple[_Rows, _Rows]:
     """Return the rows of the records that two lists have in common, in either, in the order of the first."""
-    if len(ids) < len(others):
+    if len(ids) < len(other_ids):
         rows = {record_id: row for row, record_id in enumerate(ids)}
-        pairs = sorted((rows[record_id], row) for row, record_id in enumerate(others) if record_id in rows)
+        pairs = sorted((rows[record_id], row) for row, record_id in enumerate(other_ids) if record_id in rows)
     else:
-        rows = {record_id: row for row, record_id in enumerate(others)}
+        rows = {record_id: row for row, record_id in enumerate(other_ids)}
         pairs = [(row, rows[record_id]) for row, record_id in enumerate(ids) if record_id in rows]
-    both = np.array(pairs, np.int64).reshape(-1, 2)
-    return both[:, 0], both[:, 1]
+    row_pairs = np.array(pairs, np.int64).reshape(-1, 2)
+    return row_pairs[:, 0], row_pairs[:, 1]
 
 
 def _unmeasured(number: int, name: str, terms: tuple[str, ...]) -> Domain:
@@ -360,23 +360,23 @@ def _unmeasured(number: int, name: str, terms: tuple[str, ...]) -> Domain:
 
 def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named: Mapping[int, Domain]) -> list[Domain]:
     """Return the domains that have members, measured again. `rows` are those of the map's records among the vectors."""
-    found = []
+    measured = []
     for number, domain in named.items():
         members = np.flatnonzero(memory_map.labels == number)
         if len(members):
             x, y = np.median(memory_map.coordinates[members], axis=0)
-            held = vectors[rows[members]]
-            typical = members[np.argsort(-(held @ held.mean(axis=0)), kind="stable")[:TYPICAL]]
+            member_vectors = vectors[rows[members]]
+            typical = members[np.argsort(-(member_vectors @ member_vectors.mean(axis=0)), kind="stable")[:TYPICAL]]
             ids = tuple(memory_map.ids[row] for row in typical)
-            found.append(replace(domain, n=len(members), centre=(float(x), float(y)), typical=ids))
-    return found
+            measured.append(replace(domain, n=len(members), centre=(float(x), float(y)), typical=ids))
+    return measured
 
 
 def _largest_first(domains: Sequence[Domain]) -> tuple[Domain, ...]:
     return tuple(sorted(domains, key=lambda domain: (-domain.n, domain.number)))
 
 
-def _recipe(embedded: Embedded, engine: str, seed: int, min_domain_size: int) -> MapRecipe:
+def _recipe(embedded: EmbeddedRecords, engine: str, seed: int, min_domain_size: int) -> MapRecipe:
     libraries = ("numpy", "scipy", "scikit-learn", *(["umap-learn"] if engine == "umap-learn" else []))
     return MapRecipe(
         model=embedded.model,
@@ -388,4 +388,4 @@ def _recipe(embedded: Embedded, engine: str, seed: int, min_domain_size: int) ->
     )
 
 
-def _say_nothing(done: int, total: int, what: str) -> None: ...
+def _ignore_progress(done: int, total: int, what: str) -> None: ...

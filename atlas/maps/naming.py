@@ -12,7 +12,7 @@ import numpy as np
 
 from atlas.core.words import STOP_WORDS, words
 from atlas.maps.domains import UNCLUSTERED, Labels
-from atlas.maps.phrases import phrased
+from atlas.maps.phrases import insert_phrases
 
 TERMS_KEPT = 6
 WORDS_IN_NAME = 3
@@ -33,7 +33,7 @@ SHARED_BY = 0.08
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class DomainTerms:
     """The words that tell most of a domain."""
 
     terms: tuple[str, ...]
@@ -43,7 +43,7 @@ class Telling:
     """The same for a name: a phrase stands for each word that mostly stands in that phrase."""
 
 
-def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, Telling]:
+def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]:
     """Return the most telling words of each domain.
 
     Args:
@@ -53,26 +53,29 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, Telling]:
     Source:
         c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
     """
-    read = _read(texts, labels)
-    singular = _singulars(Counter(word for of in read.values() for one in of for word in one.words))
+    texts_by_domain = _read_domains(texts, labels)
+    singular = _singulars(Counter(word for of in texts_by_domain.values() for text in of for word in text.words))
     counts = {
-        number: Counter(word for one in of for word in {singular.get(word, word) for word in one.words})
-        for number, of in read.items()
+        number: Counter(word for text in of for word in {singular.get(word, word) for word in text.words})
+        for number, of in texts_by_domain.items()
     }
-    sizes = {number: len(of) for number, of in read.items()}
-    weights = {number: _weights(number, counts, sizes) for number in read if number != UNCLUSTERED}
+    sizes = {number: len(of) for number, of in texts_by_domain.items()}
+    weights = {number: _weights(number, counts, sizes) for number in texts_by_domain if number != UNCLUSTERED}
     owners = _owners(weights)
-    return {number: _telling(_terms(number, of, owners), read[number], singular) for number, of in weights.items()}
+    return {
+        number: _domain_terms(_terms(number, of, owners), texts_by_domain[number], singular)
+        for number, of in weights.items()
+    }
 
 
-def _telling(terms: tuple[str, ...], read: Sequence[Prose], singular: Mapping[str, str]) -> Telling:
-    sample = read[:: -(-len(read) // READ_FOR_PHRASES)]
-    known = set[str]().union(*(one.words for one in sample))
+def _domain_terms(terms: tuple[str, ...], texts: Sequence[Prose], singular: Mapping[str, str]) -> DomainTerms:
+    sample = texts[:: -(-len(texts) // READ_FOR_PHRASES)]
+    vocabulary = set[str]().union(*(text.words for text in sample))
 
     def plain(word: str) -> str | None:
-        return singular.get(word.lower(), word.lower()) if word.lower() in known else None
+        return singular.get(word.lower(), word.lower()) if word.lower() in vocabulary else None
 
-    return Telling(terms=terms, parts=phrased(terms, [one.text for one in sample], plain))
+    return DomainTerms(terms=terms, parts=insert_phrases(terms, [text.text for text in sample], plain))
 
 
 def domain_name(number: int, parts: Sequence[str]) -> str:
@@ -84,20 +87,20 @@ def domain_name(number: int, parts: Sequence[str]) -> str:
     return " · ".join(name) or f"Domain {number + 1}"
 
 
-def unique_names(parts: Mapping[int, Sequence[str]], taken: Iterable[str] = ()) -> dict[int, str]:
+def unique_names(parts: Mapping[int, Sequence[str]], reserved: Iterable[str] = ()) -> dict[int, str]:
     """Return a name for each domain that no other one has. Those whose words are the same are numbered.
 
     Args:
         parts: The parts of each domain's name, best first, in the order in which the domains choose.
-        taken: Names that other domains have already.
+        reserved: Names that other domains have already.
     """
     names: dict[int, str] = {}
-    held = set(taken)
+    used = set(reserved)
     for number, of in parts.items():
         plain = domain_name(number, of)
-        numbered = (f"{plain} ({count})" for count in range(2, len(held) + 3))
-        names[number] = next(name for name in (plain, *numbered) if name not in held)
-        held.add(names[number])
+        numbered = (f"{plain} ({count})" for count in range(2, len(used) + 3))
+        names[number] = next(name for name in (plain, *numbered) if name not in used)
+        used.add(names[number])
     return names
 
 
@@ -123,12 +126,12 @@ class Prose:
 
 def prose(text: str) -> Prose:
     """Return what a text says outside of code."""
-    left = _CODE.sub(" ", text)
-    found = words(left)
-    return Prose(left, found) if found else Prose(text, words(text))
+    text_only = _CODE.sub(" ", text)
+    found_words = words(text_only)
+    return Prose(text_only, found_words) if found_words else Prose(text, words(text))
 
 
-def _people(texts: Iterable[str], read: Iterable[Prose]) -> set[str]:
+def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
     """Return the words that are names of people, as far as their spelling tells.
 
     These are the parts of a user's code, such as `anya_garcia_5901`, and words that mostly stand beside another that
@@ -141,19 +144,19 @@ def _people(texts: Iterable[str], read: Iterable[Prose]) -> set[str]:
         pairs = [pair for pair in _TWO_NAMES.findall(text) if pair[0].lower() not in STOP_WORDS]  # not "The Postgres"
         paired.update(part.lower() for pair in pairs for part in pair)
         capital.update(word.lower() for word in _CAPITAL.findall(text))
-    for one in read:
+    for one in texts_read:
         plain.update(_PLAIN.findall(one.text))
     mostly_paired = {word for word, n in paired.items() if n > MOSTLY * capital[word]}
     return (coded | mostly_paired) - plain
 
 
-def _read(texts: Sequence[str], labels: Labels) -> dict[int, list[Prose]]:
+def _read_domains(texts: Sequence[str], labels: Labels) -> dict[int, list[Prose]]:
     """Return what tells of each domain: at most `READ_PER_DOMAIN` texts, whose words hold no names of people."""
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
-    kept = {number: [texts[row] for row in of[:: -(-len(of) // READ_PER_DOMAIN)]] for number, of in rows.items()}
-    read = {number: [prose(text) for text in of] for number, of in kept.items()}
-    people = _people(chain.from_iterable(kept.values()), chain.from_iterable(read.values()))
-    return {number: [Prose(one.text, one.words - people) for one in of] for number, of in read.items()}
+    sampled = {number: [texts[row] for row in of[:: -(-len(of) // READ_PER_DOMAIN)]] for number, of in rows.items()}
+    parsed = {number: [prose(text) for text in of] for number, of in sampled.items()}
+    people = _people(chain.from_iterable(sampled.values()), chain.from_iterable(parsed.values()))
+    return {number: [Prose(part.text, part.words - people) for part in of] for number, of in parsed.items()}
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:
@@ -191,17 +194,17 @@ def _owners(weights: Mapping[int, Mapping[str, float]]) -> dict[str, int]:
 
 def _terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int]) -> tuple[str, ...]:
     ordered = sorted(weights, key=lambda word: (-weights[word], word))
-    own = [word for word in ordered if owners[word] == number]
+    own_words = [word for word in ordered if owners[word] == number]
     shared = [word for word in ordered if owners[word] != number]
-    ordered = own + shared if len(own) < WORDS_IN_NAME else own
-    kept: list[str] = []
+    ordered = own_words + shared if len(own_words) < WORDS_IN_NAME else own_words
+    terms: list[str] = []
     for word in ordered:
-        if len(kept) < TERMS_KEPT and not any(_are_alike(word, other) for other in kept):
-            kept.append(word)
-    return tuple(kept)
+        if len(terms) < TERMS_KEPT and not any(_are_alike(word, other) for other in terms):
+            terms.append(word)
+    return tuple(terms)
 
 
-def _are_alike(one: str, other: str) -> bool:
-    shorter = min(len(one), len(other))
+def _are_alike(word: str, other: str) -> bool:
+    shorter = min(len(word), len(other))
     begins = round(ALIKE * shorter + 0.5)
-    return shorter >= 4 and one[:begins] == other[:begins]
+    return shorter >= 4 and word[:begins] == other[:begins]

@@ -29,7 +29,7 @@ Phrase = tuple[str, ...]
 """Words as they are counted."""
 
 
-def phrased(terms: Sequence[str], texts: Iterable[str], plain: Plain) -> tuple[str, ...]:
+def insert_phrases(terms: Sequence[str], texts: Iterable[str], plain: Plain) -> tuple[str, ...]:
     """Return the telling words of a domain, with a phrase in place of those that stand in one.
 
     Args:
@@ -37,25 +37,25 @@ def phrased(terms: Sequence[str], texts: Iterable[str], plain: Plain) -> tuple[s
         texts: The domain's texts, without code.
         plain: How words are counted.
     """
-    found = _found(texts, plain)
+    phrases = _count_phrases(texts, plain)
     parts: list[str] = []
-    said: set[str] = set()
+    covered: set[str] = set()
     for term in terms:
-        if term not in said:
-            phrase = _phrase_of(term, terms, said, found)
-            said.update(phrase)
-            parts.append(_spelled(found[phrase]) if len(phrase) > 1 else term)
+        if term not in covered:
+            phrase = _phrase_of(term, terms, covered, phrases)
+            covered.update(phrase)
+            parts.append(_spelled(phrases[phrase]) if len(phrase) > 1 else term)
     return tuple(parts)
 
 
-def _found(texts: Iterable[str], plain: Plain) -> Mapping[Phrase, Counter[str]]:
+def _count_phrases(texts: Iterable[str], plain: Plain) -> Mapping[Phrase, Counter[str]]:
     """Return how many texts have each phrase, by how they spell it."""
-    found: defaultdict[Phrase, Counter[str]] = defaultdict(Counter)
+    phrases: defaultdict[Phrase, Counter[str]] = defaultdict(Counter)
     for text in texts:
         spellings = {phrase: spelled for run in _RUN.findall(text) for phrase, spelled in _phrases(run, plain)}
         for phrase, spelled in spellings.items():
-            found[phrase][spelled] += 1
-    return found
+            phrases[phrase][spelled] += 1
+    return phrases
 
 
 def _phrases(run: str, plain: Plain) -> Iterable[tuple[Phrase, str]]:
@@ -70,13 +70,13 @@ def _phrases(run: str, plain: Plain) -> Iterable[tuple[Phrase, str]]:
             yield phrase, " ".join(spelled[start:end])
 
 
-def _phrase_of(term: str, terms: Sequence[str], said: set[str], found: Mapping[Phrase, Counter[str]]) -> Phrase:
+def _phrase_of(term: str, terms: Sequence[str], covered: set[str], phrases: Mapping[Phrase, Counter[str]]) -> Phrase:
     """Return the phrase that stands for a word: the most frequent one, or a longer one that is nearly as frequent."""
-    n_of = {phrase: of.total() for phrase, of in found.items() if term in phrase and said.isdisjoint(phrase)}
+    n_of = {phrase: of.total() for phrase, of in phrases.items() if term in phrase and covered.isdisjoint(phrase)}
     fit = {
         phrase: n
         for phrase, n in n_of.items()
-        if len(phrase) > 1 and len(_spelled(found[phrase])) <= CHARACTERS
+        if len(phrase) > 1 and len(_spelled(phrases[phrase])) <= CHARACTERS
         and n >= max(FEWEST, n_of[term,] * (STAND_TOGETHER if set(phrase) <= set(terms) else STANDS_FOR))
     }  # fmt: skip
     most = max(fit.values(), default=0)

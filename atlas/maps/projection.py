@@ -73,8 +73,8 @@ def fit(
     if engine == "umap-learn":
         return layout.spread(_umap_learn(vectors, neighbours.indices, distances, start, seed), 1.0)
     graph = layout.neighbour_graph(neighbours.indices, distances)
-    found = layout.lay_out(graph, start, n_epochs=n_epochs(len(vectors)), seed=seed, on_progress=on_progress)
-    return layout.spread(found, 1.0)
+    coordinates = layout.lay_out(graph, start, n_epochs=n_epochs(len(vectors)), seed=seed, on_progress=on_progress)
+    return layout.spread(coordinates, 1.0)
 
 
 def n_epochs(n: int) -> int:
@@ -93,17 +93,17 @@ def _umap_learn(
 
         n, k = indices.shape
         itself = np.arange(n, dtype=np.int32)[:, None]
-        known = (np.hstack([itself, indices]), np.hstack([np.zeros((n, 1), np.float32), distances]))
+        neighbours = (np.hstack([itself, indices]), np.hstack([np.zeros((n, 1), np.float32), distances]))
         engine: Any = UMAP(
             n_neighbors=k + 1,
             init=layout.spread(start, layout.EXTENT),
             n_epochs=n_epochs(n),
             random_state=seed,
-            precomputed_knn=(*known, None),
+            precomputed_knn=(*neighbours, None),
             force_approximation_algorithm=True,
         )
-        found: Coordinates = np.asarray(engine.fit_transform(vectors), np.float32)
-    return np.nan_to_num(found)
+        coordinates: Coordinates = np.asarray(engine.fit_transform(vectors), np.float32)
+    return np.nan_to_num(coordinates)
 
 
 def place(newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int = N_NEIGHBOURS) -> Coordinates:
@@ -133,10 +133,10 @@ def align(
         target: Shape (m, 2).
         shared: The rows of either that are of the same records.
     """
-    ours, theirs = coordinates[shared[0]], target[shared[1]]
-    if len(ours) < 3:
+    source, target_points = coordinates[shared[0]], target[shared[1]]
+    if len(source) < 3:
         return coordinates
-    left, _, right = np.linalg.svd((ours - ours.mean(axis=0)).T @ (theirs - theirs.mean(axis=0)))
+    left, _, right = np.linalg.svd((source - source.mean(axis=0)).T @ (target_points - target_points.mean(axis=0)))
     return layout.spread((coordinates @ (left @ right)).astype(np.float32), 1.0)
 
 
@@ -168,7 +168,7 @@ def _intrusion(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any
     similarities = vectors[rows] @ vectors.T
     similarities[places, rows] = np.inf
     ordered = np.sort(-similarities, axis=1)
-    chosen = -np.take_along_axis(similarities, on_map, 1)
+    map_similarities = -np.take_along_axis(similarities, on_map, 1)
     # Equally near ones share the best of their ranks, so that identical vectors are no intruders to each other.
-    ranks = np.stack([np.searchsorted(line, wanted) for line, wanted in zip(ordered, chosen, strict=True)])
+    ranks = np.stack([np.searchsorted(line, wanted) for line, wanted in zip(ordered, map_similarities, strict=True)])
     return float(np.maximum(ranks - k, 0).sum())

@@ -17,7 +17,7 @@ TEXT_CHARACTERS = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Embedded:
+class EmbeddedRecords:
     """The records of a collection, as they lie in the embedding model's space."""
 
     ids: tuple[str, ...]
@@ -38,7 +38,7 @@ class Embedded:
     """The ledger that they were read from. Another one after a restore."""
 
 
-def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> Embedded:
+def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> EmbeddedRecords:
     """Return the live records of a collection, as they were added. Only those of these ids, where they are given.
 
     Raises:
@@ -48,14 +48,14 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
     with store.reading():  # one state of the store
         begun = _nothing(store, collection)
         seqs = np.sort(store.ledger.matching(collection))
-        whole = _with(begun, store, collection, seqs)
+        embedded = _with(begun, store, collection, seqs)
     if ids is None:
-        return whole
-    wanted = set(ids)
-    return among(whole, [row for row, record_id in enumerate(whole.ids) if record_id in wanted])
+        return embedded
+    id_set = set(ids)
+    return among(embedded, [row for row, record_id in enumerate(embedded.ids) if record_id in id_set])
 
 
-def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
+def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedRecords:
     """Return the live records of a collection now. Only those that changed since an earlier reading are read."""
     with store.reading():  # one state of the store
         begun = _nothing(store, collection)
@@ -64,9 +64,9 @@ def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
         changes = store.ledger.follow(collection, earlier.revision)
         seqs = np.sort(np.array([entry.seq for entry in changes if len(entry.vectors)], np.int64))
         now = replace(earlier, revision=begun.revision)
-        gone = {entry.id for entry in changes}
-        if not gone.isdisjoint(earlier.ids):
-            now = among(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in gone])
+        changed_ids = {entry.id for entry in changes}
+        if not changed_ids.isdisjoint(earlier.ids):
+            now = among(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in changed_ids])
         return _with(now, store, collection, seqs)
 
 
@@ -75,9 +75,9 @@ def n_changed(store: Store, collection: str, since: int) -> int:
     return store.ledger.n_changed(collection, since)
 
 
-def _nothing(store: Store, collection: str) -> Embedded:
+def _nothing(store: Store, collection: str) -> EmbeddedRecords:
     model = store.model
-    return Embedded(
+    return EmbeddedRecords(
         ids=(),
         vectors=np.zeros((0, model.dimension if model else 1), np.float32),
         titles=(),
@@ -88,7 +88,7 @@ def _nothing(store: Store, collection: str) -> Embedded:
     )
 
 
-def among(embedded: Embedded, rows: Sequence[int]) -> Embedded:
+def among(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
     """Return only these rows."""
     return replace(
         embedded,
@@ -99,17 +99,17 @@ def among(embedded: Embedded, rows: Sequence[int]) -> Embedded:
     )
 
 
-def _with(embedded: Embedded, store: Store, collection: str, seqs: Seqs) -> Embedded:
+def _with(embedded: EmbeddedRecords, store: Store, collection: str, seqs: Seqs) -> EmbeddedRecords:
     """Return the same with more records, by their numbers, after those that it has.
 
     Those without a vector are left out.
     """
     owners, windows = store.ledger.vectors.at(seqs)
-    held = np.unique(owners)
-    if not len(held):
+    positions = np.unique(owners)
+    if not len(positions):
         return embedded
-    rows = store.ledger.columns.beginnings(collection, held, TEXT_CHARACTERS)
-    added = mean_directions(windows, np.searchsorted(owners, held))
+    rows = store.ledger.columns.beginnings(collection, positions, TEXT_CHARACTERS)
+    added = mean_directions(windows, np.searchsorted(owners, positions))
     return replace(
         embedded,
         ids=(*embedded.ids, *(record_id for record_id, _, _ in rows)),

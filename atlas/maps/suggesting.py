@@ -48,7 +48,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unnamed:
+class UnnamedDomain:
     """A domain as a language model is shown it."""
 
     number: int
@@ -57,7 +57,7 @@ class Unnamed:
     """The tasks most typical of it: untrusted text."""
 
 
-def unnamed_domains(memory_map: MemoryMap, titles: Mapping[str, str]) -> tuple[Unnamed, ...]:
+def unnamed_domains(memory_map: MemoryMap, titles: Mapping[str, str]) -> tuple[UnnamedDomain, ...]:
     """Return the domains that no person has named, with their typical tasks.
 
     Args:
@@ -65,67 +65,71 @@ def unnamed_domains(memory_map: MemoryMap, titles: Mapping[str, str]) -> tuple[U
         titles: The task of each typical record, by id.
     """
     return tuple(
-        Unnamed(
+        UnnamedDomain(
             number=domain.number,
             terms=domain.terms,
-            tasks=tuple(titles[one][:TASK_CHARACTERS] for one in domain.typical if one in titles),
+            tasks=tuple(titles[record_id][:TASK_CHARACTERS] for record_id in domain.typical if record_id in titles),
         )
         for domain in memory_map.domains
         if not domain.is_named_by_person
     )
 
 
-async def suggest_names(llm: LLMClient, domains: Sequence[Unnamed], taken: Iterable[str] = ()) -> dict[int, str]:
+async def suggest_names(
+    llm: LLMClient, domains: Sequence[UnnamedDomain], reserved: Iterable[str] = ()
+) -> dict[int, str]:
     """Return a name for each domain. No two are the same, whatever their case.
 
     Args:
         llm: Asked once for every `AT_ONCE` domains.
         domains: What to name.
-        taken: Names that other domains have.
+        reserved: Names that other domains have.
 
     Raises:
         LLMError: The model could not be asked, or gave no usable names. None is given then.
     """
     names: dict[int, str] = {}
-    held = list(taken)
+    used = list(reserved)
     for start in range(0, len(domains), AT_ONCE):
-        shown = domains[start : start + AT_ONCE]
-        found = await _asked(llm, shown, [*held, *names.values()])
-        names.update(found)
+        batch = domains[start : start + AT_ONCE]
+        answer = await _ask_for_names(llm, batch, [*used, *names.values()])
+        names.update(answer)
     return names
 
 
-async def _asked(llm: LLMClient, shown: Sequence[Unnamed], taken: Sequence[str]) -> dict[int, str]:
-    groups = {f"group {domain.number}": _told(domain) for domain in shown}
-    prompt = f"The {len(shown)} groups:\n{as_data(groups, limit=DOMAIN_CHARACTERS * len(shown))}"
-    if taken:
-        prompt += f"\n\nNames that other groups have already:\n{as_data({'names': chr(10).join(taken)}, limit=4_000)}"
+async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reserved: Sequence[str]) -> dict[int, str]:
+    groups = {f"group {domain.number}": _describe(domain) for domain in domains}
+    prompt = f"The {len(domains)} groups:\n{as_data(groups, limit=DOMAIN_CHARACTERS * len(domains))}"
+    if reserved:
+        prompt += (
+            f"\n\nNames that other groups have already:\n{as_data({'names': chr(10).join(reserved)}, limit=4_000)}"
+        )
     return await ask(
         llm,
         SYSTEM,
         prompt,
         schema=SCHEMA,
-        validate=lambda answer: _checked(answer["names"], [domain.number for domain in shown], taken),
-        max_tokens=256 + TOKENS_PER_NAME * len(shown),
+        validate=lambda answer: _validate(answer["names"], [domain.number for domain in domains], reserved),
+        max_tokens=256 + TOKENS_PER_NAME * len(domains),
     )
 
 
-def _told(domain: Unnamed) -> str:
+def _describe(domain: UnnamedDomain) -> str:
     return "\n".join([f"frequent words: {', '.join(domain.terms)}", *(f"task: {task}" for task in domain.tasks)])
 
 
-def _checked(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], taken: Iterable[str]) -> dict[int, str]:
+def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reserved: Iterable[str]) -> dict[int, str]:
     """Return the names of an answer by the domain's number.
 
     Raises:
         InvalidInput: A group has no name or several, or a name is not one line or is given twice.
     """
-    names = {one["group"]: " ".join(one["name"].split()) for one in answer}
-    if sorted(one["group"] for one in answer) != sorted(numbers):
+    names = {entry["group"]: " ".join(entry["name"].split()) for entry in answer}
+    if sorted(entry["group"] for entry in answer) != sorted(numbers):
         raise InvalidInput(f"each of the groups {sorted(numbers)} should have exactly one name")
     if odd := [name for name in names.values() if not name or not name.isprintable()]:
         raise InvalidInput(f"a name should be plain text on one line, but these are not: {odd}")
-    known = [name.casefold() for name in (*taken, *names.values())]
-    if twice := sorted({name for name in names.values() if known.count(name.casefold()) > 1}):
+    folded = [name.casefold() for name in (*reserved, *names.values())]
+    if twice := sorted({name for name in names.values() if folded.count(name.casefold()) > 1}):
         raise InvalidInput(f"each name should be given once, but these are given twice: {twice}")
     return names

@@ -75,15 +75,15 @@ def memberships(distances: Floats) -> Floats:
     nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     beyond = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
     low, high = np.zeros((n, 1)), np.full((n, 1), np.inf)
-    scale, wanted = np.ones((n, 1)), np.log2(k + 1)
+    scale, target = np.ones((n, 1)), np.log2(k + 1)
     for _ in range(48):
-        too_wide = np.exp(-beyond / scale).sum(axis=1, keepdims=True) > wanted
+        too_wide = np.exp(-beyond / scale).sum(axis=1, keepdims=True) > target
         high, low = np.where(too_wide, scale, high), np.where(too_wide, low, scale)
         scale = np.where(np.isfinite(high), (low + np.minimum(high, 1e30)) / 2, scale * 2)
         scale = np.clip(scale, 1e-6, 1e6)
     floor = 1e-3 * np.maximum(distances.mean(axis=1, keepdims=True), 1e-3)
-    kept: Floats = np.exp(-beyond / np.maximum(scale, floor)).astype(np.float32)
-    return np.maximum(kept, 1e-6)
+    weights: Floats = np.exp(-beyond / np.maximum(scale, floor)).astype(np.float32)
+    return np.maximum(weights, 1e-6)
 
 
 def lay_out(
@@ -112,12 +112,12 @@ def lay_out(
         edges = np.flatnonzero(due)
         step = FIRST_STEP * (1 - epoch / n_epochs)
         for part in range(TOGETHER):
-            chosen = edges[part::TOGETHER]
-            _move(x, y, graph.heads[chosen], graph.tails[chosen], step, generator)
+            batch = edges[part::TOGETHER]
+            _move(x, y, graph.heads[batch], graph.tails[batch], step, generator)
         if on_progress and epoch % 20 == 19:
             on_progress(epoch + 1, n_epochs)
-    found = np.stack([x, y], axis=1)
-    return gathered(found, islands(found))
+    layout = np.stack([x, y], axis=1)
+    return gather(layout, islands(layout))
 
 
 def islands(points: Floats) -> Numbers:
@@ -131,13 +131,13 @@ def islands(points: Floats) -> Numbers:
     is_land = np.zeros(cells.max(axis=0) + 1, np.bool_)
     is_land[cells[:, 0], cells[:, 1]] = True
     numbered, _ = label(is_land, np.ones((3, 3)))
-    found = numbered[cells[:, 0], cells[:, 1]] - 1
-    ranks = np.argsort(np.argsort(-np.bincount(found), kind="stable"))
-    numbers: Numbers = ranks[found]
+    island_of = numbered[cells[:, 0], cells[:, 1]] - 1
+    ranks = np.argsort(np.argsort(-np.bincount(island_of), kind="stable"))
+    numbers: Numbers = ranks[island_of]
     return numbers
 
 
-def gathered(points: Floats, parts: Numbers) -> Floats:
+def gather(points: Floats, parts: Numbers) -> Floats:
     """Return the points, with islands drawn up to the largest one: how far they drifted off means nothing.
 
     Args:
@@ -146,7 +146,7 @@ def gathered(points: Floats, parts: Numbers) -> Floats:
     """
     from scipy.spatial import cKDTree
 
-    found = points.copy()
+    moved = points.copy()
     middle = points[parts == 0].mean(axis=0)
     rows = {part: np.flatnonzero(parts == part) for part in range(1, min(int(parts.max()) + 1, MOST_ISLANDS))}
     away = {part: points[of].mean(axis=0) - middle for part, of in rows.items()}
@@ -155,9 +155,9 @@ def gathered(points: Floats, parts: Numbers) -> Floats:
         island, tree = _thinned(points[rows[part]]), cKDTree(np.concatenate(settled))
         shifts = (share * away[part] for share in np.linspace(-1, 0, 41))
         shift = next((shift for shift in shifts if tree.query(island + shift)[0].min() >= GAP), np.zeros(2))
-        found[rows[part]] += shift.astype(np.float32)
+        moved[rows[part]] += shift.astype(np.float32)
         settled.append(island + shift)
-    return found
+    return moved
 
 
 def _thinned(points: Floats) -> Floats:
@@ -177,8 +177,8 @@ def spread(points: Floats, extent: float) -> Floats:
 def _move(x: Floats, y: Floats, heads: Numbers, tails: Numbers, step: float, generator: np.random.Generator) -> None:
     """Draw the ends of some edges together, and push each edge's head away from points that chance picks."""
     pull_x, pull_y = _pulls(x[heads] - x[tails], y[heads] - y[tails])
-    others = generator.integers(0, len(x), (NEGATIVES, len(heads)), np.int32)
-    push_x, push_y = _pushes(x[heads] - x[others], y[heads] - y[others])
+    random_points = generator.integers(0, len(x), (NEGATIVES, len(heads)), np.int32)
+    push_x, push_y = _pushes(x[heads] - x[random_points], y[heads] - y[random_points])
     for points, pull, push in ((x, pull_x, push_x), (y, pull_y, push_y)):
         moves = np.bincount(heads, pull + push.sum(axis=0), len(points)) - np.bincount(tails, pull, len(points))
         points += (step * moves).astype(np.float32)

@@ -12,7 +12,7 @@ from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.plain import whole_embedder
-from atlas.embedding.prompts import Prompts, asked_prompts, prompts_to_use
+from atlas.embedding.prompts import Prompts, override_prompts, prompts_to_use
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
 from atlas.infra.clock import SystemClock
 from atlas.memory.base.success_rates import EMASuccessUpdater
@@ -210,7 +210,7 @@ def sentence_embedder(name: str, settings: Settings) -> SentenceTransformerEmbed
     """Return a model of sentence-transformers by its name, with the prompts that the settings ask for."""
     embedder = SentenceTransformerEmbedder(name, settings.device, settings.batch_size, settings.cache)
     if settings.query_prompt or settings.document_prompt:
-        embedder.use_prompts(asked_prompts(embedder.prompts, settings.query_prompt, settings.document_prompt))
+        embedder.use_prompts(override_prompts(embedder.prompts, settings.query_prompt, settings.document_prompt))
     return embedder
 
 
@@ -223,7 +223,7 @@ def _embedder_of(
     if bound is None or embedder.model_name != bound.name:
         return embedder
     own = embedder.prompts
-    kept = asked_prompts(prompts_to_use(own, storage.prompts), settings.query_prompt, settings.document_prompt)
+    kept = override_prompts(prompts_to_use(own, storage.prompts), settings.query_prompt, settings.document_prompt)
     if kept != own:
         announce(
             f"This store was embedded with the prompts {_quoted(kept)}, and keeps them. Its model {name} now has "

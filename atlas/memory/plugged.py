@@ -11,7 +11,7 @@ from atlas.core.hits import Retrieval, unexplained
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 from atlas.infra.bridge import call
-from atlas.infra.duck_typing import offered
+from atlas.infra.duck_typing import get_offered
 from atlas.storage.plain.usage import with_successes
 
 M = TypeVar("M")
@@ -41,7 +41,7 @@ class Plugged:
 
     def __init__(self, memory: Any) -> None:
         """Raise `InvalidInput` where the object lacks a method that is needed."""
-        lacking = [name for name in self.needs if not callable(offered(memory, name))]
+        lacking = [name for name in self.needs if not callable(get_offered(memory, name))]
         if lacking:
             raise InvalidInput(
                 f"{_a(self.noun)} should have {' and '.join(self.needs)}, sync or async, "
@@ -60,7 +60,7 @@ class Plugged:
     @property
     def counts_uses(self) -> bool:
         """True if it can be told how an attempt went that used what it found."""
-        return callable(offered(self.memory, "update_stats"))
+        return callable(get_offered(self.memory, "update_stats"))
 
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Tell it how an attempt went."""

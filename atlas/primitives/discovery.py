@@ -53,15 +53,15 @@ def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, Pri
     """
     loaders: dict[str, PrimitiveLoader] = {"arc": ARCPrimitiveLoader(), "swe": SWEPrimitiveLoader()}
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        made = _made_by(point) if point.name not in loaders else f"there is a loader named {point.name!r} already"
-        if isinstance(made, str):
-            report(LoaderFault(name=point.name, value=point.value, reason=made))
+        loader = _load(point) if point.name not in loaders else f"there is a loader named {point.name!r} already"
+        if isinstance(loader, str):
+            report(LoaderFault(name=point.name, value=point.value, reason=loader))
         else:
-            loaders[point.name] = made
+            loaders[point.name] = loader
     return loaders
 
 
-def _made_by(point: EntryPoint) -> PrimitiveLoader | str:
+def _load(point: EntryPoint) -> PrimitiveLoader | str:
     """Return the loader, or why there is none."""
     try:
         loader = point.load()()
@@ -80,7 +80,7 @@ def known_primitives(
     Args:
         report: Is told of every loader that fails, and of every id that an earlier one has; that concept is left out.
     """
-    known: dict[str, CodeConcept] = {}
+    by_id: dict[str, CodeConcept] = {}
     for name, loader in loaders.items():
         try:
             concepts = list(loader.load().values())
@@ -88,6 +88,6 @@ def known_primitives(
             report(LoaderFault(name=name, value="", reason=f"{type(error).__name__}: {error}"))
             continue
         for concept in concepts:
-            if known.setdefault(concept.id, concept) is not concept:
+            if by_id.setdefault(concept.id, concept) is not concept:
                 report(LoaderFault(name=name, value="", reason=f"the id {concept.id!r} is taken"))
-    return known
+    return by_id

@@ -49,44 +49,44 @@ def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> li
     Raises:
         InvalidInput: It is not a primitive of the library, or its code, calls or examples are not what the library has.
     """
-    known = _trusted(concept, library)
+    trusted = _trusted(concept, library)
     with tempfile.TemporaryDirectory() as scratch:
-        _write_files(Path(scratch), known.metadata.get("example_files", {}))
+        _write_files(Path(scratch), trusted.metadata.get("example_files", {}))
         namespace: dict[str, Any] = {"root": Path(scratch)}
-        for part in _needed_by(known, library):
+        for part in _needed_by(trusted, library):
             exec(compile(part.code, f"<{part.id}>", "exec", dont_inherit=True), namespace)
-        return [_run(call, expected, namespace) for call, expected in known.examples]
+        return [_run(call, expected, namespace) for call, expected in trusted.examples]
 
 
 def _trusted(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeConcept:
     """Return the library's own form of a concept, once it is known to be the same."""
-    known = library.get(concept.id)
-    if concept.source != "primitive" or known is None:
+    original = library.get(concept.id)
+    if concept.source != "primitive" or original is None:
         raise InvalidInput(
             f"expected a primitive that is installed here, got the {concept.source} concept {concept.name!r} "
             f"({concept.id}); only examples of installed primitives are run in this process"
         )
     pairs = [tuple(pair) for pair in concept.examples]
-    if (concept.code, tuple(concept.calls), pairs) != (known.code, known.calls, list(known.examples)):
+    if (concept.code, tuple(concept.calls), pairs) != (original.code, original.calls, list(original.examples)):
         raise InvalidInput(
             f"{concept.name!r} ({concept.id}) differs from the installed primitive: it was edited, or stored by "
             "another version; to run its examples, undo the edit, or bring it up to date: Update below the list of "
             "concepts, or atlas primitives NAME --update"
         )
-    return known
+    return original
 
 
 def _needed_by(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[CodeConcept]:
     """Return a concept, those that it calls, those that its examples name, and what all of these call."""
     domain = concept.id.removesuffix(concept.name)
-    named = {name for call, _ in concept.examples for name in _names_in(call)}
-    waiting = [concept.id, *(domain + name for name in sorted(named) if domain + name in library)]
+    names = {name for call, _ in concept.examples for name in _names_in(call)}
+    waiting = [concept.id, *(domain + name for name in sorted(names) if domain + name in library)]
     needed: dict[str, CodeConcept] = {}
     while waiting:
-        one = waiting.pop()
-        if one not in needed:
-            needed[one] = library[one]
-            waiting += (called for called in library[one].calls if called in library)
+        concept_id = waiting.pop()
+        if concept_id not in needed:
+            needed[concept_id] = library[concept_id]
+            waiting += (callee_id for callee_id in library[concept_id].calls if callee_id in library)
     return list(needed.values())
 
 

@@ -24,13 +24,13 @@ from typing import Any
 from atlas.core.errors import AtlasError, InvalidInput, NotAllowed
 from atlas.core.types import Trajectory
 from atlas.importers.fields import Json
-from atlas.importers.formats.agents.otlp import SpanRequest, decoded, traces
+from atlas.importers.formats.agents.otlp import SpanRequest, decode_spans, traces
 from atlas.importers.formats.agents.traces import Trace
 from atlas.importers.logs import as_exported
 from atlas.infra.actor import Actor, Role, acting
 from atlas.infra.durable_files import append_durably
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.infra.secrets import scrubbed
+from atlas.infra.secrets import scrub_record
 from atlas.memory.system import MemorySystem
 
 logger = logging.getLogger(__name__)
@@ -166,7 +166,7 @@ def _read(path: Path) -> Waiting:
     lines = [line for raw in path.read_bytes().split(b"\n") if (line := _parsed(raw))]
     if not lines:
         raise InvalidInput("the file holds no span")
-    received = [one for line in lines for one in decoded(line["request"], logger.warning)]
+    received = [one for line in lines for one in decode_spans(line["request"], logger.warning)]
     by_id = {one.span.id: one for one in received}
     [trace] = traces(by_id.values())
     return Waiting(
@@ -192,7 +192,7 @@ def _refuse(path: Path, error: Exception) -> bool:
 
 def _attempt(trace: Trace) -> Trajectory:
     """Return the attempt that a trace is, without secrets, with the ids of its spans."""
-    found = scrubbed(trace.attempt(), Counter())
+    found = scrub_record(trace.attempt(), Counter())
     assert isinstance(found, Trajectory)
     return replace(found, metadata={**found.metadata, SPANS: sorted(span.id for span in trace.spans)})
 

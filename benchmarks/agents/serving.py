@@ -28,15 +28,15 @@ PATIENCE_SECONDS = 300
 
 def figures() -> Iterator[Figure]:
     """Yield the medians and the 95th percentiles, in milliseconds."""
-    with tempfile.TemporaryDirectory() as scratch, _opened(Path(scratch)) as memory, _served(Path(scratch)) as address:
+    with tempfile.TemporaryDirectory() as scratch, _opened(Path(scratch)) as memory, _serve(Path(scratch)) as address:
         elsewhere = atlas.connect(address)
         tasks = [atlas.Task(f"a{i}", "", text) for i, text in enumerate(task_texts(N_ASKED, seed=1))]
-        yield from _told(
+        yield from _figures(
             "`POST /context`, beside `memory.build_context`",
             [partial(elsewhere.build_context, task) for task in tasks],
             [partial(memory.build_context, task) for task in tasks],
         )
-        yield from _told(
+        yield from _figures(
             "`POST /attempts`, beside `memory.store`",
             [partial(elsewhere.store, solved(text)) for text in task_texts(N_ASKED, seed=3)],
             [partial(memory.store, solved(text)) for text in task_texts(N_ASKED, seed=2)],
@@ -49,7 +49,9 @@ def _opened(store: Path) -> atlas.MemorySystem:
     return memory
 
 
-def _told(what: str, there: Sequence[Callable[[], object]], here: Sequence[Callable[[], object]]) -> Iterator[Figure]:
+def _figures(
+    what: str, there: Sequence[Callable[[], object]], here: Sequence[Callable[[], object]]
+) -> Iterator[Figure]:
     ours, raw = interleaved_seconds(there, here)
     for name, share in (("p50", 50), ("p95", 95)):
         yield Figure(
@@ -62,11 +64,11 @@ def _told(what: str, there: Sequence[Callable[[], object]], here: Sequence[Calla
 
 
 @contextmanager
-def _served(store: Path) -> Iterator[str]:
+def _serve(store: Path) -> Iterator[str]:
     """Serve a store in a process of its own, and yield its address once its model is ready."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port = held.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port)]
     process = subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL)
     try:

@@ -36,13 +36,13 @@ def figures() -> Iterator[Figure]:
             memory.experience.store_many(map(solved, task_texts(N_STORED)))
         for where, n_busy in (("every core busy", os.cpu_count() or 1), ("machine free", 0)):
             with _busy(n_busy):
-                listed, found, held = zip(*(asyncio.run(_started(store)) for _ in range(N_RUNS)), strict=True)
+                listed, searched, megabytes = zip(*(asyncio.run(_start(store)) for _ in range(N_RUNS)), strict=True)
             yield _figure(f"`atlas mcp`, {where}: tools listed", statistics.median(listed), "s", "≤ 2 s")
-            yield _figure(f"`atlas mcp`, {where}: first search answered", statistics.median(found), "s")
-            yield _figure(f"`atlas mcp`, {where}: memory, the model loaded", statistics.median(held), "MB")
+            yield _figure(f"`atlas mcp`, {where}: first search answered", statistics.median(searched), "s")
+            yield _figure(f"`atlas mcp`, {where}: memory, the model loaded", statistics.median(megabytes), "MB")
 
 
-async def _started(store: str) -> tuple[float, float, float]:
+async def _start(store: str) -> tuple[float, float, float]:
     """Return after how many seconds a new command has listed its tools and answered a search, and its memory then."""
     command = [*("-m", "atlas", "--store", store), "mcp"]
     begin = time.perf_counter()
@@ -50,11 +50,11 @@ async def _started(store: str) -> tuple[float, float, float]:
         await client.list_tools()
         listed = time.perf_counter() - begin
         answer = await client.call_tool("search", QUESTION)
-        found = time.perf_counter() - begin
+        first_search = time.perf_counter() - begin
         while NOT_READY in str(answer.content):
             await asyncio.sleep(0.2)
             answer = await client.call_tool("search", QUESTION)
-        return listed, found, _megabytes()
+        return listed, first_search, _megabytes()
 
 
 def _megabytes() -> float:

@@ -30,7 +30,7 @@ HOLE = "hole_"
 
 
 @dataclass(slots=True)
-class Shared:
+class SharedCode:
     """Functions found in programs."""
 
     functions: list[str] = field(default_factory=list)
@@ -52,47 +52,47 @@ class Shared:
         return 100 * (1 - self.tokens_after / self.tokens_before)
 
 
-def anti_unify(programs: Mapping[str, ast.Module], seconds: float = SECONDS) -> Shared:
+def anti_unify(programs: Mapping[str, ast.Module], seconds: float = SECONDS) -> SharedCode:
     """Return functions that programs share, the most promising first. The trees are changed."""
     until = time.monotonic() + seconds
     lengths = {name: n_tokens(ast.unparse(tree)) for name, tree in programs.items()}
-    found = Shared(tokens_before=sum(lengths.values()), tokens_after=sum(lengths.values()))
+    result = SharedCode(tokens_before=sum(lengths.values()), tokens_after=sum(lengths.values()))
     for body in _ranked(list(programs.values()), until):
         if time.monotonic() > until:
-            found.is_stopped = True
+            result.is_stopped = True
             break
-        name = f"shared_{len(found.functions)}"
+        name = f"shared_{len(result.functions)}"
         code = f"def {name}({', '.join(_holes(body))}):\n    return {ast.unparse(body)}"
         rewritten = {
-            one: _Calling(name, body).visit(_copy(tree)) for one, tree in programs.items() if _uses(body, tree)
+            one: _CallInserter(name, body).visit(_copy(tree)) for one, tree in programs.items() if _uses(body, tree)
         }
         shorter = {one: n_tokens(ast.unparse(tree)) for one, tree in rewritten.items()}
         gain = sum(lengths[one] - length for one, length in shorter.items()) - n_tokens(code)
         if gain > 0:
             programs = {**programs, **rewritten}
             lengths |= shorter
-            found.functions.append(code)
-            found.n_valid += _is_closed(body)
-            found.tokens_after -= gain
-            found.sources |= dict.fromkeys(rewritten, "")
-    for one in found.sources:
-        found.sources[one] = "\n\n".join([*found.functions, ast.unparse(programs[one])])
-    return found
+            result.functions.append(code)
+            result.n_valid += _is_closed(body)
+            result.tokens_after -= gain
+            result.sources |= dict.fromkeys(rewritten, "")
+    for one in result.sources:
+        result.sources[one] = "\n\n".join([*result.functions, ast.unparse(programs[one])])
+    return result
 
 
 def _ranked(trees: Sequence[ast.Module], until: float) -> list[ast.expr]:
     """Return common parts of pairs of expressions, the one that would save most by itself first."""
     saved: dict[str, tuple[int, ast.expr]] = {}
     for bucket in _buckets(trees):
-        for body in _generalisations([one for one, _ in bucket]):
+        for body in _generalisations([expression for expression, _ in bucket]):
             if time.monotonic() > until:
                 break
-            n_uses = sum(n for one, n in bucket if _match(body, one, {}))
+            n_uses = sum(n for expression, n in bucket if _match(body, expression, {}))
             length = n_tokens(ast.unparse(body))
             gain = n_uses * (length - 3 - 2 * len(_holes(body))) - length
             if gain > 0:
                 saved[ast.dump(body)] = (gain, body)
-    return [body for _, body in sorted(saved.values(), key=lambda one: -one[0])]
+    return [body for _, body in sorted(saved.values(), key=lambda expression: -expression[0])]
 
 
 def _buckets(trees: Sequence[ast.Module]) -> Iterator[list[tuple[ast.expr, int]]]:
@@ -113,28 +113,28 @@ def _buckets(trees: Sequence[ast.Module]) -> Iterator[list[tuple[ast.expr, int]]
 
 def _kind(node: ast.expr) -> str:
     """Return its type, with the function that it calls or the operator that it applies."""
-    told = getattr(node, "func", None) or getattr(node, "op", None) or getattr(node, "ops", [None])[0]
-    return f"{type(node).__name__} {ast.unparse(told) if isinstance(told, ast.expr) else type(told).__name__}"
+    part = getattr(node, "func", None) or getattr(node, "op", None) or getattr(node, "ops", [None])[0]
+    return f"{type(node).__name__} {ast.unparse(part) if isinstance(part, ast.expr) else type(part).__name__}"
 
 
 def _generalisations(expressions: Sequence[ast.expr]) -> Iterator[ast.expr]:
-    seen = set()
-    for left, right in [*combinations(expressions, 2), *((one, one) for one in expressions)]:
+    bodies = set()
+    for left, right in [*combinations(expressions, 2), *((expression, expression) for expression in expressions)]:
         holes: dict[tuple[str, str], str] = {}
         body = _common(left, right, holes)
         if isinstance(body, ast.expr) and not isinstance(body, ast.Name) and len(holes) <= MAX_HOLES:
             text = ast.dump(body)
-            if text not in seen:
-                seen.add(text)
+            if text not in bodies:
+                bodies.add(text)
                 yield body
 
 
 def _common(left: Any, right: Any, holes: dict[tuple[str, str], str]) -> Any:
     """Return the most special expression that both are uses of, or None if there is none."""
     if type(left) is type(right) and isinstance(left, ast.AST) and not isinstance(left, ast.JoinedStr):
-        made = {name: _common(getattr(left, name), getattr(right, name), holes) for name in left._fields}
-        if all((made[name] is None) == (getattr(left, name) is None) for name in made):
-            return type(left)(**made)
+        fields = {name: _common(getattr(left, name), getattr(right, name), holes) for name in left._fields}
+        if all((fields[name] is None) == (getattr(left, name) is None) for name in fields):
+            return type(left)(**fields)
     if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         items = [_common(*pair, holes) for pair in zip(left, right, strict=True)]
         return None if None in items else items
@@ -146,30 +146,30 @@ def _common(left: Any, right: Any, holes: dict[tuple[str, str], str]) -> Any:
     return left if not isinstance(left, (ast.AST, list)) and type(left) is type(right) and left == right else None
 
 
-def _match(body: Any, node: Any, given: dict[str, ast.expr]) -> bool:
+def _match(body: Any, node: Any, bindings: dict[str, ast.expr]) -> bool:
     """Return whether an expression is a use of a body, and note what fills its holes."""
     if body.__class__ is not node.__class__ and not (isinstance(body, ast.Name) and body.id.startswith(HOLE)):
         return False
     if isinstance(body, ast.Name) and body.id.startswith(HOLE):
-        return isinstance(node, ast.expr) and ast.dump(given.setdefault(body.id, node)) == ast.dump(node)
+        return isinstance(node, ast.expr) and ast.dump(bindings.setdefault(body.id, node)) == ast.dump(node)
     if isinstance(body, ast.AST):
-        return all(_match(getattr(body, name), getattr(node, name), given) for name in body._fields)
+        return all(_match(getattr(body, name), getattr(node, name), bindings) for name in body._fields)
     if isinstance(body, list):
-        return len(body) == len(node) and all(map(_match, body, node, [given] * len(body)))
+        return len(body) == len(node) and all(map(_match, body, node, [bindings] * len(body)))
     return bool(body == node)
 
 
-class _Calling(ast.NodeTransformer):
+class _CallInserter(ast.NodeTransformer):
     """Puts calls of a function where expressions are uses of its body."""
 
     def __init__(self, name: str, body: ast.expr) -> None:
         self._name, self._body = name, body
 
     def visit(self, node: ast.AST) -> Any:
-        given: dict[str, ast.expr] = {}
-        if not _match(self._body, node, given):
+        bindings: dict[str, ast.expr] = {}
+        if not _match(self._body, node, bindings):
             return node if isinstance(node, ast.JoinedStr) else self.generic_visit(node)
-        arguments = [self.visit(given[hole]) for hole in _holes(self._body)]
+        arguments = [self.visit(bindings[hole]) for hole in _holes(self._body)]
         return ast.Call(func=ast.Name(id=self._name, ctx=ast.Load()), args=arguments, keywords=[])
 
 

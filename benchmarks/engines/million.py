@@ -24,7 +24,7 @@ from benchmarks.retrieving import (
     N_BUCKETS,
     N_LOTS,
     NARROW_FILTER,
-    GivenVectors,
+    FixedVectors,
     K,
     Query,
     fill,
@@ -76,7 +76,7 @@ def figures() -> Iterator[Figure]:
 
 def _measured(place: str, vectors: Vectors) -> Mapping[str, Value]:
     queries = made_queries(2 * N_QUERIES)
-    embedder = GivenVectors([*queries, *foreign_queries()])
+    embedder = FixedVectors([*queries, *foreign_queries()])
     settings = atlas.Settings.from_environment({"ATLAS_STORE": place})
     if len(vectors) > WITH_WORD_PIECES:
         settings = replace(settings, late_interaction=False)

@@ -15,12 +15,12 @@ MEGABYTES = 8_000
 SECONDS = 1_800
 
 
-class NoAnswer(Exception):
+class MissingAnswer(Exception):
     """A run that ended without an answer, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measurement:
     """The costs before and after, and what it took. Costs are Stitch's own: 100 a name, 1 an application or a lambda.
 
     Of the programs of one task only the cheapest counts.
@@ -54,7 +54,7 @@ class Measured:
         return self.others_before / self.others_after
 
 
-def stitch(*, iterations: int, seconds: float = SECONDS, **programs: Any) -> Measured:
+def stitch(*, iterations: int, seconds: float = SECONDS, **programs: Any) -> Measurement:
     """Run Stitch with one thread and arity 3.
 
     Args:
@@ -62,7 +62,7 @@ def stitch(*, iterations: int, seconds: float = SECONDS, **programs: Any) -> Mea
         programs: Either `programs`, s-expressions, and `others` to rewrite, or `dreamcoder`, the path of a bench.
 
     Raises:
-        NoAnswer: It took too long or too much memory, or refused the programs.
+        MissingAnswer: It took too long or too much memory, or refused the programs.
     """
     request = {"iterations": iterations, "max_arity": MAX_ARITY, "megabytes": MEGABYTES, **programs}
     command = [sys.executable, "-P", stitch_alone.__file__]
@@ -71,8 +71,8 @@ def stitch(*, iterations: int, seconds: float = SECONDS, **programs: Any) -> Mea
             command, input=json.dumps(request), capture_output=True, encoding="utf-8", timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise NoAnswer(f"no answer within {seconds:.0f} s") from error
+        raise MissingAnswer(f"no answer within {seconds:.0f} s") from error
     if ended.returncode:
-        said = ended.stderr.strip().splitlines() or ["nothing said"]
-        raise NoAnswer(f"ended with code {ended.returncode}: {said[-1][:200]}")
-    return Measured(**json.loads(ended.stdout.splitlines()[-1]))
+        error_lines = ended.stderr.strip().splitlines() or ["nothing said"]
+        raise MissingAnswer(f"ended with code {ended.returncode}: {error_lines[-1][:200]}")
+    return Measurement(**json.loads(ended.stdout.splitlines()[-1]))

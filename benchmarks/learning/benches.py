@@ -63,10 +63,10 @@ def read(directory: Path) -> Reading:
             "expected ATLAS_BENCH_DATA to name a checkout of github.com/mlb2251/compression_benchmark, which has files "
             f"benches/GROUP/bench….json, got {str(directory)!r}; clone it, and set ATLAS_BENCH_DATA to its directory"
         )
-    found = {f"{path.parent.name}/{path.stem}": _bench(path) for path in paths}
+    benches_by_name = {f"{path.parent.name}/{path.stem}": _bench(path) for path in paths}
     return Reading(
-        benches=tuple(bench for bench in found.values() if isinstance(bench, Bench)),
-        left_out={name: bench for name, bench in found.items() if isinstance(bench, str)},
+        benches=tuple(bench for bench in benches_by_name.values() if isinstance(bench, Bench)),
+        left_out={name: bench for name, bench in benches_by_name.items() if isinstance(bench, str)},
     )
 
 

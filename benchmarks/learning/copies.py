@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import count, islice
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.rewrite.rename import renamed
+from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.terms.names import RESERVED
 from atlas.learning.terms.parsing import parse
 from atlas.learning.terms.programs import Program
@@ -31,7 +31,7 @@ def copy(program: Program, number: int) -> Program:
     source = program.source
     for name in sorted(variables(program)):
         try:
-            source = renamed(source, {name: f"{name}_{number}"})
+            source = rename_identifiers(source, {name: f"{name}_{number}"})
         except InvalidInput:  # it is passed by name, for one
             continue
     return replace(program, id=f"{program.id}#{number}", task_id=f"{program.task_id}#{number}", source=source)
@@ -42,8 +42,8 @@ def variables(program: Program) -> set[str]:
     tree = parse(program.source)
     inside = [node for function in ast.walk(tree) if isinstance(function, FUNCTIONS) for node in ast.walk(function)]
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    named = {node.name for node in ast.walk(tree) if isinstance(node, defined)}
-    outside = _bound(list(own_nodes(tree))) | named | _passed(parse(program.tests))
+    definitions = {node.name for node in ast.walk(tree) if isinstance(node, defined)}
+    outside = _bound(list(own_nodes(tree))) | definitions | _passed(parse(program.tests))
     return _bound(inside) - outside - RESERVED
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.learning.alone import Measured, NoAnswer, stitch
+from benchmarks.learning.alone import Measurement, MissingAnswer, stitch
 from benchmarks.measuring import Figure
 
 N_SPLITS = int(os.environ.get("ATLAS_BENCHMARK_SEEDS", "3"))
@@ -66,19 +66,19 @@ def figures(directory: Path) -> Iterator[Figure]:
             continue
         try:
             yield from _rows(domain, [split(path, seed) for seed in range(1, N_SPLITS + 1)])
-        except NoAnswer as error:
+        except MissingAnswer as error:
             print(f"left out Stitch's {domain.name}: {error}", file=sys.stderr)
 
 
-def split(path: Path, seed: int, *, n_training: int = N_TRAINING) -> Measured:
+def split(path: Path, seed: int, *, n_training: int = N_TRAINING) -> Measurement:
     """Learn from the first programs of a file, shuffled, and rewrite the others."""
     programs = json.loads(path.read_text("utf-8"))
     random.Random(seed).shuffle(programs)  # as the authors do, so that the same seed is the same split
     return stitch(programs=programs[:n_training], others=programs[n_training:], iterations=N_ITERATIONS)
 
 
-def _rows(domain: Domain, splits: Sequence[Measured]) -> Iterator[Figure]:
-    def row(what: str, measure: Callable[[Measured], float], published: float | None, unit: str) -> Figure:
+def _rows(domain: Domain, splits: Sequence[Measurement]) -> Iterator[Figure]:
+    def row(what: str, measure: Callable[[Measurement], float], published: float | None, unit: str) -> Figure:
         mean = statistics.fmean(map(measure, splits))
         return Figure(what=f"{heading}: {what}", ours=mean, baseline=published, unit=unit, aim="")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.learning.alone import Measured, NoAnswer, stitch
+from benchmarks.learning.alone import Measurement, MissingAnswer, stitch
 from benchmarks.learning.benches import Bench, read
 from benchmarks.measuring import Figure
 
@@ -22,11 +22,11 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Comparison:
     """Stitch and DreamCoder on one bench."""
 
     bench: Bench
-    ours: Measured
+    ours: Measurement
 
     @property
     def is_as_good(self) -> bool:
@@ -50,7 +50,7 @@ def figures(directory: Path) -> Iterator[Figure]:
     """
     reading = read(directory)
     left_out = dict(reading.left_out)
-    rows: list[Compared] = []
+    rows: list[Comparison] = []
     for domain in sorted({bench.domain for bench in reading.benches}):
         compared = list(_measured(reading.benches, domain, left_out))
         yield from _rows(domain, compared) if compared else ()
@@ -61,22 +61,22 @@ def figures(directory: Path) -> Iterator[Figure]:
     yield Figure(what="DreamCoder's benches left out", ours=len(left_out), baseline=None, unit="", aim="")
 
 
-def _measured(benches: Sequence[Bench], domain: str, left_out: dict[str, str]) -> Iterator[Compared]:
+def _measured(benches: Sequence[Bench], domain: str, left_out: dict[str, str]) -> Iterator[Comparison]:
     for bench in benches:
         if bench.domain == domain:
             try:
                 ours = stitch(dreamcoder=str(bench.path), iterations=bench.n_found, seconds=SECONDS)
-            except NoAnswer as error:
+            except MissingAnswer as error:
                 left_out[bench.name] = str(error)
             else:
-                yield Compared(bench=bench, ours=ours)
+                yield Comparison(bench=bench, ours=ours)
 
 
-def _rows(domain: str, compared: Sequence[Compared]) -> Iterator[Figure]:
-    def row(what: str, unit: str, ours: Callable[[Compared], float], theirs: Callable[[Bench], float]) -> Figure:
-        mine = statistics.median(map(ours, compared))
+def _rows(domain: str, compared: Sequence[Comparison]) -> Iterator[Figure]:
+    def row(what: str, unit: str, ours: Callable[[Comparison], float], theirs: Callable[[Bench], float]) -> Figure:
+        median = statistics.median(map(ours, compared))
         baseline = statistics.median(theirs(each.bench) for each in compared)
-        return Figure(what=f"{heading}: {what}", ours=mine, baseline=baseline, unit=unit, aim="")
+        return Figure(what=f"{heading}: {what}", ours=median, baseline=baseline, unit=unit, aim="")
 
     heading = f"DreamCoder's {domain}, {len(compared)} benches"
     yield Figure(
@@ -98,7 +98,7 @@ def _rows(domain: str, compared: Sequence[Compared]) -> Iterator[Figure]:
     yield row("most memory, median; DreamCoder", "MB", lambda each: each.ours.megabytes, lambda b: b.megabytes)
 
 
-def _as_good(heading: str, compared: Sequence[Compared]) -> Figure:
+def _as_good(heading: str, compared: Sequence[Comparison]) -> Figure:
     n_good = sum(each.is_as_good for each in compared)
     return Figure(
         what=f"{heading}: at least as good as DreamCoder, of {len(compared)}",

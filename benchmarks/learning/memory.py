@@ -41,9 +41,9 @@ def watched() -> Iterator[Peak]:
 
 def _watch(peak: Peak, is_over: threading.Event) -> None:
     while True:
-        seen = [_megabytes(process) for process in _started(PROCESSES / "self")]
-        peak.largest = max([peak.largest, *(highest for highest, _ in seen)])
-        peak.together = max(peak.together, sum(now for _, now in seen))
+        sizes = [_megabytes(process) for process in _started(PROCESSES / "self")]
+        peak.largest = max([peak.largest, *(highest for highest, _ in sizes)])
+        peak.together = max(peak.together, sum(now for _, now in sizes))
         if is_over.wait(SECONDS):
             return
 
@@ -65,5 +65,5 @@ def _megabytes(process: Path) -> tuple[float, float]:
 
 
 def _sum(path: Path, name: str) -> float:
-    found = re.search(rf"^{name}:\s+(\d+) kB", path.read_text("ascii"), re.MULTILINE)
-    return int(found[1]) * 1_024 / 1e6 if found else 0.0
+    match = re.search(rf"^{name}:\s+(\d+) kB", path.read_text("ascii"), re.MULTILINE)
+    return int(match[1]) * 1_024 / 1e6 if match else 0.0

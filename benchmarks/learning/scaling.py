@@ -27,7 +27,7 @@ DEFAULT = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compressed:
+class CompressionFigures:
     """What a compression came to, and the processor time of it and of all that it started."""
 
     n_programs: int
@@ -53,9 +53,9 @@ def figures() -> Iterator[Figure]:
         print("no real programs: set ATLAS_REAL_DATA to the directory of real agent runs", file=sys.stderr)
         return
     for n in SIZES:
-        given = repeated(programs, n)
-        yield from _rows(f"{len(given)} programs, as by default", given, DEFAULT)
-        yield from _rows(f"{len(given)} programs, none left out", given, _unlimited(n))
+        copies = repeated(programs, n)
+        yield from _rows(f"{len(copies)} programs, as by default", copies, DEFAULT)
+        yield from _rows(f"{len(copies)} programs, none left out", copies, _unlimited(n))
 
 
 def _unlimited(n: int) -> Limits:
@@ -65,50 +65,54 @@ def _unlimited(n: int) -> Limits:
 
 def _rows(heading: str, programs: Sequence[Program], limits: Limits) -> Iterator[Figure]:
     with watched() as peak:
-        made = compressed(programs, limits)
-    for note in made.notes:
+        result = compressed(programs, limits)
+    for note in result.notes:
         print(f"{heading}: {note}", file=sys.stderr)
-    yield Figure(what=f"{heading}: looked at", ours=made.n_programs, baseline=len(programs), unit="", aim="all")
-    what = f"{heading}: functions kept, of {made.n_found} found"
-    yield Figure(what=what, ours=made.n_kept, baseline=None, unit="", aim="")
-    yield Figure(what=f"{heading}: programs rewritten", ours=made.n_rewritten, baseline=None, unit="", aim="")
+    yield Figure(what=f"{heading}: looked at", ours=result.n_programs, baseline=len(programs), unit="", aim="all")
+    what = f"{heading}: functions kept, of {result.n_found} found"
+    yield Figure(what=what, ours=result.n_kept, baseline=None, unit="", aim="")
+    yield Figure(what=f"{heading}: programs rewritten", ours=result.n_rewritten, baseline=None, unit="", aim="")
     yield Figure(
-        what=f"{heading}: tokens saved, library counted", ours=made.saved, baseline=None, unit="%", aim="more with more"
+        what=f"{heading}: tokens saved, library counted",
+        ours=result.saved,
+        baseline=None,
+        unit="%",
+        aim="more with more",
     )
-    yield from _costs(heading, made, peak)
+    yield from _costs(heading, result, peak)
 
 
-def _costs(heading: str, made: Compressed, peak: Peak) -> Iterator[Figure]:
+def _costs(heading: str, result: CompressionFigures, peak: Peak) -> Iterator[Figure]:
     what = f"{heading}: processor time of all processes"
-    yield Figure(what=what, ours=made.seconds, baseline=None, unit="s", aim="2000: at most 600")
+    yield Figure(what=what, ours=result.seconds, baseline=None, unit="s", aim="2000: at most 600")
     what = f"{heading}: most memory of a process"
     yield Figure(what=what, ours=peak.largest, baseline=None, unit="MB", aim="2000: at most 1500")
     what = f"{heading}: most memory of all processes at a time"
     yield Figure(what=what, ours=peak.together, baseline=None, unit="MB", aim="2000: at most 1500")
 
 
-def compressed(programs: Sequence[Program], limits: Limits) -> Compressed:
+def compressed(programs: Sequence[Program], limits: Limits) -> CompressionFigures:
     """Compress programs in a process of its own, with their tests run."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
         return alone.submit(_compressed, programs, limits).result()
 
 
-def _compressed(programs: Sequence[Program], limits: Limits) -> Compressed:
+def _compressed(programs: Sequence[Program], limits: Limits) -> CompressionFigures:
     begin = _processor_seconds()
     with Sandbox() as sandbox:
-        made = compress(programs, limits=limits, verify=Verifier(sandbox).same)
-    return Compressed(
-        n_programs=made.n_programs,
-        n_found=made.n_found,
-        n_kept=len(made.abstractions),
-        n_rewritten=len(made.rewritten),
-        saved=100 * (1 - 1 / made.ratio),
+        compression = compress(programs, limits=limits, verify=Verifier(sandbox).same)
+    return CompressionFigures(
+        n_programs=compression.n_programs,
+        n_found=compression.n_found,
+        n_kept=len(compression.abstractions),
+        n_rewritten=len(compression.rewritten),
+        saved=100 * (1 - 1 / compression.ratio),
         seconds=_processor_seconds() - begin,
-        notes=made.notes,
+        notes=compression.notes,
     )
 
 
 def _processor_seconds() -> float:
     """Return the time of this process and of those that it has seen end, with those that they have."""
-    own, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
+    this_process, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return this_process.ru_utime + this_process.ru_stime + ended.ru_utime + ended.ru_stime

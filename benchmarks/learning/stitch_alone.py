@@ -25,25 +25,29 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     import stitch_core
 
-    given = _given(request)
+    inputs = _inputs(request)
     begin = time.process_time()
-    found = stitch_core.compress(**given, iterations=request["iterations"], max_arity=request["max_arity"], threads=1)
-    others = request.get("others", [])
-    again = stitch_core.rewrite(others, found.abstractions).rewritten if others and found.abstractions else others
+    result = stitch_core.compress(**inputs, iterations=request["iterations"], max_arity=request["max_arity"], threads=1)
+    other_programs = request.get("others", [])
+    rewritten = (
+        stitch_core.rewrite(other_programs, result.abstractions).rewritten
+        if other_programs and result.abstractions
+        else other_programs
+    )
     seconds = time.process_time() - begin
     return {
-        "n_found": len(found.abstractions),
-        "before": corpus_cost(given["programs"], given.get("tasks")),
-        "after": corpus_cost(found.rewritten, given.get("tasks")),
-        "library": corpus_cost([each.body for each in found.abstractions]),
-        "others_before": corpus_cost(others),
-        "others_after": corpus_cost(again),
+        "n_found": len(result.abstractions),
+        "before": corpus_cost(inputs["programs"], inputs.get("tasks")),
+        "after": corpus_cost(result.rewritten, inputs.get("tasks")),
+        "library": corpus_cost([each.body for each in result.abstractions]),
+        "others_before": corpus_cost(other_programs),
+        "others_after": corpus_cost(rewritten),
         "seconds": seconds,
         "megabytes": _most_memory(),
     }
 
 
-def _given(request: dict[str, Any]) -> dict[str, Any]:
+def _inputs(request: dict[str, Any]) -> dict[str, Any]:
     """Return the programs as Stitch takes them, with their tasks where they have any."""
     import stitch_core
 
@@ -51,12 +55,12 @@ def _given(request: dict[str, Any]) -> dict[str, Any]:
         return {"programs": request["programs"]}
     bench = json.loads(Path(request["dreamcoder"]).read_text("utf-8"))
     try:
-        given: dict[str, Any] = stitch_core.from_dreamcoder(bench)
+        inputs: dict[str, Any] = stitch_core.from_dreamcoder(bench)
     except AssertionError:
         raise SystemExit("it calls an invention that its DSL does not have") from None
-    if not given["programs"]:  # it would end the process
+    if not inputs["programs"]:  # it would end the process
         raise SystemExit("there is no program in it")
-    return given
+    return inputs
 
 
 def corpus_cost(programs: Sequence[str], tasks: Sequence[str] | None = None) -> int:
@@ -76,8 +80,8 @@ def cost(program: str) -> int:
 
 def _most_memory() -> float:
     """Return the most memory of this process in MB. `ru_maxrss` would be that of the process that started it."""
-    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text("ascii"))
-    return int(found[1]) * 1_024 / 1e6 if found else float("nan")
+    match = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text("ascii"))
+    return int(match[1]) * 1_024 / 1e6 if match else float("nan")
 
 
 if __name__ == "__main__":

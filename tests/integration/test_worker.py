@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import atlas
-from atlas.jobs.duplicates import DuplicatesFile, FindDuplicates
-from atlas.jobs.map import FitMap, MapFile
+from atlas.jobs.duplicates import DuplicatesFile, DuplicatesJob
+from atlas.jobs.map import MapFile, MapJob
 from atlas.jobs.worker import JobStatus, Worker
 from atlas.memory.experience.memory import COLLECTION
 from atlas.testing import HashEmbedder
@@ -65,7 +65,7 @@ def is_running(pid) -> bool:
 
 
 def map_job(store, out, **given):
-    return FitMap(store=str(store), out=str(out), collection=COLLECTION, **given)
+    return MapJob(store=str(store), out=str(out), collection=COLLECTION, **given)
 
 
 def test_a_map_is_made_by_another_process_that_stays_for_the_next_job(worker, store, tmp_path):
@@ -76,7 +76,7 @@ def test_a_map_is_made_by_another_process_that_stays_for_the_next_job(worker, st
     made = MapFile(tmp_path, COLLECTION).load()
     assert len(made.ids) == 120
     pid = worker.pid
-    duplicates = FindDuplicates(store=str(store), out=str(tmp_path), collection=COLLECTION)
+    duplicates = DuplicatesJob(store=str(store), out=str(tmp_path), collection=COLLECTION)
     worker.submit(duplicates)
     assert finished(worker, duplicates).state == "done"
     assert len(DuplicatesFile(tmp_path, COLLECTION).load().groups) > 0
@@ -190,10 +190,10 @@ def test_closing_ends_the_child(worker, store, tmp_path):
 
 PARENT = """
 import sys, time
-from atlas.jobs.map import FitMap
+from atlas.jobs.map import MapJob
 from atlas.jobs.worker import Worker
 worker = Worker()
-worker.submit(FitMap(store=sys.argv[1], out=sys.argv[2], collection="atlas_experiences"))
+worker.submit(MapJob(store=sys.argv[1], out=sys.argv[2], collection="atlas_experiences"))
 print(worker.pid, flush=True)
 time.sleep(600)
 """
@@ -231,7 +231,7 @@ def test_what_libraries_print_does_not_disturb_the_talk():
 def test_the_child_imports_nothing_from_the_working_directory(worker, store, tmp_path, monkeypatch):
     (tmp_path / "filelock.py").write_text("open('imported', 'w')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    job = FindDuplicates(store=str(store), out=str(tmp_path), collection=COLLECTION)
+    job = DuplicatesJob(store=str(store), out=str(tmp_path), collection=COLLECTION)
     worker.submit(job)
     assert finished(worker, job).state == "done"
     assert not (tmp_path / "imported").exists()

@@ -7,8 +7,8 @@ from typing import Any
 
 import atlas
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.compression import compressed_now
-from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.jobs.compression import compress_now
+from atlas.jobs.compression_file import CompressionFile, CompressionResult
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.strategies import StitchCompressionStrategy
 from atlas.memory.concepts.memory import COLLECTION
@@ -102,12 +102,12 @@ def make_programs(path: Path, **given: Any) -> list[str]:
     return make_store(path, programs(**given))
 
 
-def compress(memory: atlas.MemorySystem, **where: Any) -> FoundCompression:
+def compress(memory: atlas.MemorySystem, **where: Any) -> CompressionResult:
     """What the worker does, with a search that is quick."""
-    return compressed_now(memory, where, strategy=StitchCompressionStrategy(engine=AntiUnificationEngine()))
+    return compress_now(memory, where, strategy=StitchCompressionStrategy(engine=AntiUnificationEngine()))
 
 
-def compress_store(path: Path, **where: Any) -> FoundCompression:
+def compress_store(path: Path, **where: Any) -> CompressionResult:
     """The same, kept beside the store."""
     with opened_store(path) as memory:
         found = compress(memory, **where)

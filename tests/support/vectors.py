@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from atlas.core.types import Vectors
-from atlas.maps.snapshot import Embedded
+from atlas.maps.snapshot import EmbeddedRecords
 
 DIMENSION = 64
 TOPICS = (
@@ -31,13 +31,13 @@ def clustered(n, n_clusters, *, seed=0, noise=0.06):
     return unit(centres[labels] + generator.normal(0, noise, (n, DIMENSION))), labels
 
 
-def embedded(vectors, texts=None, *, first=0, revision=1) -> Embedded:
+def embedded(vectors, texts=None, *, first=0, revision=1) -> EmbeddedRecords:
     ids = tuple(f"r{number}" for number in range(first, first + len(vectors)))
     texts = tuple(texts or [f"text {number}" for number in ids])
-    return Embedded(ids=ids, vectors=vectors, titles=texts, texts=texts, revision=revision, model="hash")
+    return EmbeddedRecords(ids=ids, vectors=vectors, titles=texts, texts=texts, revision=revision, model="hash")
 
 
-def topical(n, *, seed=0, n_topics=6, first=0, revision=1) -> Embedded:
+def topical(n, *, seed=0, n_topics=6, first=0, revision=1) -> EmbeddedRecords:
     """Records on several topics, whose texts have their topic's words."""
     vectors, labels = clustered(n, n_topics, seed=seed)
     generator = np.random.default_rng(seed)

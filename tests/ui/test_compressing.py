@@ -9,7 +9,7 @@ import pytest
 
 from atlas.infra.actor import Actor, Role
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.jobs.compression_file import CompressionFile, CompressionResult
 from atlas.memory.concepts.memory import COLLECTION
 from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code, undo_button
 from tests.support.programs import compress_store, make_programs, programs
@@ -171,7 +171,7 @@ def test_programs_that_have_little_in_common_are_said_to(dashboard: Dashboard, s
 
 
 def test_nothing_found_says_what_it_means(dashboard: Dashboard, store):
-    save(store, FoundCompression(learned=(), rewritings=(), n_attempts=4, n_programs=4, tokens_before=9,
+    save(store, CompressionResult(learned=(), rewritings=(), n_attempts=4, n_programs=4, tokens_before=9,
                                  tokens_after=9, tokens_library=0, made_at="2026-03-01T00:00:00+00:00"))  # fmt: skip
     app = dashboard(store, "curate", **COMPRESS)
     assert "Found no function: nothing that two tasks share in 4 programs. More attempts" in said(app)
@@ -202,7 +202,7 @@ def test_an_empty_store_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
     assert_no_problem(app)
 
 
-def save(store: Path, found: FoundCompression) -> None:
+def save(store: Path, found: CompressionResult) -> None:
     CompressionFile(store / CACHE, COLLECTION).save(found)
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from atlas.evaluation.job import evaluated_now
+from atlas.evaluation.job import evaluate_now
 from atlas.evaluation.own_file import EvaluationFile
 from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
@@ -37,7 +37,7 @@ def repeated(n_tasks: int = 6) -> list[atlas.Trajectory]:
 def measure(store: Path) -> None:
     """What the button does, with an embedder that is quick."""
     with opened_store(store) as memory:
-        found = evaluated_now(memory, seed=0, on_progress=lambda done, total, what: None)
+        found = evaluate_now(memory, seed=0, on_progress=lambda done, total, what: None)
         EvaluationFile(store / CACHE, COLLECTION).save(found)
 
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.compaction import planned_now
+from atlas.jobs.compaction import plan_now
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.lists.selection import Selection
@@ -246,7 +246,7 @@ def test_a_cap_is_previewed_with_what_goes_applied_and_undone(dashboard: Dashboa
 
 def test_a_cap_that_cannot_be_reached_is_said_on_the_page(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n, entry_type="directive") for n in range(3)])
-    plan = planned_now(memory, 0, max_entries=2)
+    plan = plan_now(memory, 0, max_entries=2)
     CompactionFile(memory.storage.path / CACHE, COLLECTION).save(plan)
     app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
     assert warnings(app)[0].startswith("The cap of 2 cannot be reached: 3 entries are protected.")
@@ -263,7 +263,7 @@ def old_journal(memory: atlas.MemorySystem, n: int = 30) -> list[str]:
 
 def keep_plan(memory: atlas.MemorySystem, keep_recent: int = 10) -> CompactPlan:
     """What the worker does, kept beside the store."""
-    plan = planned_now(memory, keep_recent)
+    plan = plan_now(memory, keep_recent)
     CompactionFile(memory.storage.path / CACHE, COLLECTION).save(plan)
     return plan
 

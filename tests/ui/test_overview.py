@@ -83,13 +83,13 @@ def test_what_was_done_lately_is_listed(dashboard: Dashboard, tmp_path):
 def test_a_search_for_near_duplicates_that_failed_is_not_called_one_that_nobody_made():
     def page() -> None:
         from atlas.core.statistics import SuccessRate
-        from atlas.jobs.duplicates import FoundDuplicates
+        from atlas.jobs.duplicates import DuplicatesResult
         from atlas.jobs.worker import JobStatus
         from atlas.views.curate.health import Health
         from pages.components.overview.parts import draw_health
 
         nothing = Health(rate=SuccessRate(), domains=(), never=(), stale=(), n_unknown=0, n_buried=0)
-        draw_health(nothing, FoundDuplicates(status=JobStatus(state="failed", message="it broke")))
+        draw_health(nothing, DuplicatesResult(status=JobStatus(state="failed", message="it broke")))
 
     said = [caption.value for caption in AppTest.from_function(page).run().caption]
     assert said == ["The search for near-duplicates failed. Curate says why."]

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.refinement import RefinementFile, planned_now
+from atlas.jobs.refinement import RefinementFile, plan_now
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.protocols.infra import LLMClient
@@ -31,7 +31,7 @@ def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
 
 def plan(memory: atlas.MemorySystem, llm: LLMClient | None = None) -> RefinePlan:
     """What the worker does, kept beside the store."""
-    made = planned_now(memory, llm=llm)
+    made = plan_now(memory, llm=llm)
     RefinementFile(memory.storage.path / CACHE, COLLECTION).save(made)
     return made
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from atlas.jobs.live_map import LiveMap
-from atlas.jobs.warming import Warming
+from atlas.jobs.warming import WarmUp
 from atlas.views.shared import state
 from atlas.views.shared.language_model import LanguageModel
 from pages.components.shared.memory import Opened, opened_now
@@ -26,7 +26,7 @@ NO_MODEL = LanguageModel(client=None, badge="none", sentences=())
 def test_what_comes_while_a_run_draws_belongs_to_the_next_run(memory):
     memory.experience.store_many(attempts(2))
     now = state.store_state(memory)
-    snapshot = Snapshot(Opened(memory=memory, notices=(), model=NO_MODEL, warming=Warming(memory), file=None), now)
+    snapshot = Snapshot(Opened(memory=memory, notices=(), model=NO_MODEL, warming=WarmUp(memory), file=None), now)
     with drawn_from(snapshot):
         memory.experience.store_many(attempts(3))
         assert store_state(memory) == now

@@ -24,7 +24,7 @@ MOST_ASKED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Talk:
+class _Dialogue:
     """Words of one run, without those of tools."""
 
     id: str
@@ -33,10 +33,10 @@ class _Talk:
     """Speakers, and what they said."""
 
     @property
-    def asked(self) -> list[str]:
+    def questions(self) -> list[str]:
         """Messages of the customer that are asked with, none of them the first."""
-        said = [text for speaker, text in self.turns if speaker == CUSTOMER][1:]
-        return [text for text in said if len(text.split()) >= LEAST_WORDS][:MOST_ASKED]
+        messages = [text for speaker, text in self.turns if speaker == CUSTOMER][1:]
+        return [text for text in messages if len(text.split()) >= LEAST_WORDS][:MOST_ASKED]
 
 
 def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
@@ -46,48 +46,48 @@ def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
         name: Of the runs.
     """
     talks = _talks(runs)
-    whole = {talk.id: [entry(talk.id, talk.task_id, _told(talk.turns))] for talk in talks}
+    conversations = {talk.id: [entry(talk.id, talk.task_id, _transcript(talk.turns))] for talk in talks}
     single = {
-        talk.id: [entry(f"{talk.id}:{n}", talk.task_id, _told([turn])) for n, turn in enumerate(talk.turns)]
+        talk.id: [entry(f"{talk.id}:{n}", talk.task_id, _transcript([turn])) for n, turn in enumerate(talk.turns)]
         for talk in talks
     }
     return [
-        _corpus(name, "dialogues", "conversations", talks, whole),
+        _corpus(name, "dialogues", "conversations", talks, conversations),
         _corpus(name, "turns", "turns", talks, single),
     ]
 
 
 def _corpus(
-    origin: str, kind: str, found: str, talks: Sequence[_Talk], records: Mapping[str, Sequence[Trajectory]]
+    origin: str, kind: str, record_kind: str, talks: Sequence[_Dialogue], records: Mapping[str, Sequence[Trajectory]]
 ) -> JudgedCorpus:
     of_task: dict[str, list[str]] = defaultdict(list)
     for talk in talks:
         of_task[talk.task_id] += [record.id for record in records[talk.id]]
     queries = []
     for talk in talks:
-        own = frozenset(record.id for record in records[talk.id])
-        grades = {other: SAME for other in of_task[talk.task_id] if other not in own}
+        own_ids = frozenset(record.id for record in records[talk.id])
+        grades = {other: SAME for other in of_task[talk.task_id] if other not in own_ids}
         number = talk.task_id.rpartition("/")[2]  # by which the halves were drawn when late interaction was chosen
-        queries += [JudgedQuery(text=text, grades=grades, group=number, without=own) for text in talk.asked]
+        queries += [JudgedQuery(text=text, grades=grades, group=number, without=own_ids) for text in talk.questions]
     task = RetrievalTask(
         name=f"{origin} {kind}, later message",
-        about=f"What a customer says later on → the {found} of the other trials of the same task; the conversation "
-        "itself is left out.",
+        about=f"What a customer says later on → the {record_kind} of the other trials of the same task; the "
+        "conversation itself is left out.",
         queries=tuple(queries),
     )
     return JudgedCorpus(
         name=f"{origin} {kind}",
-        trajectories=tuple(one for talk in talks for one in records[talk.id]),
+        trajectories=tuple(trajectory for talk in talks for trajectory in records[talk.id]),
         tasks=(task,),
         origin=origin,
     )
 
 
-def _talks(runs: Sequence[Trajectory]) -> list[_Talk]:
+def _talks(runs: Sequence[Trajectory]) -> list[_Dialogue]:
     n_trials: dict[str, int] = defaultdict(int)
     talks = []
     for run in runs:
-        talks.append(_Talk(f"{run.task.id}#{n_trials[run.task.id]}", run.task.id, tuple(_turns(run))))
+        talks.append(_Dialogue(f"{run.task.id}#{n_trials[run.task.id]}", run.task.id, tuple(_turns(run))))
         n_trials[run.task.id] += 1
     return talks
 
@@ -102,5 +102,5 @@ def _turns(run: Trajectory) -> Iterator[tuple[str, str]]:
             yield CUSTOMER, step.observation.strip()
 
 
-def _told(turns: Sequence[tuple[str, str]]) -> str:
+def _transcript(turns: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{speaker}: {text}" for speaker, text in turns)

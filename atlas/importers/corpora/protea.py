@@ -54,39 +54,39 @@ def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
     """Return the crashes alone, and the whole log, or none where no reflection has a crash in its generation."""
     crashes = [line for line in log if line.kind == CRASH]
     crashed = {line.generation for line in crashes}
-    asked = [line for line in log if line.kind == REFLECTION and line.generation in crashed]
-    if not asked:
+    reflections = [line for line in log if line.kind == REFLECTION and line.generation in crashed]
+    if not reflections:
         return ()
     about = "A reflection → the crash log of the same generation, among all "
     return (
-        _corpus("Protea, crashes", f"{about}crash logs.", asked, crashes),
+        _corpus("Protea, crashes", f"{about}crash logs.", reflections, crashes),
         _corpus(
             "Protea, whole log",
             f"{about}entries of other generations; those of its own, such as other reflections on that crash, would be "
             "right in their way and are left out.",
-            asked,
+            reflections,
             log,
         ),
     )
 
 
-def _corpus(name: str, about: str, asked: Sequence[LogEntry], held: Sequence[LogEntry]) -> JudgedCorpus:
+def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Sequence[LogEntry]) -> JudgedCorpus:
     queries = tuple(
         JudgedQuery(
             text=line.text,
-            grades={other.id: SAME for other in held if (other.kind, other.generation) == (CRASH, line.generation)},
+            grades={other.id: SAME for other in entries if (other.kind, other.generation) == (CRASH, line.generation)},
             group=line.task_id,
-            without=frozenset(other.id for other in held if _is_left_out(other, line)),
+            without=frozenset(other.id for other in entries if _is_left_out(other, line)),
         )
-        for line in asked
+        for line in reflections
     )
     return JudgedCorpus(
         name=name,
-        trajectories=tuple(entry(line.id, line.task_id, line.text) for line in held),
+        trajectories=tuple(entry(line.id, line.task_id, line.text) for line in entries),
         tasks=(RetrievalTask(name=name, about=about, queries=queries),),
     )
 
 
-def _is_left_out(other: LogEntry, asked: LogEntry) -> bool:
+def _is_left_out(other: LogEntry, reflection: LogEntry) -> bool:
     """Return whether an entry is of the same generation, but not its crash, or says just what is asked."""
-    return (other.generation == asked.generation and other.kind != CRASH) or other.text == asked.text
+    return (other.generation == reflection.generation and other.kind != CRASH) or other.text == reflection.text

@@ -30,10 +30,12 @@ def corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
     of_problem: dict[str, list[str]] = defaultdict(list)
     records = []
     for attempt in attempts:
-        made = record(attempt, f"{attempt.task.id}#{len(of_problem[attempt.task.id])}", attempt.task.description)
-        of_problem[attempt.task.id].append(made.id)
-        records.append(made)
-    problems = {made.task.id: made.task.description for made in records}
+        attempt_record = record(
+            attempt, f"{attempt.task.id}#{len(of_problem[attempt.task.id])}", attempt.task.description
+        )
+        of_problem[attempt.task.id].append(attempt_record.id)
+        records.append(attempt_record)
+    problems = {attempt_record.task.id: attempt_record.task.description for attempt_record in records}
     return JudgedCorpus(
         name="Reflexion attempts",
         trajectories=tuple(records),

@@ -33,28 +33,32 @@ def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus
             cannot be read: figures over a part of the data would look like figures over all of it.
     """
     limits = Limits.of(settings)
-    found: dict[str, list[Path]] = defaultdict(list)
+    files_by_kind: dict[str, list[Path]] = defaultdict(list)
     for path in paths:
         kinds = {file.path: _kind(file.path, limits) for file in source_files([path])}
         if not any(kinds.values()):
             raise ImportFailed(f"{path} holds nothing to evaluate on; looked for {LOOKED_FOR}")
         for file, kind in kinds.items():
-            found[kind] += [file] if file.resolve() not in map(Path.resolve, found[kind]) else []
-    corpora = _corpora(found, limits)
+            files_by_kind[kind] += [file] if file.resolve() not in map(Path.resolve, files_by_kind[kind]) else []
+    corpora = _corpora(files_by_kind, limits)
     if not any(task.queries for corpus in corpora for task in corpus.tasks):
         raise ImportFailed(f"there is no query in what was found; looked for {LOOKED_FOR}")
     return corpora
 
 
-def _corpora(found: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]:
-    attempts = [attempt for attempt in _read("reflexion", found, limits) if reflexion.is_programming(attempt)]
-    runs = _read("swe-agent", found, limits)
-    made = [one for path in found["tau-bench"] for one in tau_bench.corpora(_trajectories("tau-bench", path, limits))]
-    made += [reflexion.corpus(attempts)] if attempts else []
-    made += [corpus for path in found[LOG] for corpus in protea.corpora(protea.read_log(path))]
-    made += [swe_agent.corpus(runs)] if runs else []
-    made += [queries.corpus(path, _attempts_beside(path, limits), limits) for path in found[JUDGED]]
-    return made
+def _corpora(files: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]:
+    attempts = [
+        attempt for attempt in _read_trajectories("reflexion", files, limits) if reflexion.is_programming(attempt)
+    ]
+    runs = _read_trajectories("swe-agent", files, limits)
+    corpora = [
+        loaded for path in files["tau-bench"] for loaded in tau_bench.corpora(_trajectories("tau-bench", path, limits))
+    ]
+    corpora += [reflexion.corpus(attempts)] if attempts else []
+    corpora += [corpus for path in files[LOG] for corpus in protea.corpora(protea.read_log(path))]
+    corpora += [swe_agent.corpus(runs)] if runs else []
+    corpora += [queries.corpus(path, _attempts_beside(path, limits), limits) for path in files[JUDGED]]
+    return corpora
 
 
 def _kind(path: Path, limits: Limits) -> str:
@@ -71,8 +75,8 @@ def _kind(path: Path, limits: Limits) -> str:
     return next((name for name in names if FORMATS[name].matches(path, head)), "")
 
 
-def _read(format: str, found: dict[str, list[Path]], limits: Limits) -> list[Trajectory]:
-    return [trajectory for path in found[format] for trajectory in _trajectories(format, path, limits)]
+def _read_trajectories(format: str, files: dict[str, list[Path]], limits: Limits) -> list[Trajectory]:
+    return [trajectory for path in files[format] for trajectory in _trajectories(format, path, limits)]
 
 
 def _trajectories(format: str, path: Path, limits: Limits) -> list[Trajectory]:

@@ -16,9 +16,9 @@ def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
     of_issue: dict[str, list[str]] = defaultdict(list)
     records = []
     for run in runs:
-        made = record(run, f"{run.task.id}#{len(of_issue[run.task.id])}", run.task.description)
-        of_issue[run.task.id].append(made.id)
-        records.append(made)
+        run_record = record(run, f"{run.task.id}#{len(of_issue[run.task.id])}", run.task.description)
+        of_issue[run.task.id].append(run_record.id)
+        records.append(run_record)
     task = RetrievalTask(
         name="SWE-agent, issue",
         about="An issue → the other runs on that repository, the run itself left out. All runs on a repository are on "

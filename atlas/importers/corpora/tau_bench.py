@@ -24,7 +24,8 @@ def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
         ImportFailed: A run does not begin with a message of its customer.
     """
     first = corpus(runs)
-    return [first, *(made for made in dialogues.corpora(first.name, runs) if made.tasks[0].queries)]
+    later = [part for part in dialogues.corpora(first.name, runs) if part.tasks[0].queries]
+    return [first, *later]
 
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
@@ -36,9 +37,9 @@ def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
     trials: dict[str, list[str]] = defaultdict(list)
     records = []
     for run in runs:
-        made = record(run, f"{run.task.id}#{len(trials[run.task.id])}", _first_message(run))
-        trials[run.task.id].append(made.id)
-        records.append(made)
+        run_record = record(run, f"{run.task.id}#{len(trials[run.task.id])}", _first_message(run))
+        trials[run.task.id].append(run_record.id)
+        records.append(run_record)
     instructions = {run.task.id: run.task.description for run in runs}
     name = " ".join(["τ-bench", *dict.fromkeys(run.task.domain for run in runs if run.task.domain)])
     return JudgedCorpus(

@@ -14,8 +14,8 @@ from atlas.importers.rows import Item, Limits, Row, convert
 
 def matches(path: Path, head: bytes) -> bool:
     """Return whether lines hold an experience, or anything else of ours that says what it is."""
-    said = ({"experience"}, *({"kind", one} for one in ("trajectory", "strategy", "concept", "entry", "turn")))
-    return any(names <= keys for keys in record_keys(head) for names in said)
+    required = ({"experience"}, *({"kind", kind} for kind in ("trajectory", "strategy", "concept", "entry", "turn")))
+    return any(names <= keys for keys in record_keys(head) for names in required)
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:

@@ -72,8 +72,8 @@ def final_action(messages: Sequence[Message]) -> str:
 
 def call(name: str, arguments: Any) -> str:
     """Return a tool call as people write it: `name(arguments)`, with the arguments as JSON."""
-    shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return f"{name}({shown})"
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"{name}({text})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +112,19 @@ def _part(part: Any, name: str, resolve: Callable[[str], str]) -> Content:
 
 
 def _step(turn: Message | None, replies: Sequence[Message]) -> Step:
-    heard: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     if replies:
-        heard["observation_from"] = ", ".join(dict.fromkeys(reply.speaker for reply in replies))
+        metadata["observation_from"] = ", ".join(dict.fromkeys(reply.speaker for reply in replies))
     if any(reply.failed for reply in replies):
-        heard["failed"] = True
+        metadata["failed"] = True
     if turn is None:
-        return Step(observation=_observation(replies), metadata=heard)
+        return Step(observation=_observation(replies), metadata=metadata)
     spoken = turn.text if turn.calls else ""
     return Step(
         thought=_joined([turn.thought, spoken]),
         action=turn.action,
         observation=_observation(replies),
-        metadata=heard,
+        metadata=metadata,
     )
 
 

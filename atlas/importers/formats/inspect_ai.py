@@ -75,30 +75,30 @@ def _json_sample(handle: BinaryIO, span: Span, header: Header, limits: Limits) -
 
 def _json_header(path: Path, limits: Limits) -> Header:
     """Return what is common to the samples, which may stand before or behind them."""
-    found: Json = {}
+    fields: Json = {}
     with path.open("rb") as handle:
         try:
             for span in spans(path, expand="samples"):
                 if span.key in _HEADER_KEYS:
-                    found[span.key] = parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes))
-                if len(found) == len(_HEADER_KEYS):
+                    fields[span.key] = parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes))
+                if len(fields) == len(_HEADER_KEYS):
                     break
         except InvalidInput as error:
             raise ImportFailed(f"the log's header cannot be read: {error}") from error
         except ImportFailed as error:
             raise ImportFailed(f"the log's header cannot be read: {error}") from error
-    return _header(found)
+    return _header(fields)
 
 
 def _read_packed(path: Path, limits: Limits) -> Iterator[Row]:
     with opened(path, limits) as archive:
         header = _packed_header(archive, limits)
         entries = [entry for entry in archive.infolist() if _is_sample(entry)]
-        done = 0
+        n_read = 0
         for position, entry in enumerate(entries, start=1):
-            done += entry.compress_size
+            n_read += entry.compress_size
             make = partial(_packed_sample, archive, entry, header, limits)
-            yield convert(position, make, offset=done, n_bytes=entry.file_size)
+            yield convert(position, make, offset=n_read, n_bytes=entry.file_size)
 
 
 def _is_sample(entry: zipfile.ZipInfo) -> bool:
@@ -123,8 +123,8 @@ def _packed_header(archive: zipfile.ZipFile, limits: Limits) -> Header:
         raise ImportFailed(f"the log's {name} cannot be read: {error}") from error
 
 
-def _header(found: Json) -> Header:
+def _header(fields: Json) -> Header:
     try:
-        return Header.of(found)
+        return Header.of(fields)
     except InvalidInput as error:
         raise ImportFailed(f"the log's header cannot be read: {error}") from error

@@ -17,9 +17,9 @@ from atlas.importers.fields import (
     as_number,
     as_object,
     as_text,
-    kept,
     present,
     required_text,
+    storable,
 )
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import SYSTEM, Message
@@ -71,11 +71,11 @@ class Attachments:
         prefix = next((prefix for prefix in _REFERENCES if text.startswith(prefix)), None)
         if prefix is None:
             return text
-        found = as_text(self._texts.get(text.removeprefix(prefix), text), "attachments")
-        self._left -= len(found)
+        attachment = as_text(self._texts.get(text.removeprefix(prefix), text), "attachments")
+        self._left -= len(attachment)
         if self._left < 0:
             raise InvalidInput(f"attachments unfold to more than {self._limit / MEGABYTE:,.0f} MB")
-        return found
+        return attachment
 
 
 def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
@@ -110,29 +110,29 @@ def _metadata(sample: Json, header: Header) -> Json:
         status=header.status,
         task=header.task,
         epoch=as_number(sample.get("epoch"), "epoch"),
-        limit=kept(sample.get("limit")),
+        limit=storable(sample.get("limit")),
     )
 
 
 def _task(sample: Json, header: Header, attachments: Attachments) -> Task:
     label = as_label(sample.get("id"), "id")
-    asked = _asked(sample.get("input"), attachments)
+    question = _input_text(sample.get("input"), attachments)
     return Task(
         id=f"inspect/{header.task}/{label}",
         domain=header.task,
-        description=asked.strip() or f"Inspect task {header.task}, sample {label}",
-        context=present(choices=kept(sample.get("choices")), metadata=kept(sample.get("metadata")) or None),
-        verification=VerificationSpec("+".join(scores(sample)), present(target=kept(sample.get("target")))),
+        description=question.strip() or f"Inspect task {header.task}, sample {label}",
+        context=present(choices=storable(sample.get("choices")), metadata=storable(sample.get("metadata")) or None),
+        verification=VerificationSpec("+".join(scores(sample)), present(target=storable(sample.get("target")))),
     )
 
 
-def _asked(value: Any, attachments: Attachments) -> str:
+def _input_text(value: Any, attachments: Attachments) -> str:
     """Return the input: a text, or messages, of which the system's are left out where there are others."""
     if not isinstance(value, list):
         return conversation.content(value, "input", attachments.resolve).text
     messages = [_message(message, f"input[{n}]", attachments) for n, message in enumerate(value)]
-    asked = [message for message in messages if message.role not in SYSTEM] or messages
-    return "\n\n".join(message.text for message in asked)
+    relevant = [message for message in messages if message.role not in SYSTEM] or messages
+    return "\n\n".join(message.text for message in relevant)
 
 
 def _steps(messages: Sequence[Message], description: str, answer: str) -> tuple[Step, ...]:
@@ -145,12 +145,12 @@ def _steps(messages: Sequence[Message], description: str, answer: str) -> tuple[
 
 def _message(value: Any, name: str, attachments: Attachments) -> Message:
     message = as_object(value, name)
-    said = conversation.content(message.get("content"), f"{name}.content", attachments.resolve)
+    content = conversation.content(message.get("content"), f"{name}.content", attachments.resolve)
     calls = as_list(message.get("tool_calls"), f"{name}.tool_calls")
     return Message(
         role=required_text(message, "role", f"{name}.role"),
-        text=_with_error(said.text, message.get("error"), f"{name}.error"),
-        thought=said.thought,
+        text=_with_error(content.text, message.get("error"), f"{name}.error"),
+        thought=content.thought,
         calls=tuple(_call(call, f"{name}.tool_calls[{n}]", attachments) for n, call in enumerate(calls)),
         tool=as_text(message.get("function"), f"{name}.function"),
     )
@@ -165,9 +165,9 @@ def _with_error(text: str, error: Any, name: str) -> str:
 
 
 def _call(value: Any, name: str, attachments: Attachments) -> str:
-    called = as_object(value, name)
-    arguments = _resolved(called.get("arguments") or {}, attachments)
-    return conversation.call(required_text(called, "function", f"{name}.function"), kept(arguments))
+    tool_call = as_object(value, name)
+    arguments = _resolved(tool_call.get("arguments") or {}, attachments)
+    return conversation.call(required_text(tool_call, "function", f"{name}.function"), storable(arguments))
 
 
 def _resolved(value: Any, attachments: Attachments) -> Any:

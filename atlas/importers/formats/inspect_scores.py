@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.types import Trajectory
-from atlas.importers.fields import Json, as_object, as_text, kept, without_blobs
+from atlas.importers.fields import Json, as_object, as_text, storable, without_blobs
 
 PARTIAL = 0.5
 """Value of a partially correct answer, `P`, as Inspect counts it."""
@@ -27,22 +27,22 @@ class Verdict:
 def scores(sample: Json) -> Mapping[str, Json]:
     """Return the scores by scorer. Old logs have a single one without a name."""
     single = sample.get("score")
-    found = as_object(sample.get("scores") or ({"score": single} if single is not None else {}), "scores")
-    return {scorer: as_object(score, f"scores.{scorer}") for scorer, score in found.items()}
+    by_scorer = as_object(sample.get("scores") or ({"score": single} if single is not None else {}), "scores")
+    return {scorer: as_object(score, f"scores.{scorer}") for scorer, score in by_scorer.items()}
 
 
 def verdict(sample: Json) -> Verdict:
-    """Return a failure where any scorer says so, a success where all that know say so, else unknown.
+    """Return failure if any scorer reports one, success if all scorers with a result report it, else unknown.
 
     The partial score is the mean of the scores that are numbers in [0, 1].
     """
-    found = scores(sample)
-    known = [_success(score.get("value")) for score in found.values()]
-    numbers = [number for score in found.values() if (number := _number(score.get("value"))) is not None]
+    by_scorer = scores(sample)
+    outcomes = [_success(score.get("value")) for score in by_scorer.values()]
+    numbers = [number for score in by_scorer.values() if (number := _number(score.get("value"))) is not None]
     return Verdict(
-        success=False if False in known else True if True in known else None,
+        success=False if False in outcomes else True if True in outcomes else None,
         partial_score=sum(numbers) / len(numbers) if numbers else None,
-        values={scorer: kept(score.get("value")) for scorer, score in found.items()},
+        values={scorer: storable(score.get("value")) for scorer, score in by_scorer.items()},
     )
 
 
@@ -54,13 +54,15 @@ def judged_by(attempt: Trajectory) -> str:
 
 
 def feedback(sample: Json, answer: str, resolve: Callable[[str], str]) -> str:
-    """Return what the scorers explain, without explanations that only repeat the answer."""
-    said = {}
+    """Return the explanations of the scorers, without those that only repeat the answer."""
+    explanations = {}
     for scorer, score in scores(sample).items():
         explanation = without_blobs(resolve(as_text(score.get("explanation"), f"scores.{scorer}.explanation"))).strip()
         if explanation and explanation != answer.strip():
-            said[scorer] = explanation
-    return "\n\n".join(said.values() if len(said) == 1 else (f"{scorer}: {text}" for scorer, text in said.items()))
+            explanations[scorer] = explanation
+    if len(explanations) == 1:
+        return next(iter(explanations.values()))
+    return "\n\n".join(f"{scorer}: {text}" for scorer, text in explanations.items())
 
 
 def _success(value: Any) -> bool | None:

@@ -80,7 +80,7 @@ def matches(path: Path, head: bytes) -> bool:
         return False
 
 
-def take(path: Path) -> bool:
+def create_table(path: Path) -> bool:
     """Give a SQLite file of the agent the table of entries where it has none, and return whether there are any.
 
     What other parts of the agent keep in the file stays as it is. Where the file cannot be written, or where its table
@@ -91,8 +91,8 @@ def take(path: Path) -> bool:
     """
     try:  # only SQLite opens it: closing it by hand would drop the locks of the agent's own connections to it
         with closing(_opened(path)) as connection:
-            if held := _columns(connection, "memory"):
-                return _has_entries(connection, held, path.name)
+            if columns := _columns(connection, "memory"):
+                return _has_entries(connection, columns, path.name)
         _make_table(path)
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
@@ -167,19 +167,19 @@ class _Reader:
 
     def _metadata(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         text = _optional(raw, "metadata") or "{}"
-        given = as_object(parse_json(text.encode()), "metadata")
-        own = {f"protea_{key}" if key in OF_THE_JOURNAL else key: value for key, value in given.items()}
-        others = [name for name in raw if name not in (*NEEDED, *USUAL, *LATER) and raw[name] not in (None, b"")]
-        came = {f"protea_{name}": _plain(raw[name], name) for name in others}
-        ours = {**came, "protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
-        for name in ours.keys() & own.keys():
+        raw_metadata = as_object(parse_json(text.encode()), "metadata")
+        agent_fields = {f"protea_{key}" if key in OF_THE_JOURNAL else key: value for key, value in raw_metadata.items()}
+        further = [name for name in raw if name not in (*NEEDED, *USUAL, *LATER) and raw[name] not in (None, b"")]
+        columns = {f"protea_{name}": _plain(raw[name], name) for name in further}
+        our_fields = {**columns, "protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
+        for name in our_fields.keys() & agent_fields.keys():
             raise InvalidInput(f"metadata has the key {name!r}, which says where an entry came from; rename it")
-        return {**own, **ours}
+        return {**agent_fields, **our_fields}
 
     def _summarised(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
         """Yield links to the rows that Protea's compaction summed up in one."""
         listed = metadata.get(ARCHIVED)
-        numbers = [one for one in listed if isinstance(one, int)] if isinstance(listed, list) else []
+        numbers = [item for item in listed if isinstance(item, int)] if isinstance(listed, list) else []
         for number in dict.fromkeys(numbers):
             if number != row and number in self.ids:
                 yield Link("summarises", self.ids[number])
@@ -194,7 +194,7 @@ def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict
     """Return the links from each row, and what is odd about others."""
     if not {"source_id", "target_id", "link_type"} <= _columns(connection, "memory_links"):
         return {}, []
-    found: dict[int, list[Link]] = {}
+    by_row: dict[int, list[Link]] = {}
     odd = []
     for source, target, kind in connection.execute("SELECT source_id, target_id, link_type FROM memory_links"):
         link_type = kind.decode("utf-8", "replace") if isinstance(kind, bytes) else str(kind)
@@ -203,8 +203,8 @@ def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict
                 one_line(f"the link {source!r} → {target!r} of type {link_type!r} joins no two entries; left out")
             )
         else:
-            found.setdefault(source, []).append(Link(link_type, ids[target]))
-    return {source: tuple(links) for source, links in found.items()}, odd
+            by_row.setdefault(source, []).append(Link(link_type, ids[target]))
+    return {source: tuple(links) for source, links in by_row.items()}, odd
 
 
 def _telling(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:

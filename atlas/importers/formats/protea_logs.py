@@ -30,8 +30,8 @@ SHARED = 1 / 3
 def row_key(raw: Mapping[str, Any]) -> str:
     """Return the same key for a row whenever it is read, whatever Protea thinks of its importance by then."""
     parts = [raw.get(name) for name in TELLING]
-    said = [part.hex() if isinstance(part, bytes) else part for part in parts]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:ROW_DIGITS]
+    values = [part.hex() if isinstance(part, bytes) else part for part in parts]
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:ROW_DIGITS]
 
 
 def entry_id(key: str, log: str) -> str:
@@ -39,7 +39,7 @@ def entry_id(key: str, log: str) -> str:
     return key + log[:LOG_DIGITS]
 
 
-class KnownLogs:
+class LogNames:
     """The names under which the journal has a log's entries."""
 
     def __init__(self, journal: Journal) -> None:
@@ -55,10 +55,10 @@ class KnownLogs:
         return [_renamed(entry, self._known_as.get(entry.metadata.get(LOG, ""), "")) for entry in entries]
 
     def _name_of(self, log: str, entries: Sequence[JournalEntry]) -> str:
-        held = self._journal.values(f"{METADATA}{LOG}")
-        if log in held:
+        names = self._journal.values(f"{METADATA}{LOG}")
+        if log in names:
             return log
-        n_shared = {other: len(self._journal.titles([_in_log(e.id, other) for e in entries])) for other in held}
+        n_shared = {other: len(self._journal.titles([_in_log(e.id, other) for e in entries])) for other in names}
         nearest = max(n_shared, key=lambda other: n_shared[other], default=log)
         return nearest if n_shared.get(nearest, 0) >= SHARED * len(entries) else log
 
@@ -74,5 +74,5 @@ def _renamed(entry: JournalEntry, log: str) -> JournalEntry:
     )
 
 
-def _in_log(found: str, log: str) -> str:
-    return entry_id(found[:ROW_DIGITS], log)
+def _in_log(key: str, log: str) -> str:
+    return entry_id(key[:ROW_DIGITS], log)

@@ -20,7 +20,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory, VerificationSpec
-from atlas.importers.fields import Json, as_label, as_list, as_object, as_text, present, required_text, shown
+from atlas.importers.fields import Json, abbreviate, as_label, as_list, as_object, as_text, present, required_text
 from atlas.importers.files import Record, records
 from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, convert
@@ -83,8 +83,8 @@ def _attempt(
 def _benchmark(row: Json) -> str:
     """Return `mbpp`, `humaneval` or `leetcode`, as the row's own id or keys tell, empty where they do not."""
     name = str(row.get("name", row.get("task_id"))).lower()
-    known = next((benchmark for benchmark in ("mbpp", "humaneval", "leetcode") if name.startswith(benchmark)), "")
-    return known or ("leetcode" if "cannonical_solution" in row else "")  # spelt so in that log only
+    from_name = next((benchmark for benchmark in ("mbpp", "humaneval", "leetcode") if name.startswith(benchmark)), "")
+    return from_name or ("leetcode" if "cannonical_solution" in row else "")  # spelt so in that log only
 
 
 def _problem(row: Json, benchmark: str) -> Task:
@@ -125,7 +125,7 @@ def _flag(value: Any, name: str) -> bool | None:
         return value
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
-    raise InvalidInput(f"{name} should be true or false, but is {shown(value)}")
+    raise InvalidInput(f"{name} should be true or false, but is {abbreviate(value)}")
 
 
 def _texts(value: Any, name: str) -> list[str]:

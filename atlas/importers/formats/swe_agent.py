@@ -16,7 +16,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.importers.fields import Json, as_list, as_object, as_text, kept, present, required_text
+from atlas.importers.fields import Json, as_list, as_object, as_text, present, required_text, storable
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
@@ -61,7 +61,7 @@ def _trajectory(raw: bytes) -> Trajectory:
             exit_status=exit_status,
             submission=submission,
             solution=submission.strip(),
-            model_stats=kept(info.get("model_stats")),
+            model_stats=storable(info.get("model_stats")),
         ),
     )
 
@@ -72,12 +72,12 @@ def _step(value: Any, position: int) -> Step:
     thought = as_text(step.get("thought"), f"{name}thought")
     action = as_text(step.get("action"), f"{name}action")
     response = as_text(step.get("response"), f"{name}response")
-    said = response.strip() == thought.strip() or (thought.strip() in response and action.strip() in response)
+    is_repeated = response.strip() == thought.strip() or (thought.strip() in response and action.strip() in response)
     return Step(
         thought=thought.strip(),
         action=action.strip(),
         observation=conversation.content(step.get("observation"), f"{name}observation").text,
-        metadata=present(state=kept(step.get("state")), response="" if said else response),
+        metadata=present(state=storable(step.get("state")), response="" if is_repeated else response),
     )
 
 
@@ -87,13 +87,13 @@ def _message(value: Any, position: int) -> Message | None:
     message = as_object(value, name)
     if message.get("is_demo"):
         return None
-    said = conversation.content(message.get("content"), f"{name}.content").text
+    text = conversation.content(message.get("content"), f"{name}.content").text
     action = as_text(message.get("action"), f"{name}.action").strip()
     role = required_text(message, "role", f"{name}.role")
     thought = as_text(message.get("thought"), f"{name}.thought").strip()
     if role == AGENT and action:
-        return Message(role=role, text=thought or said, calls=(action,))
-    return Message(role=role, text=said)
+        return Message(role=role, text=thought or text, calls=(action,))
+    return Message(role=role, text=text)
 
 
 def _replayed(history: Sequence[Message | None]) -> tuple[Step, ...]:
@@ -104,8 +104,8 @@ def _replayed(history: Sequence[Message | None]) -> tuple[Step, ...]:
 
 
 def _task(run: Json, messages: Sequence[Message]) -> Task:
-    asked = next((message.text for message in messages if message.role == "user"), "")
-    description = describe(asked) or _given(run)
+    prompt = next((message.text for message in messages if message.role == "user"), "")
+    description = describe(prompt) or _problem_statement(run)
     if not description:
         raise InvalidInput("history should hold a user's message with the task, but there is none")
     digest = hashlib.sha256(description.encode("utf-8", "replace")).hexdigest()[:12]
@@ -115,11 +115,11 @@ def _task(run: Json, messages: Sequence[Message]) -> Task:
 def describe(prompt: str) -> str:
     """Return the issue or challenge in a prompt of SWE-agent's, without its instructions, or else all of the prompt."""
     text = "\n" + prompt.replace("\r\n", "\n")
-    found = (text.partition(start)[2].partition(end)[0].strip() for start, end in _TASKS)
-    return next((task for task in found if task), text.strip())
+    candidates = (text.partition(start)[2].partition(end)[0].strip() for start, end in _TASKS)
+    return next((task for task in candidates if task), text.strip())
 
 
-def _given(run: Json) -> str:
+def _problem_statement(run: Json) -> str:
     problem = _replay_config(run).get("problem_statement")
     return as_text(problem.get("text"), "replay_config.problem_statement.text") if isinstance(problem, dict) else ""
 

@@ -24,9 +24,9 @@ from atlas.importers.fields import (
     as_number,
     as_object,
     as_text,
-    kept,
     present,
     required_text,
+    storable,
     without_blobs,
 )
 from atlas.importers.files import Record, records
@@ -74,25 +74,25 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
             source="tau-bench",
             trial=as_number(row.get("trial"), "trial"),
             reward=as_number(row.get("reward"), "reward"),
-            user_id=as_text(_given(info).get("user_id"), "info.task.user_id"),
+            user_id=as_text(_task_info(info).get("user_id"), "info.task.user_id"),
             user_cost=as_number(info.get("user_cost"), "info.user_cost"),
             solution=conversation.final_action(spoken),
         ),
     )
 
 
-def _given(info: Json) -> Json:
+def _task_info(info: Json) -> Json:
     return as_object(info.get("task", {}), "info.task")
 
 
 def _task(row: Json, info: Json, domain: str) -> Task:
-    number, given = as_label(row.get("task_id"), "task_id"), _given(info)
-    if "error" in info and "instruction" not in given:  # τ-bench keeps no task of a run that broke down
+    number, task = as_label(row.get("task_id"), "task_id"), _task_info(info)
+    if "error" in info and "instruction" not in task:  # τ-bench keeps no task of a run that broke down
         instruction = f"τ-bench {domain} task {number}".replace("  ", " ")
     else:
-        instruction = required_text(given, "instruction", "info.task.instruction")
+        instruction = required_text(task, "instruction", "info.task.instruction")
     digest = hashlib.sha256(instruction.encode("utf-8", "replace")).hexdigest()[:8]
-    expected = {name: kept(given[name]) for name in ("actions", "outputs") if given.get(name)}
+    expected = {name: storable(task[name]) for name in ("actions", "outputs") if task.get(name)}
     return Task(
         id=f"tau-bench/{domain}/{number}" if domain else f"tau-bench/{number}-{digest}",
         domain=domain,
@@ -111,19 +111,19 @@ def _outcome(row: Json, info: Json) -> Outcome:
         success=success,
         partial_score=reward if reward is not None and 0 <= reward <= 1 else None,
         error_info=as_text(info.get("error"), "info.error") or None,
-        verification_details=kept(judged) if isinstance(judged, dict) else {},
+        verification_details=storable(judged) if isinstance(judged, dict) else {},
     )
 
 
 def _message(value: Any, position: int) -> Message:
     name = f"traj[{position}]"
     message = as_object(value, name)
-    said = conversation.content(message.get("content"), f"{name}.content")
+    content = conversation.content(message.get("content"), f"{name}.content")
     calls = as_list(message.get("tool_calls"), f"{name}.tool_calls")
     return Message(
         role=required_text(message, "role", f"{name}.role"),
-        text=said.text,
-        thought=said.thought,
+        text=content.text,
+        thought=content.thought,
         calls=tuple(_call(call, f"{name}.tool_calls[{n}]") for n, call in enumerate(calls)),
         tool=as_text(message.get("name"), f"{name}.name"),
     )
@@ -131,5 +131,5 @@ def _message(value: Any, position: int) -> Message:
 
 def _call(value: Any, name: str) -> str:
     function = as_object(as_object(value, name).get("function"), f"{name}.function")
-    called = required_text(function, "name", f"{name}.function.name")
-    return without_blobs(conversation.call(called, function.get("arguments", "")))
+    function_name = required_text(function, "name", f"{name}.function.name")
+    return without_blobs(conversation.call(function_name, function.get("arguments", "")))

@@ -52,12 +52,12 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 def _concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeConcept:
     skill = as_object(parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes)), "the skill")
-    said, signature = _said(required_text(skill, "description", "description"))
+    description, signature = _split_description(required_text(skill, "description", "description"))
     name, code = _unescaped(span.key), required_text(skill, "code", "code")
     return CodeConcept(
         id=hashlib.sha256(json.dumps(["voyager", name, code]).encode()).hexdigest()[:32],
         name=name,
-        description=said,
+        description=description,
         code=code,
         signature=signature,
         source="imported",
@@ -66,11 +66,11 @@ def _concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeCon
     )
 
 
-def _said(description: str) -> tuple[str, str]:
+def _split_description(description: str) -> tuple[str, str]:
     """Return a description's words and the signature that it names, or all of it and nothing in another form."""
-    found = _DESCRIPTION.match(description.strip())
-    said = " ".join(_COMMENT.sub("", found["body"]).split()) if found else ""
-    return (said, " ".join(found["head"].split())) if found and said else (description.strip(), "")
+    match = _DESCRIPTION.match(description.strip())
+    text = " ".join(_COMMENT.sub("", match["body"]).split()) if match else ""
+    return (text, " ".join(match["head"].split())) if match and text else (description.strip(), "")
 
 
 def _unescaped(key: str) -> str:

@@ -13,7 +13,7 @@ from atlas.core.types import CodeConcept, Experience
 from atlas.infra.bridge import run
 from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
-from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.jobs.compression_file import CompressionFile, CompressionResult
 from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob, model_if
 from atlas.learning.search.limits import IsCancelled, Limits
@@ -40,7 +40,7 @@ MODEL_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompressPrograms(MemoryJob):
+class CompressionJob(MemoryJob):
     """The search for functions that a store's successful programs share. Its result is saved as a `CompressionFile`."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class CompressPrograms(MemoryJob):
         """Return the file that the result is kept in."""
         return CompressionFile(Path(self.out), COLLECTION)
 
-    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> FoundCompression:
+    def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> CompressionResult:
         """Search.
 
         Raises:
@@ -66,17 +66,17 @@ class CompressPrograms(MemoryJob):
         path = directories(PROGRAM_PATH, self.path)
         strategy = strategy_of(model_if(self.with_model), self.max_programs, path)
         with self.opened(on_progress) as memory:
-            return compressed_now(memory, self.where, strategy=strategy, on_progress=on_progress)
+            return compress_now(memory, self.where, strategy=strategy, on_progress=on_progress)
 
 
-def compressed_now(
+def compress_now(
     memory: MemorySystem,
     where: Mapping[str, Any] | None = None,
     *,
     on_progress: OnProgress = lambda done, total, message: None,
     cancelled: IsCancelled | None = None,
     strategy: ProvenCompression | None = None,
-) -> FoundCompression:
+) -> CompressionResult:
     """Return what the programs of the successful attempts that pass a filter have in common. Nothing is added.
 
     Args:
@@ -100,9 +100,9 @@ def compressed_now(
     )
     with operation():
         proposal = run(proposing)
-    found = _found(proposal, len(ids))
+    result = _result(proposal, len(ids))
     return replace(
-        found,
+        result,
         where=where,
         revision=revision,
         ledger_id=ledger.position(memory.experience.collection_name).ledger_id,
@@ -126,7 +126,7 @@ def strategy_of(
 def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """Return the attempts that pass a filter and succeeded, newest first, without those that wait for review."""
     made_at, waiting = memory.experience.column("created_at", succeeded(where)), set(memory.experience.ids(WAITING))
-    return sorted(made_at.keys() - waiting, key=lambda found: made_at[found] or "", reverse=True)
+    return sorted(made_at.keys() - waiting, key=lambda record_id: made_at[record_id] or "", reverse=True)
 
 
 def succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,10 +137,10 @@ def succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
 def read_attempts(memory: MemorySystem, ids: Sequence[str]) -> list[Experience]:
     """Return those that are still there, read in batches."""
     starts = range(0, len(ids), BATCH)
-    return [one for start in starts for one in memory.experience.get_many(list(ids[start : start + BATCH]))]
+    return [attempt for start in starts for attempt in memory.experience.get_many(list(ids[start : start + BATCH]))]
 
 
-def add_found(memory: MemorySystem, found: FoundCompression, ids: Sequence[str]) -> str | None:
+def add_concepts(memory: MemorySystem, result: CompressionResult, ids: Sequence[str]) -> str | None:
     """Add these of the concepts that were found, and what they call, as one operation. Its id.
 
     None where the library has all of them by now.
@@ -148,14 +148,14 @@ def add_found(memory: MemorySystem, found: FoundCompression, ids: Sequence[str])
     Raises:
         InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
     """
-    chosen = found.with_callees(ids)
-    _check(memory, chosen)
-    reason = f"found in {found.n_programs:,} programs"
+    concepts = result.with_callees(ids)
+    _check(memory, concepts)
+    reason = f"found in {result.n_programs:,} programs"
     scoped = memory.concepts.within("compress", reason)
-    return scoped.operation_id if scoped.add_many(chosen, reason) else None
+    return scoped.operation_id if scoped.add_many(concepts, reason) else None
 
 
-class LiveCompression(LiveResult[FoundCompression]):
+class LiveCompression(LiveResult[CompressionResult]):
     """The latest result of compressing one store, shared by all who look at it. The worker compresses."""
 
     def ask(self, where: Mapping[str, Any], max_programs: int, *, path: str = "", with_model: bool = False) -> None:
@@ -174,37 +174,37 @@ class LiveCompression(LiveResult[FoundCompression]):
             "path": path,
             "with_model": with_model,
         }
-        self._submit(CompressPrograms(**self._place, **asked))
+        self._submit(CompressionJob(**self._place, **asked))
 
     def file(self, directory: Path) -> CompressionFile:
         """Return where the result is kept."""
         return CompressionFile(directory, COLLECTION)
 
 
-def _check(memory: MemorySystem, chosen: Sequence[CodeConcept]) -> None:
-    held = memory.concepts.column("title")
-    ids_of = {name: concept_id for concept_id, name in held.items()}
-    there = {*held, *(concept.id for concept in chosen)}
-    for concept in chosen:
+def _check(memory: MemorySystem, new: Sequence[CodeConcept]) -> None:
+    titles = memory.concepts.column("title")
+    ids_of = {name: concept_id for concept_id, name in titles.items()}
+    available = {*titles, *(concept.id for concept in new)}
+    for concept in new:
         if ids_of.get(concept.name, concept.id) != concept.id:
             raise InvalidInput(f"another concept is named {concept.name!r} by now; compress again, or rename that one")
-        if not there.issuperset(concept.calls):
+        if not available.issuperset(concept.calls):
             raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress again")
 
 
-def _found(proposal: Proposal, n_attempts: int) -> FoundCompression:
-    made = proposal.compression
-    read = [f"only the newest {MAX_ATTEMPTS:,} of {n_attempts:,} successful attempts were read"]
-    return FoundCompression(
+def _result(proposal: Proposal, n_attempts: int) -> CompressionResult:
+    compression = proposal.compression
+    limit_note = [f"only the newest {MAX_ATTEMPTS:,} of {n_attempts:,} successful attempts were read"]
+    return CompressionResult(
         learned=proposal.learned,
         rewritings=proposal.rewritings,
         n_attempts=n_attempts,
-        n_programs=made.n_programs,
-        tokens_before=made.tokens_before,
-        tokens_after=made.tokens_after,
-        tokens_library=made.tokens_library,
+        n_programs=compression.n_programs,
+        tokens_before=compression.tokens_before,
+        tokens_after=compression.tokens_after,
+        tokens_library=compression.tokens_library,
         dropped=dict(proposal.dropped),
-        refused=dict(made.refused),
-        engine=made.engine,
-        notes=(*(read if n_attempts > MAX_ATTEMPTS else []), *made.notes),
+        refused=dict(compression.refused),
+        engine=compression.engine,
+        notes=(*(limit_note if n_attempts > MAX_ATTEMPTS else []), *compression.notes),
     )

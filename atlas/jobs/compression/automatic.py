@@ -15,8 +15,8 @@ from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept
 from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import replace_durably
-from atlas.jobs.compression import add_found, compressed_now, strategy_of
-from atlas.jobs.compression_file import FoundCompression
+from atlas.jobs.compression import add_concepts, compress_now, strategy_of
+from atlas.jobs.compression_file import CompressionResult
 from atlas.memory.concepts.automatic import RESULT, problem_file, search_lock
 from atlas.memory.concepts.records import normal_form
 from atlas.memory.open import open_memory
@@ -71,29 +71,29 @@ def _failure(error: Exception) -> str:
 def _compress(memory: MemorySystem) -> str:
     """Add the proven concepts, but none that was added so before: somebody has undone or deleted it since."""
     notes = memory.storage.ledger.notes
-    found = compressed_now(memory, strategy=strategy_of(path=memory.storage.settings.program_path))
+    result = compress_now(memory, strategy=strategy_of(path=memory.storage.settings.program_path))
     before = notes.read(ADDED).get("", "").split()
-    added = additions(found, before)
-    operation_id = add_found(memory, found, list(added)) if added else None
-    searched = f"The automatic search of {found.made_at} read {found.n_programs:,} programs"
+    new = additions(result, before)
+    operation_id = add_concepts(memory, result, list(new)) if new else None
+    searched = f"The automatic search of {result.made_at} read {result.n_programs:,} programs"
     if operation_id is None:
         return f"{searched} and added nothing."
-    notes.write({ADDED: " ".join(dict.fromkeys([*before, *added.values()]))})
-    n_added = len(added)
+    notes.write({ADDED: " ".join(dict.fromkeys([*before, *new.values()]))})
+    n_added = len(new)
     return (
         f"{searched} and added {n_added:,} {'concept' if n_added == 1 else 'concepts'} (operation {operation_id[:8]})."
     )
 
 
-def additions(found: FoundCompression, before: Collection[str]) -> dict[str, str]:
+def additions(result: CompressionResult, before: Collection[str]) -> dict[str, str]:
     """Return the digests, by id, of the proven concepts and what they call, without those that were added before.
 
     A concept is left out, too, if the library lacks what it calls, and that was added before.
     """
     added: dict[str, str] = {}
-    for learned in found.learned:
+    for learned in result.learned:
         if learned.is_proven and not learned.is_known:
-            digests = {concept.id: _digest(concept) for concept in found.with_callees([learned.concept.id])}
+            digests = {concept.id: _digest(concept) for concept in result.with_callees([learned.concept.id])}
             added |= digests if not set(before).intersection(digests.values()) else {}
     return added
 

@@ -6,45 +6,49 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Set
 
-from atlas.learning.terms.scopes import FUNCTIONS, IMPORTS, imported, own_nodes
+from atlas.learning.terms.scopes import FUNCTIONS, IMPORTS, imported_names, own_nodes
 
 
 def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
-    """Return the `id` of every name that is read after it got its only value, so that it may be read at any such time.
+    """Return the `id` of every read of a name after its only assignment, which may therefore move.
 
-    Its one binding stands directly in the module, not under a condition, and before what reads it; for a function that
-    is before anything that may call one.
+    The one binding is an unconditional statement of the module, and precedes the read. For a read in a function, it
+    precedes any statement that may call a function.
     """
     places = _places(module, symbols)
-    begins = _begins(module)
-    found = set()
+    first_call = _first_call(module)
+    constant_ids = set()
     for number, statement in enumerate(module.body):
-        for name, is_later in _read(statement):
+        for name, is_later in _reads(statement):
             place = places.get(name.id)
-            if place is not None and id(name) not in symbols and place < (max(number, begins) if is_later else number):
-                found.add(id(name))
-    return frozenset(found)
+            if (
+                place is not None
+                and id(name) not in symbols
+                and place < (max(number, first_call) if is_later else number)
+            ):
+                constant_ids.add(id(name))
+    return frozenset(constant_ids)
 
 
 def _places(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
-    """Return the number of the statement that binds a name, for names that nothing else binds."""
-    bound = Counter(name for node in ast.walk(module) if id(node) not in symbols for name in _bound(node))
-    written = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    """Return the number of the only statement that binds each name."""
+    bound = Counter(name for node in ast.walk(module) if id(node) not in symbols for name in _bindings(node))
+    declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     return {
         name: number
         for number, statement in enumerate(module.body)
-        for name in _bound_by(statement)
-        if bound[name] == 1 and name not in written
+        for name in _sure_bindings(statement)
+        if bound[name] == 1 and name not in declared
     }
 
 
-def _begins(module: ast.Module) -> int:
+def _first_call(module: ast.Module) -> int:
     """Return the number of the first statement that may run a function of the module's own."""
-    own: set[str] = set()
+    own_names: set[str] = set()
     for number, statement in enumerate(module.body):
         if any(isinstance(node, (*FUNCTIONS, ast.ClassDef)) for node in ast.walk(statement)):
-            own.update(name for node in own_nodes(_block(statement)) for name in _bound(node))
-        if any(name.id in own for name, is_later in _read(statement) if not is_later):
+            own_names.update(name for node in own_nodes(_block(statement)) for name in _bindings(node))
+        if any(name.id in own_names for name, is_later in _reads(statement) if not is_later):
             return number
     return len(module.body)
 
@@ -53,16 +57,16 @@ def _block(*statements: ast.stmt) -> ast.Module:
     return ast.Module(body=[*statements], type_ignores=[])
 
 
-def _bound_by(statement: ast.stmt) -> Iterator[str]:
+def _sure_bindings(statement: ast.stmt) -> Iterator[str]:
     """Yield the names that a statement of the module surely binds."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *IMPORTS)):
-        yield from _bound(statement)
+        yield from _bindings(statement)
     elif isinstance(statement, ast.Assign):
         for node in own_nodes(_block(statement)):
-            yield from _bound(node)
+            yield from _bindings(node)
 
 
-def _bound(node: ast.AST) -> list[str]:
+def _bindings(node: ast.AST) -> list[str]:
     """Return the names that a node itself binds or deletes."""
     match node:
         case ast.Name(id=name) if not isinstance(node.ctx, ast.Load):
@@ -74,13 +78,13 @@ def _bound(node: ast.AST) -> list[str]:
         case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
             return [name]
         case ast.Import() | ast.ImportFrom():
-            return imported(node)
+            return imported_names(node)
     return []
 
 
-def _read(node: ast.AST, is_later: bool = False) -> Iterator[tuple[ast.Name, bool]]:
-    """Yield the names that code reads, and whether it does so only when a function is called."""
+def _reads(node: ast.AST, is_later: bool = False) -> Iterator[tuple[ast.Name, bool]]:
+    """Yield the names that code reads, each with whether the read is inside a function."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield node, is_later
     for child in ast.iter_child_nodes(node):
-        yield from _read(child, is_later or isinstance(node, FUNCTIONS))
+        yield from _reads(child, is_later or isinstance(node, FUNCTIONS))

@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from atlas.learning.analysis.closures import is_used_up
-from atlas.learning.analysis.occurrences import Located, Occurrence, Region, Site
+from atlas.learning.analysis.closures import is_consumed
+from atlas.learning.analysis.occurrences import Occurrence, ProgramTree, Region, Site
 from atlas.learning.analysis.positions import Position, may_come_before, positions, reading_order
-from atlas.learning.analysis.surroundings import assigned_before, captured, is_guarded, live_after
+from atlas.learning.analysis.surroundings import assigned_before, captured_variables, is_guarded, live_after
 from atlas.learning.analysis.variables import Flow, Flows, Names
-from atlas.learning.terms.heads import APART, EXPRESSION, REST, read_head
+from atlas.learning.terms.heads import EXCLUDED, EXPRESSION, REST, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.scopes import BUILTIN, LOCAL, OWN
 from atlas.learning.terms.terms import Term, is_call
@@ -29,15 +29,15 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
-    """The way in which an abstraction is written as a function, and called."""
+    """The signature of an abstraction as a function."""
 
     parameters: tuple[Parameter, ...]
     outputs: tuple[int, ...] = ()
-    """Holes of the variables that it gives back."""
+    """Holes of the variables that it returns."""
 
     is_expression: bool
     returns: bool = False
-    """True if each way through its statements ends in a `return` of the program."""
+    """True if every path through its statements ends in a `return` of the program."""
 
     rest: int | None = None
     """Hole for what follows in the same block, which stays with the caller."""
@@ -50,7 +50,7 @@ class Judgement:
     interface: Interface | None = None
     problem: str = ""
     refused: dict[Site, str] = field(default_factory=dict)
-    """Calls that have to be replaced by what they stand for, and why."""
+    """Calls that have to be inlined again, and why."""
 
 
 # fmt: off
@@ -59,26 +59,26 @@ REFUSED_SYNTAX = frozenset({
     "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Match", "AsyncFor", "AsyncWith", "TryStar",
 })
 # fmt: on
-LOOKING = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
-"""Functions that see the variables of whoever calls them."""
+FRAME_READERS = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
+"""Functions that read the variables of their caller."""
 
 
-def unusable(pattern: Pattern) -> str:
-    """Return why a pattern cannot be a function, whatever its uses, or an empty text where it may be one."""
+def pattern_problem(pattern: Pattern) -> str:
+    """Return why a pattern cannot be a function in any use, or an empty text."""
     for term in pattern.body.walk():
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
         head = read_head(term.head)
-        if head.sort == APART:
+        if head.sort == EXCLUDED:
             return "holds a check of its program's own"
         if head.name in REFUSED_SYNTAX:
             return f"has {head.name}"
-        if head.name in ("Name", "Attribute") and (problem := _bad_name(head.parts, head.name)):
+        if head.name in ("Name", "Attribute") and (problem := _name_problem(head.parts, head.name)):
             return problem
     return ""
 
 
-def _bad_name(parts: Sequence[object], kind: str) -> str:
+def _name_problem(parts: Sequence[object], kind: str) -> str:
     scalars = [value for part in parts for value in getattr(part, "scalars", ())]
     if any(str(value).startswith("__") and not str(value).endswith("__") for value in scalars):
         return "names something private"
@@ -86,20 +86,20 @@ def _bad_name(parts: Sequence[object], kind: str) -> str:
         name, origin = scalars
         if origin in (OWN, LOCAL):
             return "names what only its program defines"
-        if origin == BUILTIN and name in LOOKING:
+        if origin == BUILTIN and name in FRAME_READERS:
             return f"looks at its caller's variables by {name}"
     return ""
 
 
 def imports_of(body: Term) -> tuple[str, ...]:
     """Return the import statements that the body of a pattern needs, each of one name."""
-    found = set()
+    statements = set()
     for term in body.walk():
         if ":Name/=" in term.head:
             origin = str(read_head(term.head).parts[-1].scalars[0])
             if origin not in (BUILTIN, OWN, LOCAL):
-                found.add(origin)
-    return tuple(sorted(found))
+                statements.add(origin)
+    return tuple(sorted(statements))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,12 +107,12 @@ class _Use:
     """One occurrence in its program."""
 
     occurrence: Occurrence
-    program: Located
+    program: ProgramTree
     region: Region
     flows: Flows
     flow: Flow
     live: Names
-    known: Names
+    assigned: Names
     holes: dict[int, int]
     """Number of each hole that is evaluated before the function is, by the `id` of its node."""
 
@@ -125,48 +125,48 @@ class _Use:
         nodes = self.region.statements or (self.region.node,)
         self.positions = positions(nodes, self.holes, self.flows, self.program.purity)
 
-    def calling(self, hole: int) -> _Use:
-        """Return the same where a hole is a function that is called: what it does is done where it stands."""
-        left = {node: number for node, number in self.holes.items() if number != hole}
-        return replace(self, holes=left)
+    def with_called_hole(self, hole: int) -> _Use:
+        """Return the use with a hole passed as a function, which is evaluated where it is called."""
+        holes = {node: number for node, number in self.holes.items() if number != hole}
+        return replace(self, holes=holes)
 
     def argument(self, hole: int) -> ast.AST:
         node: ast.AST = self.program.at(self.occurrence.holes[hole][0])
         return node
 
-    def own(self) -> Names:
-        """Return the variables of the abstraction that an argument may not be evaluated without."""
+    def own_variables(self) -> Names:
+        """Return the abstraction's own variables, which an argument may depend on."""
         inside = [self.region.node] if not self.region.statements else self.region.statements
         return self.flow.touched.union(*(self.flows.bound(node) for node in inside))
 
 
-def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping[str, Located]) -> Judgement:
+def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping[str, ProgramTree]) -> Judgement:
     """Return the judgement on a pattern, with the interface that fits most of its uses.
 
     Args:
         occurrences: All of the pattern, in the programs as they were.
         programs: Each program that it occurs in.
     """
-    problem = unusable(pattern)
+    problem = pattern_problem(pattern)
     if problem or not occurrences:
         return Judgement(problem=problem or "is not used")
     judgement = Judgement()
     uses: list[_Use] = []
     for occurrence in occurrences:
-        use = _look(occurrence, programs[occurrence.program])
+        use = _analyse_use(occurrence, programs[occurrence.program])
         if isinstance(use, str):
             judgement.refused[occurrence.site] = use
         else:
             uses.append(use)
-    kept = [use for use in uses if use.occurrence.site not in judgement.refused]
-    if kept:
-        judgement.interface = _fit(pattern, kept, judgement.refused)
+    valid = [use for use in uses if use.occurrence.site not in judgement.refused]
+    if valid:
+        judgement.interface = _fit(pattern, valid, judgement.refused)
     if judgement.interface is None:
         judgement.problem = next(iter(judgement.refused.values()), "is not used")
     return judgement
 
 
-def _look(occurrence: Occurrence, program: Located) -> _Use | str:
+def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
     """Return a use, or why it cannot be one."""
     pattern = occurrence.pattern
     rest = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
@@ -194,31 +194,31 @@ def _look(occurrence: Occurrence, program: Located) -> _Use | str:
         flows=flows,
         flow=flow,
         live=live_after(region, program) if region.statements else frozenset(),
-        known=assigned_before(region.node, program),
+        assigned=assigned_before(region.node, program),
         holes=holes,
         numbers=numbers,
     )
-    return _out_of_place(use) or use
+    return _site_problem(use) or use
 
 
-def _out_of_place(use: _Use) -> str:
+def _site_problem(use: _Use) -> str:
     """Return why an occurrence cannot be replaced by a call, or an empty text where it can."""
     region = use.region
     if region.statements and _leaves_a_loop(region.statements):
         return "leaves a loop around it"
     if not region.statements and use.flow.touched:
         return "assigns in an expression"
-    if use.flow.touched & captured(region, use.program):
+    if use.flow.touched & captured_variables(region, use.program):
         return "assigns what a nested function sees"
     if use.flow.touched & use.live and is_guarded(region.node, use.program):
         return "assigns what may be read after an exception"
     returns = any(isinstance(node, ast.Return) for part in region.statements for node in ast.walk(part))
     if returns and (region.following or not use.flow.ends):
         return "returns on some ways only"
-    return _unfit(region.statements or (region.node,), use)
+    return _code_problem(region.statements or (region.node,), use)
 
 
-def _unfit(nodes: Sequence[ast.AST], use: _Use) -> str:
+def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
     """Return why code cannot stand in a function of its own, or an empty text where it can."""
     parts = [part for node in nodes for part in ast.walk(node)]
     if any(map(_is_async, parts)):
@@ -247,10 +247,10 @@ def _leaves_a_loop(nodes: Sequence[ast.AST]) -> bool:
 
 
 def _escapes(node: ast.AST, use: _Use) -> bool:
-    """Return whether a lambda or generator outlives its call, and so may see variables change that are copies here."""
+    """Return whether a lambda or generator outlives its call, so that it could observe later assignments."""
     if not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
         return False
-    return bool(Flows(use.program.symbols).of_node(node).reads) and not is_used_up(node, use.program)
+    return bool(Flows(use.program.symbols).of_node(node).reads) and not is_consumed(node, use.program)
 
 
 def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
@@ -262,19 +262,19 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
     if any(use.flow.ends for use in uses):
         outputs, inputs = set(), inputs - unsure
     _refuse_unassigned(uses, inputs, refused)
-    met = reading_order(first.region.statements or (first.region.node,), first.holes, first.numbers)
-    order = [*met, *(inputs - set(met))]
+    reading = reading_order(first.region.statements or (first.region.node,), first.holes, first.numbers)
+    order = [*reading, *(inputs - set(reading))]
     parameters = [Parameter(hole=index) for index in sorted(inputs, key=order.index)]
     for hole in first.positions:
         fitting = [use for use in uses if use.occurrence.site not in refused]
         parameter = _parameter(hole, fitting, inputs, refused, order)
         parameters.append(parameter)
-        uses = uses if parameter.takes is None else [use.calling(hole) for use in uses]
+        uses = uses if parameter.takes is None else [use.with_called_hole(hole) for use in uses]
     _refuse_moved(uses, refused)
     if all(use.occurrence.site in refused for use in uses):
         return None
     return Interface(
-        parameters=_as_read(parameters, inputs, order),
+        parameters=_in_reading_order(parameters, inputs, order),
         outputs=tuple(sorted(outputs)),
         is_expression=pattern.sort == EXPRESSION,
         returns=any(isinstance(node, ast.Return) for part in first.region.statements for node in ast.walk(part)),
@@ -282,33 +282,33 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
     )
 
 
-def _as_read(parameters: Sequence[Parameter], inputs: set[int], order: Sequence[int]) -> tuple[Parameter, ...]:
-    """Return parameters in the order in which code names them, as far as arguments are still evaluated in theirs."""
-    left = [each for each in parameters if each.hole in inputs]
-    found: list[Parameter] = []
-    for each in parameters[len(left) :]:
-        while left and order.index(left[0].hole) < order.index(each.hole):
-            found.append(left.pop(0))
-        found.append(each)
-    return (*found, *left)
+def _in_reading_order(parameters: Sequence[Parameter], inputs: set[int], order: Sequence[int]) -> tuple[Parameter, ...]:
+    """Return the parameters in reading order, without changing the order in which arguments are evaluated."""
+    variables = [parameter for parameter in parameters if parameter.hole in inputs]
+    ordered: list[Parameter] = []
+    for parameter in parameters[len(variables) :]:
+        while variables and order.index(variables[0].hole) < order.index(parameter.hole):
+            ordered.append(variables.pop(0))
+        ordered.append(parameter)
+    return (*ordered, *variables)
 
 
-def fits(interface: Interface, occurrence: Occurrence, program: Located) -> bool:
-    """Return whether a pattern may be called at a place by an interface that was made for others."""
-    use = _look(occurrence, program)
+def fits(interface: Interface, occurrence: Occurrence, program: ProgramTree) -> bool:
+    """Return whether an interface made for other uses also fits this occurrence."""
+    use = _analyse_use(occurrence, program)
     if isinstance(use, str):
         return False
     outputs = {use.numbers[name] for name in use.flow.touched & use.live}
     inputs = {each.hole for each in interface.parameters if each.hole in occurrence.symbols}
     if not use.flow.ends and not outputs <= set(interface.outputs):
         return False
-    if not {_name(use, index) for index in inputs} <= use.known:
+    if not {_name(use, index) for index in inputs} <= use.assigned:
         return False
     for each in interface.parameters:
         if each.takes is not None:
             if not _takes(each.hole, each.takes, use, inputs):
                 return False
-            use = use.calling(each.hole)
+            use = use.with_called_hole(each.hole)
     return all(_is_value(hole, use) for hole in use.positions)
 
 
@@ -318,7 +318,7 @@ def _takes(hole: int, takes: tuple[int, ...], use: _Use, inputs: set[int]) -> bo
 
 
 def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
-    """Return whether an argument can be a function: each of the abstraction's variables in it has a value by then."""
+    """Return whether an argument can be passed as a function, since its variables are assigned by then."""
     ready = {_name(use, index) for index in inputs}.union(
         frozenset.intersection(*(position.bound for position in use.positions[hole]))
     )
@@ -332,13 +332,13 @@ def _name(use: _Use, index: int) -> str:
 
 def _refuse_unassigned(uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str]) -> None:
     for use in uses:
-        missing = {_name(use, index) for index in inputs} - use.known
+        missing = {_name(use, index) for index in inputs} - use.assigned
         if missing:
             refused[use.occurrence.site] = f"may read {min(missing)!r} before it has a value"
 
 
 def _refuse_moved(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
-    """Refuse values that were judged before it was known which holes are called in between."""
+    """Refuse values that were accepted before all called holes were known."""
     for use in uses:
         if not all(_is_value(hole, use) for hole in use.positions):
             refused.setdefault(use.occurrence.site, "would be evaluated at another time")
@@ -347,7 +347,7 @@ def _refuse_moved(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
 def _parameter(
     hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str], order: Sequence[int]
 ) -> Parameter:
-    """Return the parameter: a value where that fits at least half of the uses, a function where it does not."""
+    """Return the parameter: a value if that fits at least half of the uses, else a function."""
     by_value = [use for use in uses if _is_value(hole, use)]
     if 2 * len(by_value) >= len(uses):
         for use in uses:
@@ -366,27 +366,27 @@ def _parameter(
 
 def _conflicts(hole: int, use: _Use) -> Names:
     """Return the variables in an argument that are the abstraction's own."""
-    return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.own()
+    return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.own_variables()
 
 
 def _is_value(hole: int, use: _Use) -> bool:
-    """Return whether evaluating an argument once, before the function, is the same."""
+    """Return whether evaluating an argument once, before the call, gives the same result."""
     argument = use.argument(hole)
     if _conflicts(hole, use) or not _is_lambda(argument):
         return False
     places, purity = use.positions[hole], use.program.purity
     if purity.is_atomic(argument):
-        read = Flows(use.program.symbols).of_node(argument).reads
-        return not places[0].is_lazy or read <= use.known
+        reads = Flows(use.program.symbols).of_node(argument).reads
+        return not places[0].is_lazy or reads <= use.assigned
     if places[0].is_lazy or places[-1].effects or not may_come_before(argument, places[-1], purity):
         return False
     return len(places) == 1 or (purity.is_repeatable(argument) and _is_steady(hole, use))
 
 
 def _is_steady(hole: int, use: _Use) -> bool:
-    """Return whether no other argument, evaluated in between, can change what one evaluates to."""
-    others = [use.argument(other) for other in use.positions if other != hole]
-    return not any(use.program.purity.acts(other) or use.program.purity.used_up_by(other) for other in others)
+    """Return whether no other argument, evaluated in between, can change the value of this one."""
+    siblings = [use.argument(other) for other in use.positions if other != hole]
+    return not any(use.program.purity.acts(other) or use.program.purity.used_up_by(other) for other in siblings)
 
 
 def _is_lambda(argument: ast.AST) -> bool:
@@ -396,9 +396,9 @@ def _is_lambda(argument: ast.AST) -> bool:
     )
 
 
-def by_pattern(occurrences: Sequence[Occurrence]) -> dict[str, list[Occurrence]]:
+def group_by_pattern(occurrences: Sequence[Occurrence]) -> dict[str, list[Occurrence]]:
     """Return the occurrences of each pattern."""
-    found: dict[str, list[Occurrence]] = defaultdict(list)
+    groups: dict[str, list[Occurrence]] = defaultdict(list)
     for occurrence in occurrences:
-        found[occurrence.pattern.name].append(occurrence)
-    return found
+        groups[occurrence.pattern.name].append(occurrence)
+    return groups

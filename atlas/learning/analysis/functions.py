@@ -13,8 +13,8 @@ from typing import Any
 from atlas.learning.analysis.dataflow import Interface, Parameter, imports_of
 from atlas.learning.analysis.occurrences import Occurrence
 from atlas.learning.terms.codec import Decoder
-from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescaped
-from atlas.learning.terms.imports import merged, without_unread
+from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescape
+from atlas.learning.terms.imports import merge_imports, remove_unread_imports
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
 
@@ -33,31 +33,31 @@ class Function:
 
 
 def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occurrence]) -> dict[int, str]:
-    """Return names for variables and parameters: those that the programs use most often for the same thing."""
-    taken = {*_plain_names(pattern.body), *keyword.kwlist, *dir(builtins)}
-    chosen: dict[int, str] = {}
+    """Return a name for each variable and parameter: the one that the programs use most often."""
+    reserved = {*_plain_names(pattern.body), *keyword.kwlist, *dir(builtins)}
+    names: dict[int, str] = {}
     for index, sort in enumerate(pattern.hole_sorts):
         if sort == SYMBOL_SORT:
-            wanted = Counter(found.symbols[index] for found in occurrences if index in found.symbols)
-            chosen[index] = _free(wanted.most_common(1)[0][0] if wanted else "variable", taken)
+            candidates = Counter(occurrence.symbols[index] for occurrence in occurrences if index in occurrence.symbols)
+            names[index] = _reserve_name(candidates.most_common(1)[0][0] if candidates else "variable", reserved)
     for parameter in interface.parameters:
-        if parameter.hole not in chosen:
-            chosen[parameter.hole] = _free(_wanted(parameter, pattern.body, occurrences), taken)
-    return chosen
+        if parameter.hole not in names:
+            names[parameter.hole] = _reserve_name(_preferred_name(parameter, pattern.body, occurrences), reserved)
+    return names
 
 
-def _wanted(parameter: Parameter, body: Term, occurrences: Sequence[Occurrence]) -> str:
-    """Return the name of a parameter: that of the variable which is given most often, where mostly variables are."""
+def _preferred_name(parameter: Parameter, body: Term, occurrences: Sequence[Occurrence]) -> str:
+    """Return the most frequent name of the variables passed for a parameter, if most arguments are variables."""
     if parameter.takes is not None or _is_called(parameter.hole, body):
         return "function"
-    given = Counter(
-        unescaped(child.head.removeprefix(SYMBOL))
-        for found in occurrences
-        for term in found.holes[parameter.hole][:1]
+    candidates = Counter(
+        unescape(child.head.removeprefix(SYMBOL))
+        for occurrence in occurrences
+        for term in occurrence.holes[parameter.hole][:1]
         for child in term.children[:1]
         if child.head.startswith(SYMBOL) and read_head(term.head).name == "Name"
     )
-    name, n = given.most_common(1)[0] if given else ("", 0)
+    name, n = candidates.most_common(1)[0] if candidates else ("", 0)
     return name if 2 * n >= len(occurrences) else "value"
 
 
@@ -65,11 +65,11 @@ def _is_called(hole: int, body: Term) -> bool:
     return any(term.head.startswith("e:Call/") and index_of(term.children[0].head) == hole for term in body.walk())
 
 
-def _free(wanted: str, taken: set[str]) -> str:
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    taken.add(name)
+def _reserve_name(base: str, reserved: set[str]) -> str:
+    name, number = base, 2
+    while name in reserved:
+        name, number = f"{base}_{number}", number + 1
+    reserved.add(name)
     return name
 
 
@@ -110,13 +110,13 @@ class Renderer(Decoder):
 
     def statements(self, term: Term) -> list[ast.stmt]:
         """Return the statements, as `Decoder.statements` does."""
-        return self._calling(term) if is_call(term) else super().statements(term)
+        return self._call_statements(term) if is_call(term) else super().statements(term)
 
     def rest(self, term: Term) -> list[ast.stmt]:
-        """Return the statements, as `Decoder.rest` does, without a rest that the function does not hold."""
+        """Return the statements, as `Decoder.rest` does, without the rest of the block, which stays with the caller."""
         if index_of(term.head) is not None:
             return []
-        return self._calling(term) if is_call(term) else super().rest(term)
+        return self._call_statements(term) if is_call(term) else super().rest(term)
 
     def _hole(self, index: int) -> ast.expr:
         assert self._inside is not None
@@ -134,18 +134,18 @@ class Renderer(Decoder):
         return ast.Call(ast.Name(function.name, ast.Load()), arguments, [])
 
     def _argument(self, parameter: Parameter, term: Term, function: Function) -> ast.expr:
-        given = term.children[parameter.hole]
+        child = term.children[parameter.hole]
         if function.pattern.hole_sorts[parameter.hole] == SYMBOL_SORT:
-            return ast.Name(self.symbol(given), ast.Load())
-        expression: ast.expr = self.node(given)
+            return ast.Name(self.symbol(child), ast.Load())
+        expression: ast.expr = self.node(child)
         if parameter.takes is None:
             return expression
         names = [ast.arg(self.symbol(term.children[index])) for index in parameter.takes]
         arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
         return ast.Lambda(arguments, expression)
 
-    def _calling(self, term: Term) -> list[ast.stmt]:
-        """Return the statement that calls a function for statements, and what follows in the same block."""
+    def _call_statements(self, term: Term) -> list[ast.stmt]:
+        """Return the call statement of a function, and the statements that follow it in the block."""
         interface = self._functions[term.head].interface
         call = self._call(term)
         names: list[ast.expr] = [
@@ -167,7 +167,7 @@ def program_source(term: Term, functions: Mapping[str, Function], may_go: frozen
     Args:
         may_go: Names whose imports are left out where the program does not mention them.
     """
-    return _written(without_unread(Renderer(functions).node(term), may_go))
+    return _unparse(remove_unread_imports(Renderer(functions).node(term), may_go))
 
 
 def function_source(function: Function, functions: Mapping[str, Function]) -> str:
@@ -179,18 +179,18 @@ def function_source(function: Function, functions: Mapping[str, Function]) -> st
         kw_defaults=[],
         defaults=[],
     )
-    imports = ast.parse("\n".join(merged(imports_of(function.pattern.body)))).body
+    imports = ast.parse("\n".join(merge_imports(imports_of(function.pattern.body)))).body
     definition = ast.FunctionDef(
         name=function.name,
         args=arguments,
-        body=[*imports, *body_of(function, functions)],
+        body=[*imports, *function_body(function, functions)],
         decorator_list=[],
         lineno=1,
     )
-    return _written(ast.Module(body=[definition], type_ignores=[]))
+    return _unparse(ast.Module(body=[definition], type_ignores=[]))
 
 
-def body_of(function: Function, functions: Mapping[str, Function]) -> list[ast.stmt]:
+def function_body(function: Function, functions: Mapping[str, Function]) -> list[ast.stmt]:
     """Return the statements of a function, without imports."""
     renderer = Renderer(functions, function)
     if function.interface.is_expression:
@@ -205,8 +205,8 @@ def body_of(function: Function, functions: Mapping[str, Function]) -> list[ast.s
 
 def body_source(function: Function, functions: Mapping[str, Function]) -> str:
     """Return the code inside a function, for counting."""
-    return _written(ast.Module(body=body_of(function, functions), type_ignores=[]))
+    return _unparse(ast.Module(body=function_body(function, functions), type_ignores=[]))
 
 
-def _written(module: ast.Module) -> str:
+def _unparse(module: ast.Module) -> str:
     return ast.unparse(ast.fix_missing_locations(module))

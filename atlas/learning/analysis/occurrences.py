@@ -11,7 +11,7 @@ from typing import Any
 from atlas.learning.analysis.purity import Purity
 from atlas.learning.analysis.recursion import CallGraph
 from atlas.learning.terms.codec import Decoder
-from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescaped
+from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescape
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
 
@@ -21,13 +21,13 @@ Site = tuple[str, tuple[int, ...]]
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Occurrence:
-    """A pattern that a program holds, called by it or by a pattern that it calls."""
+    """One use of a pattern in a program, directly or through another pattern."""
 
     pattern: Pattern
     site: Site
     program: str
     root: Term
-    """Term in the program's own term, of which each part is an object of its own."""
+    """Subterm of the program. No two subterms are the same object."""
 
     holes: dict[int, list[Term]] = field(default_factory=lambda: defaultdict(list))
     """Contents of each hole, at each place where it stands."""
@@ -37,7 +37,7 @@ class Occurrence:
         """The name of the variable in each hole for one."""
         sorts = self.pattern.hole_sorts
         return {
-            index: unescaped(terms[0].head.removeprefix(SYMBOL))
+            index: unescape(terms[0].head.removeprefix(SYMBOL))
             for index, terms in self.holes.items()
             if sorts[index] == SYMBOL_SORT
         }
@@ -50,7 +50,7 @@ class _Frame:
 
 
 def expand(program: str, term: Term, patterns: Mapping[str, Pattern]) -> tuple[Term, list[Occurrence]]:
-    """Return a program's term with every call replaced by what it stands for, and where each call went."""
+    """Return a program's term with every call inlined, and the occurrence of each call."""
     expansion = _Expansion(program, patterns)
     whole = expansion.expand(term, None, (program, ()))
     return whole, expansion.occurrences
@@ -94,8 +94,8 @@ class Region:
     """Statements that follow in the same block."""
 
 
-class Located(Decoder):
-    """A program's syntax tree in which the node of each term is known."""
+class ProgramTree(Decoder):
+    """A program's syntax tree with the node of each term."""
 
     def __init__(self, term: Term) -> None:
         self._term = term  # keeps the terms, whose identities are the keys
@@ -124,8 +124,8 @@ class Located(Decoder):
             self.origins[id(node)] = str(read_head(term.head).parts[-1].scalars[0])
         return node
 
-    def found_block(self, term: Term, statements: list[ast.stmt]) -> None:
-        """Take note of the block, as `Decoder.found_block` does."""
+    def record_block(self, term: Term, statements: list[ast.stmt]) -> None:
+        """Take note of the block, as `Decoder.record_block` does."""
         self._blocks[id(term)] = (statements, len(statements))
 
     def at(self, term: Term) -> Any:
@@ -133,7 +133,7 @@ class Located(Decoder):
         return self._nodes[id(term)]
 
     def region(self, root: Term, rest: Term | None) -> Region | None:
-        """Return what an abstraction covers, up to the rest of the block, or None where that is another block's."""
+        """Return the region of an abstraction, up to the rest of the block, or None if the rest is in another block."""
         if id(root) in self._blocks:
             block, start = self._blocks[id(root)]
             other, stop = self._blocks[id(rest)] if rest is not None else (block, len(block))
@@ -158,8 +158,8 @@ class Located(Decoder):
 
 
 def _children(parent: ast.AST) -> list[tuple[str, ast.AST]]:
-    found = []
+    children = []
     for name, value in ast.iter_fields(parent):
         values = value if isinstance(value, list) else [value]
-        found += [(name, child) for child in values if isinstance(child, ast.AST)]
-    return found
+        children += [(name, child) for child in values if isinstance(child, ast.AST)]
+    return children

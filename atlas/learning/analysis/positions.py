@@ -11,7 +11,7 @@ from atlas.learning.analysis.variables import Flows, Names, elements
 from atlas.learning.terms.scopes import COMPREHENSIONS
 
 HANDING = (ast.Constant, ast.expr_context, ast.keyword, ast.Lambda, ast.List, ast.Name, ast.Tuple)
-"""Classes of syntax that only hand on what their parts give, without looking into it."""
+"""Syntax that passes on its parts without inspecting them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,32 +19,32 @@ class Position:
     """One place where a hole stands."""
 
     is_lazy: bool
-    """True if it is evaluated not at all or several times, or at a time that only the code around it knows."""
+    """True if it may be evaluated never, several times, or later."""
 
     effects: bool
-    """True if anything before it may change what it evaluates to."""
+    """True if earlier code may change its value."""
 
     bound: Names
-    """Variables that the abstraction has surely given a value before."""
+    """Variables that the abstraction has always assigned before."""
 
-    looked: Names = frozenset()
-    """Names whose objects something before it has looked into, so that a change of these would come too early."""
+    inspected: Names = frozenset()
+    """Names whose objects earlier code has inspected. Changing them before would be visible."""
 
     may_raise: bool = False
-    """True if anything before it may raise an exception."""
+    """True if earlier code may raise an exception."""
 
 
 def positions(
     nodes: Iterable[ast.AST], holes: Mapping[int, int], flows: Flows, purity: Purity
 ) -> dict[int, list[Position]]:
-    """Return where each hole stands, in the order of evaluation.
+    """Return the positions of each hole, in the order of evaluation.
 
     Args:
         holes: The number of each hole, by the `id` of its node.
     """
     walk = _Walk(holes, flows, purity)
     walk.all(nodes)
-    return walk.found
+    return walk.positions
 
 
 def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables: Mapping[str, int]) -> list[int]:
@@ -56,28 +56,28 @@ def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables:
         holes: The number of each hole, by the `id` of its node.
         variables: The number of each variable.
     """
-    found: dict[int, None] = {}
+    order: dict[int, None] = {}
     waiting = list(nodes)[::-1]
     while waiting:
         node = waiting.pop()
         if id(node) in holes:
-            found[holes[id(node)]] = None
+            order[holes[id(node)]] = None
         elif isinstance(node, ast.Name | ast.arg):
             number = variables.get(node.id if isinstance(node, ast.Name) else node.arg)
-            found |= {} if number is None else {number: None}
+            order |= {} if number is None else {number: None}
         else:
             children = sorted(ast.iter_child_nodes(node), key=lambda child: not isinstance(child, ast.comprehension))
             waiting += children[::-1]
-    return list(found)
+    return list(order)
 
 
 def may_come_before(argument: ast.AST, position: Position, purity: Purity) -> bool:
-    """Return whether the code before a position does the same after an argument, because it has changed nothing."""
+    """Return whether an argument may be evaluated before the code that precedes a position."""
     if position.may_raise and purity.tells_exceptions_apart:
         return False
     if purity.acts(argument):
-        return not position.looked and not position.may_raise
-    return not position.looked & purity.used_up_by(argument)
+        return not position.inspected and not position.may_raise
+    return not position.inspected & purity.used_up_by(argument)
 
 
 class _Walk:
@@ -86,7 +86,7 @@ class _Walk:
         self._flows = flows
         self._purity = purity
         self._now = Position(is_lazy=False, effects=False, bound=frozenset())
-        self.found: dict[int, list[Position]] = {}
+        self.positions: dict[int, list[Position]] = {}
 
     def all(self, nodes: Iterable[ast.AST | None]) -> None:
         for node in nodes:
@@ -95,14 +95,14 @@ class _Walk:
 
     def _visit(self, node: ast.AST) -> None:
         if id(node) in self._holes:
-            self.found.setdefault(self._holes[id(node)], []).append(self._now)
+            self.positions.setdefault(self._holes[id(node)], []).append(self._now)
         elif isinstance(node, ast.stmt):
             self._statement(node)
         else:
             self._expression(node)
 
-    def _lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
-        """Walk what is evaluated later. Names bound in it are not bound outside, but it may have had effects."""
+    def _walk_lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
+        """Walk code that is evaluated later. Its bindings do not count outside, but its effects do."""
         before = self._now
         self._now = replace(before, is_lazy=True, bound=before.bound | bound)
         self.all(nodes)
@@ -112,30 +112,30 @@ class _Walk:
             bound=before.bound,
         )
 
-    def _looking(self, *nodes: ast.AST) -> None:
-        """Evaluate these, and look into what they give."""
+    def _inspect(self, *nodes: ast.AST) -> None:
+        """Visit nodes whose results are inspected."""
         self.all(nodes)
-        self._now = replace(self._now, looked=self._now.looked | names_in(*nodes), may_raise=True)
+        self._now = replace(self._now, inspected=self._now.inspected | names_in(*nodes), may_raise=True)
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
             case ast.If():
-                self._looking(node.test)
-                self._lazily(node.body)
-                self._lazily(node.orelse)
+                self._inspect(node.test)
+                self._walk_lazily(node.body)
+                self._walk_lazily(node.orelse)
             case ast.For():
-                self._looking(node.iter)
-                self._lazily([node.target, *node.body], self._flows.bound(node.target))
-                self._lazily(node.orelse)
+                self._inspect(node.iter)
+                self._walk_lazily([node.target, *node.body], self._flows.bound(node.target))
+                self._walk_lazily(node.orelse)
             case ast.While():
-                self._lazily([node.test, *node.body])
-                self._lazily(node.orelse)
+                self._walk_lazily([node.test, *node.body])
+                self._walk_lazily(node.orelse)
             case ast.With():
-                self._looking(*node.items)
-                self._lazily(node.body)
+                self._inspect(*node.items)
+                self._walk_lazily(node.body)
                 self._now = replace(self._now, effects=True)
             case ast.Try():
-                self._lazily([*node.body, *node.handlers, *node.orelse, *node.finalbody])
+                self._walk_lazily([*node.body, *node.handlers, *node.orelse, *node.finalbody])
             case _:
                 self._simple(node)
         self._after(node)
@@ -148,27 +148,27 @@ class _Walk:
                 self.all(ast.iter_child_nodes(node))
                 self._now = replace(self._now, effects=True)
             case ast.Assert():
-                self._looking(node.test)
-                self._lazily([node.msg])
+                self._inspect(node.test)
+                self._walk_lazily([node.msg])
             case _:
                 self.all(ast.iter_child_nodes(node))
 
     def _after(self, node: ast.stmt) -> None:
-        """Walk what follows a statement that may leave, and so is evaluated only where it did not."""
+        """Note the effects of a statement. Code after one that may leave the block is lazy."""
         leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in ast.walk(node))
         bound = self._now.bound | self._flows.of_node(node).written
         self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
         if not self._purity.is_pure(node):
             self._now = replace(self._now, effects=True)
         if not _only_names(node):
-            self._now = replace(self._now, looked=self._now.looked | names_in(node), may_raise=True)
+            self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
 
     def _expression(self, node: ast.AST) -> None:
         self._parts(node)
         if not self._purity.is_pure(node):
             self._now = replace(self._now, effects=True)
         if not isinstance(node, HANDING):
-            self._now = replace(self._now, looked=self._now.looked | names_in(node), may_raise=True)
+            self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
 
     def _parts(self, node: ast.AST) -> None:
         match node:
@@ -183,7 +183,7 @@ class _Walk:
                 self._pair(None, node.value)
             case ast.Lambda():
                 self.all([node.args])
-                self._lazily([node.body], self._flows.bound(node.args))
+                self._walk_lazily([node.body], self._flows.bound(node.args))
             case _ if isinstance(node, COMPREHENSIONS):
                 self._comprehension(node)
             case _:
@@ -192,35 +192,35 @@ class _Walk:
     def _pair(self, key: ast.expr | None, value: ast.expr) -> None:
         """Walk a key and its value, or a mapping whose items are taken over where it stands: `**d`."""
         if key is None:
-            self._looking(value)
+            self._inspect(value)
         else:
             self.all([key, value])
 
     def _as_far_as_needed(self, node: ast.IfExp | ast.BoolOp | ast.Compare) -> None:
         match node:
             case ast.IfExp():
-                self._looking(node.test)
-                self._lazily([node.body, node.orelse])
+                self._inspect(node.test)
+                self._walk_lazily([node.body, node.orelse])
             case ast.BoolOp():
-                self._looking(node.values[0])
-                self._lazily(node.values[1:])
+                self._inspect(node.values[0])
+                self._walk_lazily(node.values[1:])
             case ast.Compare():
                 self.all([node.left, *node.comparators[:1]])
-                self._lazily(node.comparators[1:])
+                self._walk_lazily(node.comparators[1:])
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
-        self._looking(node.generators[0].iter)
+        self._inspect(node.generators[0].iter)
         bound: Names = frozenset()
         for number, generator in enumerate(node.generators):
             if number:
-                self._lazily([generator.iter], bound)
+                self._walk_lazily([generator.iter], bound)
             bound |= self._flows.bound(generator.target)
-            self._lazily([generator.target, *generator.ifs], bound)
-        self._lazily(elements(node), bound)
+            self._walk_lazily([generator.target, *generator.ifs], bound)
+        self._walk_lazily(elements(node), bound)
 
 
 def _in_order(node: ast.AST) -> Iterable[ast.AST | None]:
-    """Return the parts of an expression, where all are evaluated, as they are."""
+    """Return the parts of an expression in the order of evaluation."""
     match node:
         case ast.arguments():
             return [*node.defaults, *node.kw_defaults]
@@ -228,7 +228,7 @@ def _in_order(node: ast.AST) -> Iterable[ast.AST | None]:
 
 
 def _only_names(node: ast.stmt) -> bool:
-    """Return whether a statement only hands on what its expressions give."""
+    """Return whether a statement passes on its values without inspecting them."""
     if isinstance(node, ast.Assign):
         return all(isinstance(target, ast.Name) for target in node.targets)
     return isinstance(node, (ast.Expr, ast.Return, ast.Pass))

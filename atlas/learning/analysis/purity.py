@@ -1,6 +1,6 @@
 """The effects of evaluating code, and whether it may be evaluated at another time.
 
-Everything errs to the safe side, but for these beliefs; running the tests of a program is what finds them wrong:
+The analysis is conservative, except for these assumptions. Running a program's tests checks them:
 
 - Operators and Python's own functions do with any object what they do with those of Python's own types; only a program
   that names `defaultdict` or defines `__missing__` is known to add items by asking for them.
@@ -10,9 +10,9 @@ Everything errs to the safe side, but for these beliefs; running the tests of a 
   such a name or imports more than `PLAIN_MODULES`; then only that of what is seen to be of Python's own types.
 - Going through what a program asks for its length or its items takes nothing away, as it would of an iterator; an
   iterator goes by one name; and one that comes from outside of a program does nothing else when it is gone through.
-- Which of two exceptions comes first decides nothing for whoever calls a program: it does only within one that has a
-  `try` or a `with` of its own (other than of a file).
-- Nothing looks at who calls: programs that may are left out before.
+- Which of two exceptions comes first does not matter to the caller of a program. It matters only inside a program with
+  a `try`, or a `with` other than of a file.
+- No code inspects its caller. Programs that may do so are excluded before.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PLAIN_MODULES = frozenset({
     "enum", "fractions", "functools", "heapq", "itertools", "json", "math", "numbers", "numpy", "operator", "random",
     "re", "statistics", "string", "sys", "textwrap", "time", "typing", "unicodedata",
 })
-"""Modules none of whose functions and objects changes anything by a method of `PURE_METHODS`."""
+"""Modules whose functions and objects have no side effects in methods named as in `PURE_METHODS`."""
 
 PURE_METHODS = {
     name: numbers
@@ -63,7 +63,7 @@ GOING_THROUGH = frozenset({
     "tuple", "zip", "dist", "fsum", "prod", "sumprod",
 })
 # fmt: on
-"""Functions that go through what they are given. An iterator is used up by that."""
+"""Functions that iterate over their arguments, and so consume iterators."""
 
 GOING_THROUGH_METHODS = frozenset({"difference", "dist", "fsum", "intersection", "join", "prod", "sumprod", "union"})
 
@@ -116,19 +116,19 @@ class Purity:
         self.tells_exceptions_apart = any(map(_may_go_on, ast.walk(module)))
         """True if the program may go on after an exception, in a way that depends on which it is."""
 
-    def known(self, function: ast.AST) -> str:
-        """Return the name of a function of Python's own, or the import that brings it, empty for any other."""
+    def resolve(self, function: ast.AST) -> str:
+        """Return the name of a builtin function, the import statement of an imported one, or an empty text."""
         origin = self._origins.get(id(function), "")
         if isinstance(function, ast.Name) and origin == BUILTIN:
             return function.id
         return origin if origin.startswith(("import ", "from ")) else ""
 
     def is_pure(self, node: ast.AST) -> bool:
-        """Return whether evaluating just this, after its parts, changes nothing that other code could see.
+        """Return whether evaluating a node, apart from its parts, has no side effect.
 
-        An iterator that is used up is no such thing here; see `used_up_by`.
+        Consuming an iterator does not count here. See `used_up_by`.
         """
-        if self._acts_by_iterators and self._iterated(node):
+        if self._acts_by_iterators and self._consumed_names(node):
             return False
         match node:
             case ast.Call(func=ast.Name()):
@@ -148,7 +148,7 @@ class Purity:
     def is_atomic(self, node: ast.AST) -> bool:
         """Return whether it may be evaluated at any time and any number of times: a constant, or a name with one value.
 
-        A local variable does so as far as others than the code around it are concerned.
+        A local variable qualifies, since only the surrounding code can assign it.
         """
         match node:
             case ast.Constant():
@@ -166,21 +166,21 @@ class Purity:
         return shared and not self.used_up_by(node)
 
     def acts(self, node: ast.AST) -> bool:
-        """Return whether evaluating code may change anything at all, whatever it names."""
+        """Return whether evaluating code may have any side effect."""
         return not all(map(self.is_pure, ast.walk(node)))
 
     def used_up_by(self, node: ast.AST) -> Names:
-        """Return the names of what may be an iterator, and is gone through by evaluating code."""
-        return frozenset[str]().union(*map(self._iterated, ast.walk(node)))
+        """Return the names of possible iterators that the code consumes."""
+        return frozenset[str]().union(*map(self._consumed_names, ast.walk(node)))
 
-    def _iterated(self, node: ast.AST) -> Names:
-        """Return the names of what may be an iterator, and is gone through by just this."""
+    def _consumed_names(self, node: ast.AST) -> Names:
+        """Return the names of possible iterators that this node itself consumes."""
         parts = [node, *node.generators] if isinstance(node, COMPREHENSIONS) else [node]
-        through = [one for part in parts for each in _gone_through(part) for one in _iterators(each)]
-        return names_in(*through) - self._sized
+        iterables = [one for part in parts for each in _consumed_expressions(part) for one in _iterators(each)]
+        return names_in(*iterables) - self._sized
 
     def _is_acting_iterator(self, node: ast.AST) -> bool:
-        """Return whether going through what a program makes here may do more than to use it up."""
+        """Return whether iterating over an iterator made here may have side effects."""
         match node:
             case ast.Yield() | ast.YieldFrom():
                 return True
@@ -188,12 +188,12 @@ class Purity:
                 return True
             case ast.GeneratorExp():
                 return self.acts(node)
-            case ast.Call(func=function) if self.known(function) in ("filter", "iter", "map"):
-                return self.acts(node) and (self.known(function) != "iter" or len(node.args) > 1)
+            case ast.Call(func=function) if self.resolve(function) in ("filter", "iter", "map"):
+                return self.acts(node) and (self.resolve(function) != "iter" or len(node.args) > 1)
         return False
 
     def is_of_python(self, method: ast.Attribute) -> bool:
-        """Return whether a method that has the name of one of Python's own types is that."""
+        """Return whether a method is that of a builtin type, and not one of the program with the same name."""
         if method.attr in self._methods:
             return False
         return self._is_plain or isinstance(method.value, DISPLAYS) or self._is_text_or_type(method.value)
@@ -208,24 +208,24 @@ class Purity:
     def _is_of_module(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
             node = node.value
-        return self.known(node).startswith(("import ", "from "))
+        return self.resolve(node).startswith(("import ", "from "))
 
     def _is_text_or_type(self, receiver: ast.AST) -> bool:
         function = receiver.func if isinstance(receiver, ast.Call) else receiver
-        return isinstance(receiver, ast.Constant) or self.known(function) in PURE_FUNCTIONS
+        return isinstance(receiver, ast.Constant) or self.resolve(function) in PURE_FUNCTIONS
 
     def _is_pure_function(self, function: ast.AST) -> bool:
-        name = self.known(function)
+        name = self.resolve(function)
         return name in PURE_FUNCTIONS or (name.startswith("from math import ") and " as " not in name)
 
     def _is_math(self, function: ast.Attribute) -> bool:
-        return self.known(function.value) == "import math"
+        return self.resolve(function.value) == "import math"
 
     def _is_pure_method(self, method: ast.Attribute) -> bool:
         return method.attr in PURE_METHODS and self.is_of_python(method)
 
     def _is_harmless(self, function: ast.AST) -> bool:
-        """Return whether a function may be handed on to be called with anything. A lambda is judged by its body."""
+        """Return whether a function may be passed on as a callback. A lambda is judged by its body."""
         match function:
             case ast.Lambda() | ast.Constant(value=None):
                 return True
@@ -235,11 +235,11 @@ class Purity:
 
     def _can_be_shared(self, node: ast.AST) -> bool:
         """Return whether a result may be shared, as numbers and texts may. Others may be changed by any holder."""
-        return self.known(node.func) in REPEATABLE if isinstance(node, ast.Call) else self.is_pure(node)
+        return self.resolve(node.func) in REPEATABLE if isinstance(node, ast.Call) else self.is_pure(node)
 
 
 def _methods(module: ast.Module) -> Iterator[str]:
-    """Yield the names under which a program puts anything into classes and objects."""
+    """Yield the names of all attributes and methods that a program defines."""
     for node in ast.walk(module):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.attr
@@ -320,13 +320,13 @@ def names_in(*nodes: ast.AST) -> Names:
 
 
 def _functions(call: ast.Call) -> Iterator[ast.AST]:
-    """Yield the functions that a call of one of Python's own is given to call."""
+    """Yield the functions passed to a call of a builtin, which calls them."""
     if isinstance(call.func, ast.Name) and call.func.id in ("filter", "map"):
         yield from call.args[:1]
     yield from (keyword.value for keyword in call.keywords if keyword.arg == "key")
 
 
-def _gone_through(node: ast.AST) -> list[ast.expr]:
+def _consumed_expressions(node: ast.AST) -> list[ast.expr]:
     match node:
         case ast.comprehension() | ast.For():
             return [node.iter]
@@ -346,7 +346,7 @@ def _gone_through(node: ast.AST) -> list[ast.expr]:
 
 
 def _iterators(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield what may be an iterator of it, made before. Those that it makes itself are left out."""
+    """Yield the parts that may be an existing iterator. Iterators created in the expression are left out."""
     match node:
         case ast.Name() | ast.Attribute():
             yield node
@@ -358,7 +358,7 @@ def _iterators(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _sized(module: ast.Module) -> Iterator[str]:
-    """Yield the names that are asked for their length or for items by position or key, and so are no iterators."""
+    """Yield the names that are subscripted or passed to `len`, and so are no iterators."""
     for node in ast.walk(module):
         match node:
             case ast.Subscript(value=ast.Name(id=name)):

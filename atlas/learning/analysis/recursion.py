@@ -1,7 +1,7 @@
-"""Code that may call the function around it again, and so would need more of the stack in a function of its own.
+"""Code that may call its enclosing function again, and so would use more stack in a function of its own.
 
-A function made of such code stands on the stack once more for each level of a recursion, so that a program which worked
-at a depth of 900 would not any more.
+A function made of such code adds a stack frame to each level of the recursion. A program that worked at a depth of 900
+would then fail.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CALLING_FIRST = frozenset({
 })  # fmt: skip
 CALLING_SECOND = frozenset({"sub", "subn", "accumulate", "groupby"})
 CALLING_KEYWORDS = frozenset({"key", "default", "default_factory", "func", "function"})
-"""Functions that call their first argument, their second argument, and keywords of arguments that are called."""
+"""Functions that call their first or second argument, and the keywords of callable arguments."""
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -56,7 +56,7 @@ class CallGraph:
         self._implicit = [each for name in self._functions if _is_special(name) for each in self._functions[name]]
 
     def may_call_back(self, nodes: Iterable[ast.AST], arguments: Set[int] = frozenset()) -> bool:
-        """Return whether evaluating code may call the function that the code stands in.
+        """Return whether evaluating code may call its enclosing function.
 
         Args:
             arguments: The `id` of each node in it that is evaluated before.
@@ -69,11 +69,11 @@ class CallGraph:
         waiting: list[ast.AST] = list(self._implicit)
         while True:
             for node in code:
-                called = self._called(node, arguments)
-                if called is None:
+                callees = self._callees(node, arguments)
+                if callees is None:
                     return True
-                waiting += [each for each in called if id(each) not in reached]
-                reached |= dict.fromkeys(map(id, called))
+                waiting += [each for each in callees if id(each) not in reached]
+                reached |= dict.fromkeys(map(id, callees))
             if around & reached.keys():
                 return True
             if not waiting:
@@ -86,23 +86,23 @@ class CallGraph:
             if isinstance(node, FUNCTIONS):
                 yield node
 
-    def _called(self, node: ast.AST, arguments: Set[int]) -> list[_Definition] | None:
-        """Return the functions that code may call, or None where it may call any."""
-        found: list[_Definition] = []
+    def _callees(self, node: ast.AST, arguments: Set[int]) -> list[_Definition] | None:
+        """Return the functions that code may call, or None if it may call any function."""
+        callees: list[_Definition] = []
         for part, is_before in _parts(node, arguments):
             if isinstance(part, ast.Call) and not is_before and self._is_unknown(part):
                 return None
             if is_before and self._is_callee(part):
-                found += [each for each in self._named(part) if _is_generator(each)]
+                callees += [each for each in self._definitions(part) if _is_generator(each)]
             else:
-                found += self._named(part)
-        return found
+                callees += self._definitions(part)
+        return callees
 
     def _is_callee(self, node: ast.AST) -> bool:
         parent, field = self._parents.get(id(node), (None, ""))
         return isinstance(parent, ast.Call) and field == "func"
 
-    def _named(self, node: ast.AST) -> list[_Definition]:
+    def _definitions(self, node: ast.AST) -> list[_Definition]:
         """Return the functions of the program that a name or an attribute may be."""
         match node:
             case ast.Name(id=name) if id(node) not in self._symbols:
@@ -111,18 +111,20 @@ class CallGraph:
                 pass
             case _:
                 return []
-        made = [method for each in self._classes.get(name, ()) for method in each.body if _is_made_with(method)]
-        bases = [method for each in self._classes.get(name, ()) for base in each.bases for method in self._named(base)]
-        return [*self._functions.get(name, ()), *made, *bases]
+        constructors = [method for each in self._classes.get(name, ()) for method in each.body if _is_made_with(method)]
+        bases = [
+            method for each in self._classes.get(name, ()) for base in each.bases for method in self._definitions(base)
+        ]
+        return [*self._functions.get(name, ()), *constructors, *bases]
 
     def _is_unknown(self, call: ast.Call) -> bool:
-        """Return whether a call may be of anything, or hands something on that may be."""
-        if not self._is_known(call.func):
+        """Return whether the called function, or a callback passed to it, is unknown."""
+        if not self._is_resolved(call.func):
             return True
-        return any(not self._is_known(argument, is_handed=True) for argument in _handed(call))
+        return any(not self._is_resolved(argument, is_handed=True) for argument in _callable_arguments(call))
 
-    def _is_known(self, function: ast.expr, *, is_handed: bool = False) -> bool:
-        """Return whether a function is of Python, of a module, or defined by the program under its name."""
+    def _is_resolved(self, function: ast.expr, *, is_handed: bool = False) -> bool:
+        """Return whether a function is a builtin, from a module, or defined by the program."""
         match function:
             case ast.Lambda():
                 return True  # what it calls is seen where it stands
@@ -152,14 +154,14 @@ def _parts(node: ast.AST, arguments: Set[int]) -> Iterator[tuple[ast.AST, bool]]
         part, is_before = waiting.pop()
         yield part, is_before
         is_before = is_before and not isinstance(part, (ast.Lambda, ast.GeneratorExp))
-        called = part.func if isinstance(part, ast.Call) else None
+        callee = part.func if isinstance(part, ast.Call) else None
         waiting += [
-            (child, is_before or (id(child) in arguments and child is not called))
+            (child, is_before or (id(child) in arguments and child is not callee))
             for child in ast.iter_child_nodes(part)
         ]
 
 
-def _handed(call: ast.Call) -> Iterator[ast.expr]:
+def _callable_arguments(call: ast.Call) -> Iterator[ast.expr]:
     """Yield the arguments that a function of Python or of a module calls."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name in CALLING_FIRST:

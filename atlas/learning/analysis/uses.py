@@ -1,4 +1,4 @@
-"""Calls of a function in programs: what they pass, and what becomes of the result."""
+"""Calls of a function in programs: their arguments, and how the result is used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from atlas.learning.terms.names import Function, identifiers
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.parsing import try_parse
 
 MAX_USES = 10
 """Programs that are read."""
@@ -19,27 +19,27 @@ _PRODUCTS = {"len": "length", "range": "numbers", "sorted": "items", "list": "it
 
 @dataclass(slots=True)
 class Uses:
-    """Counts of what calls of a function say, over the programs that hold them."""
+    """Names and types from the calls of a function, counted over programs."""
 
     n_programs: int = 0
     arguments: list[Counter[str]] = field(default_factory=list)
-    """Names of what is passed and how often, by position."""
+    """Names of the arguments and their counts, by position."""
 
     kinds: list[Counter[str]] = field(default_factory=list)
-    """Words for what is passed without a name, such as `text` or `number`, by position."""
+    """Words for arguments without a name, such as `text` or `number`, by position."""
 
     types: list[Counter[str]] = field(default_factory=list)
-    """Annotations of what is passed, where the programs have any, by position."""
+    """Annotations of the arguments, where the programs have any, by position."""
 
     returns: Counter[str] = field(default_factory=Counter)
     """Annotations of the functions that return its result as it is."""
 
     names: set[str] = field(default_factory=set)
-    """Every name in the programs, which the function may not take."""
+    """All names in the programs, which are not available to the function."""
 
 
 def uses_of(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:
-    """Return what the programs say of the function that they call by this name.
+    """Return the names and types that programs use when they call a function.
 
     Args:
         examples: Pairs of a task's text and a program.
@@ -48,21 +48,21 @@ def uses_of(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:
     uses = Uses(arguments=counters[0], kinds=counters[1], types=counters[2])
     for _, program in examples[:MAX_USES]:
         uses.n_programs += 1
-        tree = parsed(program)
+        tree = try_parse(program)
         if tree is not None:
             uses.names |= identifiers(tree)
-            _read(tree, name, uses)
+            _count_calls(tree, name, uses)
     uses.names.discard(name)
     return uses
 
 
-def _read(tree: ast.Module, name: str, uses: Uses) -> None:
+def _count_calls(tree: ast.Module, name: str, uses: Uses) -> None:
     for owner, statement, call in _calls(tree, name):
-        given = _annotations(owner)
+        annotation_of = _annotations(owner)
         for position, argument in enumerate(call.args[: len(uses.arguments)]):
-            uses.arguments[position].update(_named(argument))
-            uses.kinds[position].update(_kind(argument))
-            uses.types[position].update(_typed(argument, given))
+            uses.arguments[position].update(_argument_names(argument))
+            uses.kinds[position].update(_argument_kinds(argument))
+            uses.types[position].update(_argument_types(argument, annotation_of))
         if isinstance(statement, ast.Return) and statement.value is call and owner is not None and owner.returns:
             uses.returns[ast.unparse(owner.returns)] += 1
 
@@ -88,7 +88,7 @@ def _annotations(owner: Function | None) -> dict[str, str]:
     return {arg.arg: ast.unparse(arg.annotation) for arg in arguments if arg.annotation is not None}
 
 
-def _named(argument: ast.expr) -> list[str]:
+def _argument_names(argument: ast.expr) -> list[str]:
     """Return the name of an argument, where it has one."""
     match argument:
         case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -98,8 +98,8 @@ def _named(argument: ast.expr) -> list[str]:
     return []
 
 
-def _kind(argument: ast.expr) -> list[str]:
-    """Return a word for what an argument is that has no name."""
+def _argument_kinds(argument: ast.expr) -> list[str]:
+    """Return a word for an argument without a name."""
     match argument:
         case ast.Constant(value=value) if type(value) in _KINDS:
             return [_KINDS[type(value)]]
@@ -116,10 +116,10 @@ def _kind(argument: ast.expr) -> list[str]:
     return []
 
 
-def _typed(argument: ast.expr, given: dict[str, str]) -> list[str]:
+def _argument_types(argument: ast.expr, annotation_of: dict[str, str]) -> list[str]:
     match argument:
-        case ast.Name(id=name) if name in given:
-            return [given[name]]
+        case ast.Name(id=name) if name in annotation_of:
+            return [annotation_of[name]]
         case ast.Constant(value=value) if type(value) in _KINDS:
             return [type(value).__name__]
         case ast.Call(func=ast.Name(id="len")):

@@ -1,6 +1,6 @@
 """Variables that code reads and writes, which decide a function's parameters and results.
 
-Everything errs to the safe side: what may be read counts as read, only what is surely written counts as written.
+The analysis is conservative: whatever may be read counts as read, and only what is always written counts as written.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ class Flow:
     """Variables that may be read before they are written here."""
 
     written: Names = frozenset()
-    """Variables that are written on every way to the end of the piece."""
+    """Variables that are written on every path to the end of the piece."""
 
     touched: Names = frozenset()
-    """Variables that are written on some way."""
+    """Variables that are written on some path."""
 
     ends: bool = False
-    """True if no way leads to the end of the piece: it returns, raises, or leaves the loop."""
+    """True if no path reaches the end of the piece: it returns, raises, or leaves the loop."""
 
     def then(self, other: Flow) -> Flow:
-        """Return the flow of this and after it the other."""
+        """Return the flow of this piece followed by the other."""
         return Flow(
             reads=self.reads | (other.reads - self.written),
             written=self.written | other.written,
@@ -40,7 +40,7 @@ class Flow:
         )
 
     def either(self, other: Flow) -> Flow:
-        """Return the flow where one of the two is run."""
+        """Return the flow of code that runs one of the two pieces."""
         going = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
         return Flow(
             reads=self.reads | other.reads,
@@ -50,7 +50,7 @@ class Flow:
         )
 
     def perhaps(self) -> Flow:
-        """Return the flow where this is run, or nothing, or the beginning of it."""
+        """Return the flow of code that may run completely, partly or not at all."""
         return Flow(reads=self.reads, touched=self.touched)
 
 
@@ -115,8 +115,8 @@ class Flows:
         return Flow(reads=name) if isinstance(node.ctx, ast.Load) else Flow(reads=name, touched=name)
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Flow:
-        first, *others = node.generators
-        inside = self.of([*first.ifs, *others, *elements(node)])
+        first, *later = node.generators
+        inside = self.of([*first.ifs, *later, *elements(node)])
         bound = frozenset[str]().union(*(self.bound(generator.target) for generator in node.generators))
         return self.of_node(first.iter).then(Flow(reads=inside.reads - bound, touched=inside.touched - bound))
 
@@ -125,15 +125,15 @@ class Flows:
             case ast.Assign():
                 return self.of([node.value, *node.targets])
             case ast.AugAssign():
-                return Flow(reads=self._kept(node.target)).then(self.of([node.value, node.target]))
+                return Flow(reads=self._augmented(node.target)).then(self.of([node.value, node.target]))
             case ast.AnnAssign():
                 return self.of_node(node.value).then(self.of_node(node.target)) if node.value else NOTHING
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                return Flow(reads=self._seen(node))
+                return Flow(reads=self._captured(node))
         return self._compound(node)
 
-    def _kept(self, target: ast.expr) -> Names:
-        """Return the variable that `x += 1` reads, though its node says that it is stored to."""
+    def _augmented(self, target: ast.expr) -> Names:
+        """Return the variable that `x += 1` reads, although its node has a store context."""
         return frozenset([target.id]) if isinstance(target, ast.Name) and id(target) in self._symbols else frozenset()
 
     def _compound(self, node: ast.stmt) -> Flow:
@@ -141,9 +141,9 @@ class Flows:
             case ast.If():
                 return self.of_node(node.test).then(self.of(node.body).either(self.of(node.orelse)))
             case ast.For() | ast.AsyncFor():
-                return self.of_node(node.iter).then(self.again(node)).then(self.of(node.orelse).perhaps())
+                return self.of_node(node.iter).then(self.later_rounds(node)).then(self.of(node.orelse).perhaps())
             case ast.While():
-                return self.of_node(node.test).then(self.again(node)).then(self.of(node.orelse).perhaps())
+                return self.of_node(node.test).then(self.later_rounds(node)).then(self.of(node.orelse).perhaps())
             case ast.With() | ast.AsyncWith():
                 return self.of(node.items).then(self.of(node.body).perhaps())
             case ast.Try() | ast.TryStar():
@@ -154,8 +154,8 @@ class Flows:
         flow = self.of(ast.iter_child_nodes(node))
         return flow.then(Flow(ends=True)) if isinstance(node, BOTH_WAYS) else flow
 
-    def again(self, loop: ast.stmt) -> Flow:
-        """Return what a loop does from the second round on."""
+    def later_rounds(self, loop: ast.stmt) -> Flow:
+        """Return the flow of a loop from its second iteration on."""
         if isinstance(loop, ast.While):
             return self.of_node(loop.test).then(self.of(loop.body)).perhaps()
         if isinstance(loop, (ast.For, ast.AsyncFor)):
@@ -165,20 +165,20 @@ class Flows:
     def _guarded(self, node: ast.Try | ast.TryStar) -> Flow:
         flow = self.of(node.body).perhaps()
         for handler in node.handlers:
-            named = frozenset([handler.name]) if handler.name and id(handler) in self._symbols else frozenset()
-            inside = Flow(written=named, touched=named).then(self.of(handler.body))
+            names = frozenset([handler.name]) if handler.name and id(handler) in self._symbols else frozenset()
+            inside = Flow(written=names, touched=names).then(self.of(handler.body))
             flow = flow.then(self.of_node(handler.type)).then(inside.perhaps())
         return flow.then(self.of(node.orelse).perhaps()).then(self.of(node.finalbody))
 
-    def _seen(self, definition: ast.AST) -> Names:
-        """Return the variables that a nested definition may read at any time: all that it names."""
+    def _captured(self, definition: ast.AST) -> Names:
+        """Return the variables that a nested definition may read at any time: all names in it."""
         return frozenset(
             node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and id(node) in self._symbols
         )
 
 
 def elements(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Sequence[ast.expr]:
-    """Return what a comprehension makes of each item."""
+    """Return the result expressions of a comprehension."""
     return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
 
 

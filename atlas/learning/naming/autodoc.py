@@ -15,10 +15,10 @@ from typing import Any
 from atlas.core.errors import AtlasError, InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.learning.analysis.uses import MAX_USES
-from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS, Documentation, derive, documented
-from atlas.learning.rewrite.rename import renamed
-from atlas.learning.terms.names import Function, function_of, identifiers, is_free, parameters_of
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS, Documentation, apply_documentation, derive
+from atlas.learning.rewrite.rename import rename_identifiers
+from atlas.learning.terms.names import Function, function_of, identifiers, is_available, parameters_of
+from atlas.learning.terms.parsing import try_parse
 from atlas.protocols.infra import LLMClient
 
 MAX_TEXT_CHARACTERS = 600
@@ -75,11 +75,11 @@ class LLMAutoDocumenter:
     `undocumented_because`.
     """
 
-    def __init__(self, llm_client: LLMClient, taken: Iterable[str] = ()) -> None:
+    def __init__(self, llm_client: LLMClient, reserved: Iterable[str] = ()) -> None:
         """Give no name of those taken: of other concepts, and of whatever the programs to be rewritten define."""
         self.llm = llm_client
-        self._taken = set(taken)
-        self._given: dict[str, str] = {}
+        self._reserved = set(reserved)
+        self._descriptions: dict[str, str] = {}
 
     async def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
         """Return the concept with name, description, signature and guidance. Of its code, only names change.
@@ -92,49 +92,49 @@ class LLMAutoDocumenter:
         """
         function = function_of(concept.code, concept.name)
         uses = usage_examples[:MAX_USES]
-        taken = self._taken | _names_in(uses) - {function.name}
+        reserved = self._reserved | _names_in(uses) - {function.name}
         try:
-            said: Documentation | str = await self._ask(concept, function, uses, taken)
+            reply: Documentation | str = await self._ask(concept, function, uses, reserved)
         except (AtlasError, OSError) as error:
-            said = f"the language model did not answer: {error}"
-        if isinstance(said, str):
-            found = documented(concept, derive(concept, uses, taken=taken), by="heuristic")
-            found = replace(found, metadata={**found.metadata, "undocumented_because": said})
+            reply = f"the language model did not answer: {error}"
+        if isinstance(reply, str):
+            result = apply_documentation(concept, derive(concept, uses, reserved=reserved), by="heuristic")
+            result = replace(result, metadata={**result.metadata, "undocumented_because": reply})
         else:
-            found = documented(concept, said, by="model")
-        self._taken.add(found.name)
-        self._given[found.name] = found.description
-        return found
+            result = apply_documentation(concept, reply, by="model")
+        self._reserved.add(result.name)
+        self._descriptions[result.name] = result.description
+        return result
 
     async def _ask(
-        self, concept: CodeConcept, function: Function, uses: Sequence[tuple[str, str]], taken: set[str]
+        self, concept: CodeConcept, function: Function, uses: Sequence[tuple[str, str]], reserved: set[str]
     ) -> Documentation | str:
         """Return what the model says of the function, or why that cannot be used."""
-        asked = _prompt(concept.code, uses, self._given)
-        wrong = ""
+        question = _prompt(concept.code, uses, self._descriptions)
+        objection = ""
         for _ in range(N_TRIES):
-            answer = await self.llm.complete(SYSTEM, asked + wrong, schema=SCHEMA)
+            answer = await self.llm.complete(SYSTEM, question + objection, schema=SCHEMA)
             if isinstance(answer, Mapping) and answer.get("name", "") is None:
                 return "the language model found nothing that a name could say"
             try:
-                return _checked(answer, concept.code, function, taken)
+                return _validate(answer, concept.code, function, reserved)
             except InvalidInput as error:
-                wrong = f"\n\nYour last answer cannot be used: {error}. Answer again."
+                objection = f"\n\nYour last answer cannot be used: {error}. Answer again."
                 reason = str(error)
         return f"the language model's answer does not fit the code: {reason}"
 
 
-def _prompt(code: str, uses: Sequence[tuple[str, str]], given: Mapping[str, str]) -> str:
+def _prompt(code: str, uses: Sequence[tuple[str, str]], names: Mapping[str, str]) -> str:
     """Return the question as one JSON object, which nothing in the texts can end."""
-    shown = {
-        "names_given_so_far": dict(list(given.items())[-MAX_NAMES_SHOWN:]),
+    question = {
+        "names_given_so_far": dict(list(names.items())[-MAX_NAMES_SHOWN:]),
         "code": cut(code, MAX_CODE_CHARACTERS),
         "uses": [
             {"task": cut(task, MAX_TASK_CHARACTERS), "program": cut(program, MAX_PROGRAM_CHARACTERS)}
             for task, program in uses
         ],
     }
-    return json.dumps(shown, indent=1, ensure_ascii=False)
+    return json.dumps(question, indent=1, ensure_ascii=False)
 
 
 def cut(text: str, characters: int) -> str:
@@ -143,11 +143,11 @@ def cut(text: str, characters: int) -> str:
 
 
 def _names_in(uses: Iterable[tuple[str, str]]) -> set[str]:
-    trees = (parsed(program) for _, program in uses)
+    trees = (try_parse(program) for _, program in uses)
     return {name for tree in trees if tree is not None for name in identifiers(tree)}
 
 
-def _checked(answer: Any, code: str, function: Function, taken: set[str]) -> Documentation:
+def _validate(answer: Any, code: str, function: Function, reserved: set[str]) -> Documentation:
     """Return the answer as documentation that fits the code.
 
     Raises:
@@ -156,16 +156,16 @@ def _checked(answer: Any, code: str, function: Function, taken: set[str]) -> Doc
     if not isinstance(answer, Mapping):
         raise InvalidInput(f"expected an object with the asked fields, got {type(answer).__name__}")
     name = answer.get("name")
-    if not isinstance(name, str) or not is_free(name) or len(name) > MAX_NAME_CHARACTERS:
+    if not isinstance(name, str) or not is_available(name) or len(name) > MAX_NAME_CHARACTERS:
         raise InvalidInput(
             f"name should be an identifier of at most {MAX_NAME_CHARACTERS} characters that is no keyword and no "
             f"builtin, got {str(name)[:80]!r}"
         )
-    if name in taken:
+    if name in reserved:
         raise InvalidInput(f"the name {name!r} is taken; choose another one")
     parameters, types = _parameters(answer.get("parameters"), function)
     old = parameters_of(function)
-    renamed(code, {function.name: name, **dict(zip(old, parameters, strict=True))})
+    rename_identifiers(code, {function.name: name, **dict(zip(old, parameters, strict=True))})
     return Documentation(
         name=name,
         description=_text(answer, "description", required=True),
@@ -176,30 +176,30 @@ def _checked(answer: Any, code: str, function: Function, taken: set[str]) -> Doc
     )
 
 
-def _parameters(given: Any, function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _parameters(value: Any, function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return names and types."""
     n_expected = len(parameters_of(function))
-    if not isinstance(given, list) or len(given) != n_expected:
-        n_given = len(given) if isinstance(given, list) else "none"
-        raise InvalidInput(f"the function has {n_expected} parameters, but the answer names {n_given}")
+    if not isinstance(value, list) or len(value) != n_expected:
+        n_named = len(value) if isinstance(value, list) else "none"
+        raise InvalidInput(f"the function has {n_expected} parameters, but the answer names {n_named}")
     names, types = [], []
-    for one in given:
-        name = one.get("name") if isinstance(one, Mapping) else None
-        if not isinstance(name, str) or not is_free(name) or name in names:
+    for parameter in value:
+        name = parameter.get("name") if isinstance(parameter, Mapping) else None
+        if not isinstance(name, str) or not is_available(name) or name in names:
             raise InvalidInput(
                 f"each parameter needs an identifier of its own, no keyword and no builtin, got {str(name)[:80]!r}"
             )
         names.append(name)
-        types.append(_type(one.get("type"), f"the type of {name}"))
+        types.append(_type(parameter.get("type"), f"the type of {name}"))
     return tuple(names), tuple(types)
 
 
-def _type(given: Any, field: str) -> str:
+def _type(value: Any, field: str) -> str:
     """Return a type annotation, empty where nothing usable is given for it."""
-    text = given.strip() if isinstance(given, str) else ""
+    text = value.strip() if isinstance(value, str) else ""
     if not text:
         return ""
-    tree = parsed(f"_: {text}") if len(text) <= MAX_TYPE_CHARACTERS and "\n" not in text else None
+    tree = try_parse(f"_: {text}") if len(text) <= MAX_TYPE_CHARACTERS and "\n" not in text else None
     match tree.body if tree is not None else []:
         case [ast.AnnAssign(annotation=annotation, value=None)] if _names_types(annotation):
             return ast.unparse(annotation)
@@ -211,7 +211,7 @@ def _names_types(annotation: ast.expr) -> bool:
     for node in ast.walk(annotation):
         match node:
             case ast.Constant(value=str(quoted)):
-                tree = parsed(quoted)
+                tree = try_parse(quoted)
                 inner = tree.body[0] if tree is not None and len(tree.body) == 1 else None
                 if not isinstance(inner, ast.Expr) or not _names_types(inner.value):
                     return False
@@ -229,7 +229,7 @@ def _text(answer: Mapping[str, Any], field: str, *, required: bool = False) -> s
     return text
 
 
-def one_line(given: Any) -> str:
+def one_line(value: Any) -> str:
     """Return a model's text without line breaks and control characters, cut where too long, empty if it is no text."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in given).split()) if isinstance(given, str) else ""
+    text = " ".join("".join(c if c.isprintable() else " " for c in value).split()) if isinstance(value, str) else ""
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1].rstrip() + "…"

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.learning.analysis.uses import Uses, returned_type, uses_of
+from atlas.learning.naming.description import describe
 from atlas.learning.naming.roles import role_of
-from atlas.learning.naming.subjects import telling_words
-from atlas.learning.naming.telling import describe
-from atlas.learning.rewrite.rename import renamed
+from atlas.learning.naming.subjects import distinctive_words
+from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.search.forms.canonical import form_of
 from atlas.learning.search.forms.nodes import is_boolean
-from atlas.learning.terms.names import Function, function_of, identifiers, is_free, parameters_of, unused
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.names import Function, function_of, identifiers, is_available, parameters_of, unused_name
+from atlas.learning.terms.parsing import try_parse
 
 DERIVED = "Derived from its code and uses, not written by a person or a model."
 MAX_NAME_CHARACTERS = 40
@@ -58,7 +58,9 @@ class Documentation:
 class HeuristicDocumenter:
     """A describer of functions that keeps their own names, and numbers those that have none. No name is given twice."""
 
-    def __init__(self, taken: Iterable[str] = (), tasks: Iterable[str] = (), placeholders: Iterable[str] = ()) -> None:
+    def __init__(
+        self, reserved: Iterable[str] = (), tasks: Iterable[str] = (), placeholders: Iterable[str] = ()
+    ) -> None:
         """Give no name of those taken: of other concepts, and of whatever the programs to be rewritten define.
 
         Args:
@@ -66,7 +68,7 @@ class HeuristicDocumenter:
             tasks: Texts of all tasks, with which those of a function are compared. Without them, its guidance names
                 no word of a task. A name never does.
         """
-        self._taken = set(taken)
+        self._reserved = set(reserved)
         self._tasks = tuple(tasks)
         self._placeholders = set(placeholders)
 
@@ -79,17 +81,17 @@ class HeuristicDocumenter:
         Raises:
             InvalidInput: The code does not parse, or defines no function.
         """
-        taken = self._taken | (self._placeholders - {concept.name})
-        derived = derive(concept, usage_examples, taken=taken, tasks=self._tasks)
-        self._taken.add(derived.name)
-        return documented(concept, derived, by="heuristic")
+        reserved = self._reserved | (self._placeholders - {concept.name})
+        derived = derive(concept, usage_examples, reserved=reserved, tasks=self._tasks)
+        self._reserved.add(derived.name)
+        return apply_documentation(concept, derived, by="heuristic")
 
 
 def derive(
     concept: CodeConcept,
     examples: Sequence[tuple[str, str]],
     *,
-    taken: Iterable[str] = (),
+    reserved: Iterable[str] = (),
     tasks: Iterable[str] = (),
 ) -> Documentation:
     """Return what can be said of a concept's function from its code, and as far as that goes from its uses.
@@ -100,11 +102,11 @@ def derive(
     function = function_of(concept.code, concept.name)
     n_positional = len(function.args.posonlyargs) + len(function.args.args)
     uses = uses_of(function.name, n_positional, examples)
-    reserved = set(taken) | ((uses.names | identifiers(function)) - {function.name})
+    unavailable = set(reserved) | ((uses.names | identifiers(function)) - {function.name})
     parameters = _parameters(function, uses)
-    subjects = telling_words((task for task, _ in examples), tasks)
+    subjects = distinctive_words((task for task, _ in examples), tasks)
     return Documentation(
-        name=_name(function, reserved | set(parameters)),
+        name=_name(function, unavailable | set(parameters)),
         description=_description(function, len(concept.found_in) or uses.n_programs, parameters),
         parameters=parameters,
         types=_types(function, uses),
@@ -115,7 +117,7 @@ def derive(
 
 def _returns_boolean(code: str, function: Function) -> bool:
     """Return whether a function surely returns True or False, whatever it is called with."""
-    tree = parsed(code)
+    tree = try_parse(code)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
     body = form_of(function, imports)
     nodes = [node for statement in body for node in ast.walk(statement)]
@@ -124,7 +126,7 @@ def _returns_boolean(code: str, function: Function) -> bool:
     return all(node.value is not None and is_boolean(node.value) for node in nodes if isinstance(node, ast.Return))
 
 
-def documented(concept: CodeConcept, said: Documentation, *, by: str) -> CodeConcept:
+def apply_documentation(concept: CodeConcept, documentation: Documentation, *, by: str) -> CodeConcept:
     """Return the concept with what is said of it, but for a name that the code fixes.
 
     Args:
@@ -132,28 +134,28 @@ def documented(concept: CodeConcept, said: Documentation, *, by: str) -> CodeCon
     """
     function = function_of(concept.code, concept.name)
     old = parameters_of(function)
-    names = {function.name: said.name}
-    names |= {was: new for was, new in zip(old, said.parameters, strict=False) if new not in names.values()}
-    code = _renamed_as_far_as_possible(concept.code, names)
-    now = next((held for held in (said.name, function.name) if _has(code, held)), function.name)
+    names = {function.name: documentation.name}
+    names |= {was: new for was, new in zip(old, documentation.parameters, strict=False) if new not in names.values()}
+    code = _rename_if_possible(concept.code, names)
+    now = next((name for name in (documentation.name, function.name) if _has(code, name)), function.name)
     return replace(
         concept,
         name=now,
-        description=said.description,
+        description=documentation.description,
         code=code,
-        signature=signature(function_of(code, now), said.types, said.returns),
-        guidance=said.guidance,
+        signature=signature(function_of(code, now), documentation.types, documentation.returns),
+        guidance=documentation.guidance,
         metadata={**concept.metadata, "documented_by": by, "original_name": function.name},
     )
 
 
 def signature(function: Function, types: Sequence[str] = (), returns: str = "") -> str:
     """Return for example `crop(grid: Grid, size: int) -> Grid`. Its own annotations count before the given ones."""
-    shown: Function = ast.parse(ast.unparse(function)).body[0]  # type: ignore[assignment]  # a copy
-    for arg, given in zip([*shown.args.posonlyargs, *shown.args.args], types, strict=False):
-        arg.annotation = arg.annotation or _annotation(given)
-    result = shown.returns or _annotation(returns)
-    return f"{shown.name}({ast.unparse(shown.args)}){f' -> {ast.unparse(result)}' if result else ''}"
+    copy: Function = ast.parse(ast.unparse(function)).body[0]  # type: ignore[assignment]  # a copy
+    for arg, annotation in zip([*copy.args.posonlyargs, *copy.args.args], types, strict=False):
+        arg.annotation = arg.annotation or _annotation(annotation)
+    result = copy.returns or _annotation(returns)
+    return f"{copy.name}({ast.unparse(copy.args)}){f' -> {ast.unparse(result)}' if result else ''}"
 
 
 def _annotation(text: str) -> ast.expr | None:
@@ -167,59 +169,61 @@ def _has(code: str, name: str) -> bool:
     return function_of(code, name).name == name
 
 
-def _renamed_as_far_as_possible(code: str, names: dict[str, str]) -> str:
+def _rename_if_possible(code: str, names: dict[str, str]) -> str:
     """Return the code with all of the names at once, or else with those that it lets go one by one."""
     try:
-        return renamed(code, names)
+        return rename_identifiers(code, names)
     except InvalidInput:
         for old, new in names.items():
             try:
-                code = renamed(code, {old: new})
+                code = rename_identifiers(code, {old: new})
             except InvalidInput:  # this one stays as it is
                 continue
     return code
 
 
-def _name(function: Function, taken: set[str]) -> str:
+def _name(function: Function, reserved: set[str]) -> str:
     """Return the function's own name where it is free and not made up, else one that only counts."""
     own = function.name
-    is_telling = is_free(own) and not _MADE_UP.fullmatch(own)
-    return own if own not in taken and (is_telling or _COUNTED.fullmatch(own)) else _counted(taken)
+    is_meaningful = is_available(own) and not _MADE_UP.fullmatch(own)
+    return own if own not in reserved and (is_meaningful or _COUNTED.fullmatch(own)) else _numbered_name(reserved)
 
 
-def _counted(taken: set[str]) -> str:
+def _numbered_name(reserved: set[str]) -> str:
     """Return the first of `concept_1`, `concept_2` and so on that is free: it says nothing, and nothing wrong."""
-    return next(name for name in (f"concept_{number}" for number in range(1, len(taken) + 2)) if name not in taken)
+    return next(
+        name for name in (f"concept_{number}" for number in range(1, len(reserved) + 2)) if name not in reserved
+    )
 
 
 def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
     """Return names for the parameters: what all uses call them, else what they are for, else their own."""
-    held = identifiers(function) | {function.name}
+    used = identifiers(function) | {function.name}
     names: list[str] = []
-    for position, own in enumerate(parameters_of(function)):
-        wanted = list(_wanted(own, position, uses, role_of(function, own)))
-        taken = (held - {own}) | set(names)
-        more = "another" if wanted[0] == "other" else f"other_{wanted[0]}"
-        free = (name for name in [*wanted, more] if name not in taken and is_free(name))
-        names.append(next(free, unused(wanted[0], taken)))
+    for position, parameter in enumerate(parameters_of(function)):
+        candidates = list(_candidate_names(parameter, position, uses, role_of(function, parameter)))
+        reserved = (used - {parameter}) | set(names)
+        more = "another" if candidates[0] == "other" else f"other_{candidates[0]}"
+        free = (name for name in [*candidates, more] if name not in reserved and is_available(name))
+        names.append(next(free, unused_name(candidates[0], reserved)))
     return tuple(names)
 
 
-def _wanted(own: str, position: int, uses: Uses, role: str) -> Iterator[str]:
+def _candidate_names(parameter: str, position: int, uses: Uses, role: str) -> Iterator[str]:
     """Yield names for a parameter, best first."""
-    is_own = not _MADE_UP.fullmatch(own) and is_free(own)
+    is_own = not _MADE_UP.fullmatch(parameter) and is_available(parameter)
     if is_own and not uses.n_programs:
-        yield own
-    passed = uses.arguments[position] if position < len(uses.arguments) else {}
-    if len(passed) == 1 and sum(passed.values()) >= MIN_AGREEING:
-        (name,) = passed
+        yield parameter
+    arguments = uses.arguments[position] if position < len(uses.arguments) else {}
+    if len(arguments) == 1 and sum(arguments.values()) >= MIN_AGREEING:
+        (name,) = arguments
         if _MADE_UP.fullmatch(name) is None and (len(name) > 1 or role in _NUMBER_ROLES):
             yield _IN_PLACE_OF.get(name.lower(), name.strip("_"))
     if role != "value":
         yield role
         yield "another" if role == "other" else f"other_{role}"
     if is_own:
-        yield own
+        yield parameter
     yield "value"
 
 

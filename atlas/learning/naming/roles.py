@@ -42,33 +42,33 @@ _OVER_ITEMS = frozenset(
 _ON_NUMBERS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
-def role_of(function: Function, own: str) -> str:
+def role_of(function: Function, parameter: str) -> str:
     """Return a name for a parameter, `value` where the code says nothing of it."""
-    found = [role for node in ast.walk(function) for role in _roles(node, own)]
-    return next((role for role in _ORDER if role in found), "value")
+    roles = [role for node in ast.walk(function) for role in _roles(node, parameter)]
+    return next((role for role in _ORDER if role in roles), "value")
 
 
 _ORDER = ("function", "mapping", "text", "items", "index", "n", "number", "other")
 """Roles, the most telling first, for a parameter with which the code does several things."""
 
 
-def _roles(node: ast.AST, own: str) -> Iterator[str]:
+def _roles(node: ast.AST, parameter: str) -> Iterator[str]:
     """Yield what one node takes a name for."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=args):
-            yield from ["function"] * (name == own)
-            yield from _passed_to(name) if _is_in(own, args) else ()
-        case ast.Attribute(value=value, attr=attribute) if _is_in(own, [value]):
+            yield from ["function"] * (name == parameter)
+            yield from _passed_to(name) if _is_in(parameter, args) else ()
+        case ast.Attribute(value=value, attr=attribute) if _is_in(parameter, [value]):
             yield from _with_method(attribute)
-        case ast.For(iter=value) | ast.comprehension(iter=value) if _is_in(own, [value]):
+        case ast.For(iter=value) | ast.comprehension(iter=value) if _is_in(parameter, [value]):
             yield "items"
         case ast.Subscript(value=value, slice=position):
-            yield from ["items"] * _is_in(own, [value])
-            yield from ["index"] * _is_in(own, [position])
+            yield from ["items"] * _is_in(parameter, [value])
+            yield from ["index"] * _is_in(parameter, [position])
         case ast.BinOp(op=operator, left=left, right=right) if isinstance(operator, _ON_NUMBERS):
-            yield from ["number"] * (_is_in(own, [left, right]) and not isinstance(left, ast.Constant))
+            yield from ["number"] * (_is_in(parameter, [left, right]) and not isinstance(left, ast.Constant))
         case ast.Compare(left=left, comparators=[*others]):
-            yield from ["other"] * _is_in(own, [left, *others])
+            yield from ["other"] * _is_in(parameter, [left, *others])
 
 
 def _passed_to(name: str) -> Iterator[str]:
@@ -91,5 +91,5 @@ def _with_method(attribute: str) -> Iterator[str]:
         yield "items"
 
 
-def _is_in(own: str, nodes: list[ast.expr]) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == own for node in nodes)
+def _is_in(name: str, nodes: list[ast.expr]) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in nodes)

@@ -27,19 +27,23 @@ _EXAMPLES = re.compile(r"\n\ndef |>>>|https?://\S+|(?i:\bexamples?:)")
 """Beginnings of what says nothing in a task's prose, or stands behind it: a signature, examples, an address."""
 
 
-def telling_words(own: Iterable[str], tasks: Iterable[str]) -> list[str]:
+def distinctive_words(own_tasks: Iterable[str], tasks: Iterable[str]) -> list[str]:
     """Return the words that nearly all of its own tasks have, and few others, the rarest elsewhere first.
 
     Args:
         tasks: Texts of all tasks, its own among them.
     """
-    mine = sorted({text for text in own if text.strip()})
-    others = sorted({text for text in tasks if text.strip()} - set(mine))
-    if len(mine) < MIN_TASKS or len(others) < MIN_OTHERS:
+    own_texts = sorted({text for text in own_tasks if text.strip()})
+    other_texts = sorted({text for text in tasks if text.strip()} - set(own_texts))
+    if len(own_texts) < MIN_TASKS or len(other_texts) < MIN_OTHERS:
         return []
-    inside, outside = _counts(mine), _counts(others)
-    telling = [word for word, n in inside.items() if n >= NEARLY_ALL * len(mine) and outside[word] <= FEW * len(others)]
-    return sorted(telling, key=lambda word: (outside[word], word))
+    inside, outside = _counts(own_texts), _counts(other_texts)
+    distinctive = [
+        word
+        for word, n in inside.items()
+        if n >= NEARLY_ALL * len(own_texts) and outside[word] <= FEW * len(other_texts)
+    ]
+    return sorted(distinctive, key=lambda word: (outside[word], word))
 
 
 def _counts(texts: Sequence[str]) -> Counter[str]:

@@ -17,25 +17,25 @@ def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
     }
 
 
-def raising(name: str) -> str:
+def raising_stub(name: str) -> str:
     """Return the code of a function that raises in the place of another, so that it shows who calls that."""
     return f"def {name}(*_, **__): raise RuntimeError('spoilt')"
 
 
-def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], spoilt: str = "") -> str:
+def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], disabled: str = "") -> str:
     """Return a program after the functions that it needs, so that it runs as it stands.
 
     Args:
-        spoilt: One of the functions, which raises instead.
+        disabled: One of the functions, which raises instead.
     """
-    needed = [
+    parts = [
         function_source(replace(functions[each], pattern=shelf.patterns[each]), functions)
         for each in shelf.functions_of(name)
     ]
-    instead = [raising(functions[spoilt].name)] if spoilt else []
-    return "\n\n\n".join([*needed, *instead, rewritten_source(name, shelf, functions)])
+    stubs = [raising_stub(functions[disabled].name)] if disabled else []
+    return "\n\n\n".join([*parts, *stubs, rewritten_source(name, shelf, functions)])
 
 
 def rewritten_source(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> str:
     """Return a program that calls functions, without the imports that it needs no more."""
-    return program_source(shelf.programs[name], functions, shelf.spare.get(name, frozenset()))
+    return program_source(shelf.programs[name], functions, shelf.removable_imports.get(name, frozenset()))

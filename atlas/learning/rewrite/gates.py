@@ -10,8 +10,7 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.terms.scopes import COMPREHENSIONS
 
 TABLE = 4
-"""Constants of one list, tuple, set or dict that make a function worth a name though it does nothing with them, as in a
-table of four directions."""
+"""Constants in one display that are worth a function by themselves, such as a table of four directions."""
 
 FUNCTION = "function: "
 """Beginning of the reasons that a function is refused for by a gate."""
@@ -54,7 +53,7 @@ class Worth:
     """Tokens by which programs and library are shorter for it, itself counted."""
 
 
-def too_rare(worth: Worth, limits: Limits) -> str:
+def use_problem(worth: Worth, limits: Limits) -> str:
     """Return why a function is not needed enough, or an empty text where it is."""
     if worth.n_tasks < limits.min_tasks:
         return f"{FUNCTION}fewer than {limits.min_tasks} tasks need it"
@@ -66,14 +65,14 @@ def too_rare(worth: Worth, limits: Limits) -> str:
     return ""
 
 
-def too_little(body: Body, limits: Limits) -> str:
+def body_problem(body: Body, limits: Limits) -> str:
     """Return why a function does too little for a name of its own, or an empty text where it does enough."""
     if body.n_tokens < limits.min_body_tokens:
         return f"{FUNCTION}shorter than {limits.min_body_tokens} tokens"
-    done = list(operations(body.statements))
-    if len(done) < 2 and _longest_table(body.statements) < TABLE:
+    performed = list(operations(body.statements))
+    if len(performed) < 2 and _longest_table(body.statements) < TABLE:
         return ANOTHER_NAME
-    acting = [node for node in done if not isinstance(node, REPEATING)]
+    acting = [node for node in performed if not isinstance(node, REPEATING)]
     if acting and all(_is_call_of(node, body.parameters) for node in acting):
         return ONLY_CALLS_PARAMETER
     return ""
@@ -90,7 +89,7 @@ def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
             if isinstance(node, _OPERATIONS) or (isinstance(node, ast.UnaryOp) and not _is_number(node.operand)):
                 yield node
             if isinstance(node, COMPREHENSIONS):
-                yield from (one for number, one in enumerate(node.generators) if number or one.ifs)
+                yield from (generator for number, generator in enumerate(node.generators) if number or generator.ifs)
 
 
 def _is_number(operand: ast.expr) -> bool:
@@ -105,7 +104,7 @@ def _longest_table(statements: Sequence[ast.stmt]) -> int:
         for node in ast.walk(statement)
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict)
     )
-    return max((sum(isinstance(part, ast.Constant) for part in ast.walk(one)) for one in displays), default=0)
+    return max((sum(isinstance(part, ast.Constant) for part in ast.walk(display)) for display in displays), default=0)
 
 
 def _is_call_of(node: ast.AST, names: Set[str]) -> bool:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from atlas.learning.analysis.dataflow import imports_of
 from atlas.learning.analysis.functions import Function, Renderer, body_source
-from atlas.learning.rewrite.shelf import Shelf, without
+from atlas.learning.rewrite.shelf import Shelf, inline_pattern
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.heads import DO, END, THEN
-from atlas.learning.terms.imports import import_modules, keeping, mentioned, n_import_tokens
+from atlas.learning.terms.imports import import_modules, mentioned_names, n_import_tokens, remove_names
 from atlas.learning.terms.scopes import IMPORTS
 from atlas.learning.terms.terms import Term, is_call
 
@@ -60,9 +60,9 @@ class Statements:
 
     def of_scope(self, block: Term) -> _Count:
         """Return the count of the body of a module or a function, which keeps one statement at least."""
-        found = self.of_block(block)
-        is_all = len(found.imports) == len(_units(block))
-        return _settled(found, self._functions) if is_all else found
+        count = self.of_block(block)
+        is_all = len(count.imports) == len(_units(block))
+        return _with_imports(count, self._functions) if is_all else count
 
     def of_block(self, block: Term) -> _Count:
         """Return the count of the statements of a block."""
@@ -82,7 +82,7 @@ class Statements:
         if isinstance(nodes[0], IMPORTS):
             return _Count(imports=(unit,))
         inside = [self._inside(nodes[0], unit, block) for block in shell.blocks]
-        names = self._watched.intersection(*[set(mentioned(ast.Module(nodes, [])))])
+        names = self._watched.intersection(*[set(mentioned_names(ast.Module(nodes, [])))])
         n_less = len(shell.blocks) + (2 if _has_elif(nodes[0], shell.blocks) else 0)
         return _sum([_Count(_length(nodes) - n_less, names), *inside])
 
@@ -92,18 +92,18 @@ class Statements:
             return self.of_block(block)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return self.of_scope(block)
-        return _settled(self.of_block(block), self._functions)
+        return _with_imports(self.of_block(block), self._functions)
 
 
 def _units(block: Term) -> list[Term]:
     """Return the statements of a block. A call in the place of several is the last one, with what follows it inside."""
-    found = []
+    units = []
     while block.head.startswith((DO, THEN)):
         statement, block = block.children
-        found.append(statement)
+        units.append(statement)
     if block.head == END:
-        return found
-    return [*found, block] if is_call(block) else [*found, *block.children]
+        return units
+    return [*units, block] if is_call(block) else [*units, *block.children]
 
 
 def _has_elif(node: ast.stmt, blocks: list[Term]) -> bool:
@@ -115,17 +115,17 @@ def _has_elif(node: ast.stmt, blocks: list[Term]) -> bool:
 
 
 def _sum(counts: Iterable[_Count]) -> _Count:
-    held = list(counts)
-    if len(held) == 1:
-        return held[0]
+    summands = list(counts)
+    if len(summands) == 1:
+        return summands[0]
     return _Count(
-        sum(one.n_tokens for one in held),
-        NOTHING.union(*(one.names for one in held)),
-        tuple(statement for one in held for statement in one.imports),
+        sum(count.n_tokens for count in summands),
+        NOTHING.union(*(count.names for count in summands)),
+        tuple(statement for count in summands for statement in count.imports),
     )
 
 
-def _settled(count: _Count, functions: Mapping[str, Function]) -> _Count:
+def _with_imports(count: _Count, functions: Mapping[str, Function]) -> _Count:
     """Return a count in which the imports are statements like others."""
     if not count.imports:
         return count
@@ -146,8 +146,8 @@ class Lengths:
     def __init__(self, shelf: Shelf, functions: Mapping[str, Function]) -> None:
         self._shelf = shelf
         self._functions = functions
-        self._statements = Statements(functions, NOTHING.union(*shelf.spare.values()))
-        self._known: dict[tuple[str, Term], int] = {}
+        self._statements = Statements(functions, NOTHING.union(*shelf.removable_imports.values()))
+        self._programs: dict[tuple[str, Term], int] = {}
         self._bodies: dict[tuple[str, Term], int] = {}
         self._needs: dict[Term, frozenset[str]] = {}
         self._imports: dict[tuple[Term, frozenset[str]], int] = {}
@@ -160,9 +160,9 @@ class Lengths:
         term = self._shelf.term(name) if term is None else term
         if name in self._functions:
             return self._header(name) + self._body(name, term)
-        if (name, term) not in self._known:
-            self._known[name, term] = self._program(name, term)
-        return self._known[name, term]
+        if (name, term) not in self._programs:
+            self._programs[name, term] = self._program(name, term)
+        return self._programs[name, term]
 
     def body_of(self, name: str) -> int:
         """Return the length of a function's body alone."""
@@ -172,18 +172,18 @@ class Lengths:
         """Return the length of all functions and of what they import, as one module."""
         return sum(map(self.of, self._shelf.patterns)) + self.imports()
 
-    def imports(self, without: str = "") -> int:
+    def imports(self, excluding: str = "") -> int:
         """Return the length of what the library imports, each name once.
 
         Args:
-            without: A function that is put back into those that call it.
+            excluding: A function that is put back into those that call it.
         """
         needed: set[str] = set()
         for name, pattern in self._shelf.patterns.items():
-            if name != without:
+            if name != excluding:
                 needed |= self._needed(pattern.body)
-                if without in pattern.body.calls:
-                    needed |= self._needed(self._shelf.term(without))
+                if excluding in pattern.body.calls:
+                    needed |= self._needed(self._shelf.term(excluding))
         return n_import_tokens(frozenset(needed))
 
     def sharing_imports(self, name: str) -> set[str]:
@@ -198,9 +198,9 @@ class Lengths:
         """Return the tokens that would be added without a function, less those of the function and of its imports."""
         pattern = self._shelf.patterns[name]
         longer = sum(
-            self.of(caller, without(self._shelf.term(caller), pattern)) - self.of(caller) for caller in callers
+            self.of(caller, inline_pattern(self._shelf.term(caller), pattern)) - self.of(caller) for caller in callers
         )
-        n_imports = self.imports() - self.imports(without=name) if self._needed(pattern.body) else 0
+        n_imports = self.imports() - self.imports(excluding=name) if self._needed(pattern.body) else 0
         return longer - self.of(name) - n_imports
 
     def _header(self, name: str) -> int:
@@ -230,12 +230,12 @@ class Lengths:
         if not term.children:
             return 0
         count = self._statements.of_scope(term.children[0])
-        gone = self._shelf.spare.get(name, NOTHING) - count.names
-        return count.n_tokens + sum(self._import(statement, gone) for statement in count.imports)
+        unread = self._shelf.removable_imports.get(name, NOTHING) - count.names
+        return count.n_tokens + sum(self._import(statement, unread) for statement in count.imports)
 
-    def _import(self, statement: Term, gone: frozenset[str]) -> int:
-        if (statement, gone) not in self._imports:
+    def _import(self, statement: Term, unread: frozenset[str]) -> int:
+        if (statement, unread) not in self._imports:
             (node,) = Renderer(self._functions).statements(statement)
-            left = keeping(node, gone)
-            self._imports[statement, gone] = 0 if left is None else _length([left])
-        return self._imports[statement, gone]
+            remainder = remove_names(node, unread)
+            self._imports[statement, unread] = 0 if remainder is None else _length([remainder])
+        return self._imports[statement, unread]

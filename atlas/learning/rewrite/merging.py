@@ -9,7 +9,7 @@ from atlas.learning.analysis.dataflow import fits
 from atlas.learning.analysis.functions import Function
 from atlas.learning.rewrite.executable import sources
 from atlas.learning.rewrite.normal_forms import shape
-from atlas.learning.rewrite.shelf import Shelf, located
+from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
 from atlas.learning.terms.heads import EXPRESSION
 from atlas.learning.terms.patterns import Pattern, rewrite
 
@@ -45,11 +45,11 @@ def _replace(name: str, others: list[str], shelf: Shelf, functions: Mapping[str,
         if caller in shelf.programs or order.index(caller) > order.index(name):
             shelf.put(caller, rewrite(shelf.term(caller), [pattern]))
     while True:
-        occurrences, programs = located(shelf)
+        occurrences, programs = locate_occurrences(shelf)
         wrong = [
-            found.site
-            for found in occurrences[name]
-            if not fits(functions[name].interface, found, programs[found.program])
+            occurrence.site
+            for occurrence in occurrences[name]
+            if not fits(functions[name].interface, occurrence, programs[occurrence.program])
         ]
         if not wrong:
             return

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.rewrite.rename import Renaming
+from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function
-from atlas.learning.terms.normalisation import stripped
-from atlas.learning.terms.symbols import numbered, with_symbols
+from atlas.learning.terms.normalisation import strip
+from atlas.learning.terms.symbols import number_symbols, with_symbols
 
 ITS_NAME = "_"
 
@@ -33,12 +33,12 @@ def shape(source: str) -> str:
         term = encode(_nameless(source))
     except (InvalidInput, RecursionError):
         return normal_form(source)
-    return str(with_symbols(term, numbered(term)))
+    return str(with_symbols(term, number_symbols(term)))
 
 
 def _nameless(source: str) -> ast.Module:
-    module = stripped(source)
+    module = strip(source)
     functions = [node for node in module.body if isinstance(node, Function)]
     if len(functions) == 1:
-        Renaming({functions[0].name: ITS_NAME}).visit(module)
+        Renamer({functions[0].name: ITS_NAME}).visit(module)
     return module

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from atlas.learning.analysis.functions import Function, body_of
-from atlas.learning.rewrite.gates import Body, Worth, too_little, too_rare
+from atlas.learning.analysis.functions import Function, function_body
+from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf, users
 from atlas.learning.search.limits import IsCancelled, Limits
@@ -39,7 +39,8 @@ def prune(
             if name not in savings:
                 savings[name] = lengths.saving(name, callers[name])
         reasons = {
-            name: too_rare(Worth(n_tasks=n_tasks[name], saving=savings[name]), limits) or little.reason(name, pattern)
+            name: use_problem(Worth(n_tasks=n_tasks[name], saving=savings[name]), limits)
+            or little.reason(name, pattern)
             for name, pattern in shelf.patterns.items()
         }
         worst = min(filter(reasons.get, reasons), key=lambda name: (savings[name], name), default=None)
@@ -70,9 +71,9 @@ class _Judge:
         if pattern not in self._known:
             function = replace(self._functions[name], pattern=pattern)
             body = Body(
-                statements=body_of(function, self._functions),
+                statements=function_body(function, self._functions),
                 parameters={function.names[each.hole] for each in function.interface.parameters},
                 n_tokens=self._lengths.body_of(name),
             )
-            self._known[pattern] = too_little(body, self._limits)
+            self._known[pattern] = body_problem(body, self._limits)
         return self._known[pattern]

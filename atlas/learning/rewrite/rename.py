@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.terms.names import Function, bound_by, identifiers, is_free, looks_up_names
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.names import Function, identifiers, is_available, looks_up_names, names_bound_by
+from atlas.learning.terms.parsing import try_parse
 
 
-def renamed(code: str, names: Mapping[str, str]) -> str:
+def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
     """Return the code with other names for functions, parameters and variables. It does the same.
 
     Raises:
@@ -23,34 +23,34 @@ def renamed(code: str, names: Mapping[str, str]) -> str:
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return code
-    tree = parsed(code)
+    tree = try_parse(code)
     if tree is None:
         raise InvalidInput(f"expected Python that parses, got {code[:80]!r}")
     _check(tree, changed)
     before = ast.dump(tree)
-    again = Renaming(changed).visit(tree)
-    plain = ast.unparse(again)
-    back = parsed(plain)
-    if back is None or ast.dump(Renaming({new: old for old, new in changed.items()}).visit(back)) != before:
+    new_tree = Renamer(changed).visit(tree)
+    unparsed = ast.unparse(new_tree)
+    restored = try_parse(unparsed)
+    if restored is None or ast.dump(Renamer({new: old for old, new in changed.items()}).visit(restored)) != before:
         raise InvalidInput(f"the code cannot be renamed by {changed!r} and stay the same; leave it as it is")
-    retold = _retold(code, changed)
-    read = parsed(retold)
-    return retold if read is not None and ast.dump(read) == ast.dump(again) else plain
+    edited = _edit_text(code, changed)
+    reparsed = try_parse(edited)
+    return edited if reparsed is not None and ast.dump(reparsed) == ast.dump(new_tree) else unparsed
 
 
-def _retold(code: str, changed: Mapping[str, str]) -> str:
+def _edit_text(code: str, changed: Mapping[str, str]) -> str:
     """Return the code with other words for the names. Layout, comments and attributes stay."""
     lines = code.splitlines(keepends=True)
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
     except (tokenize.TokenError, SyntaxError):
         return ""
-    named = [
+    occurrences = [
         token
         for before, token in pairwise(tokens)
         if token.type == tokenize.NAME and token.string in changed and before.string != "."
     ]
-    for token in reversed([tokens[0], *named] if tokens[0].string in changed else named):
+    for token in reversed([tokens[0], *occurrences] if tokens[0].string in changed else occurrences):
         (row, start), (_, end) = token.start, token.end
         line = lines[row - 1]
         lines[row - 1] = f"{line[:start]}{changed[token.string]}{line[end:]}"
@@ -58,15 +58,15 @@ def _retold(code: str, changed: Mapping[str, str]) -> str:
 
 
 def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
-    taken = identifiers(tree)
+    used = identifiers(tree)
     if len(set(changed.values())) < len(changed):
         raise InvalidInput(f"expected a different name for each, got {sorted(changed.values())}")
     for old, new in changed.items():
-        if not is_free(new):
+        if not is_available(new):
             raise InvalidInput(f"expected an identifier that is no word of Python's, got {new!r}")
-        if new in taken:
+        if new in used:
             raise InvalidInput(f"{new!r} is used in the code for something else; choose another name for {old!r}")
-    fixed = _fixed(tree)
+    fixed = _fixed_names(tree)
     if fixed & set(changed):
         raise InvalidInput(f"the code fixes the name {min(fixed & set(changed))!r}; leave it as it is")
     looking = looks_up_names(tree)
@@ -74,20 +74,20 @@ def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
         raise InvalidInput(f"the code may look names up as texts ({min(looking)}); leave them as they are")
 
 
-def _fixed(tree: ast.AST) -> set[str]:
+def _fixed_names(tree: ast.AST) -> set[str]:
     """Return the names that are bound, or passed, other than by an assignment, a parameter or a definition."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg:
-            found.add(node.arg)
+            names.add(node.arg)
         elif not isinstance(node, Function):
-            found |= bound_by(node)
+            names |= names_bound_by(node)
         if isinstance(node, ast.ClassDef):
-            found |= identifiers(node)  # a name that its body binds is an attribute as well
-    return found
+            names |= identifiers(node)  # a name that its body binds is an attribute as well
+    return names
 
 
-class Renaming(ast.NodeTransformer):
+class Renamer(ast.NodeTransformer):
     """New names for functions, parameters and variables, wherever they stand."""
 
     def __init__(self, names: Mapping[str, str]) -> None:

@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from atlas.learning.analysis.dataflow import Judgement, by_pattern, judge
+from atlas.learning.analysis.dataflow import Judgement, group_by_pattern, judge
 from atlas.learning.analysis.functions import Function, name_holes
-from atlas.learning.analysis.occurrences import Located, Occurrence, Site, expand
-from atlas.learning.search.engines import EngineFailed
+from atlas.learning.analysis.occurrences import Occurrence, ProgramTree, Site, expand
+from atlas.learning.search.engines import EngineError
 from atlas.learning.search.limits import IsCancelled
 from atlas.learning.terms.patterns import Pattern
-from atlas.learning.terms.terms import Term, filled, is_call
+from atlas.learning.terms.terms import Term, fill_holes, is_call
 
 
 class Shelf:
@@ -21,7 +21,7 @@ class Shelf:
     Args:
         originals: The programs without calls.
         programs: The same with calls.
-        spare: Names whose imports leave a program once it reads them no more, by program.
+        removable_imports: Names whose imports leave a program once it reads them no more, by program.
     """
 
     def __init__(
@@ -29,22 +29,22 @@ class Shelf:
         originals: Mapping[str, Term],
         programs: Mapping[str, Term],
         patterns: Iterable[Pattern],
-        spare: Mapping[str, frozenset[str]] | None = None,
+        removable_imports: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self.originals = dict(originals)
-        self.spare = dict(spare or {})
+        self.removable_imports = dict(removable_imports or {})
         self.programs = dict(programs)
         self.patterns = {pattern.name: pattern for pattern in patterns}
 
     def copy(self) -> Shelf:
         """Return another one that changes by itself."""
-        return Shelf(self.originals, self.programs, self.patterns.values(), self.spare)
+        return Shelf(self.originals, self.programs, self.patterns.values(), self.removable_imports)
 
     def add(self, other: Shelf) -> None:
         """Take over the programs of another shelf, which call the same patterns."""
         self.originals |= other.originals
         self.programs |= other.programs
-        self.spare |= other.spare
+        self.removable_imports |= other.removable_imports
 
     def term(self, name: str) -> Term:
         """Return the term of a program or a pattern."""
@@ -52,11 +52,11 @@ class Shelf:
 
     def callers(self) -> dict[str, set[str]]:
         """Return the programs and patterns that call each pattern themselves."""
-        found: dict[str, set[str]] = defaultdict(set)
+        group_by_pattern: dict[str, set[str]] = defaultdict(set)
         for name in (*self.programs, *self.patterns):
             for head in self.term(name).calls:
-                found[head].add(name)
-        return found
+                group_by_pattern[head].add(name)
+        return group_by_pattern
 
     def functions_of(self, name: str) -> list[str]:
         """Return the patterns that a program needs, itself or through others, in the order of the library."""
@@ -75,7 +75,7 @@ class Shelf:
             pattern = self.patterns.pop(name)
             for caller in (*self.programs, *self.patterns):
                 if name in self.term(caller).calls:
-                    self.put(caller, without(self.term(caller), pattern))
+                    self.put(caller, inline_pattern(self.term(caller), pattern))
 
     def inline_sites(self, sites: Collection[Site]) -> None:
         """Replace single calls by what they stand for."""
@@ -96,42 +96,42 @@ class Shelf:
             children = list(term.children)
             children[index] = self._inlined_at(children[index], tuple(further))
             return Term(term.head, children)
-        return filled(self.patterns[term.head].body, term.children) if is_call(term) else term
+        return fill_holes(self.patterns[term.head].body, term.children) if is_call(term) else term
 
 
-def without(term: Term, pattern: Pattern) -> Term:
+def inline_pattern(term: Term, pattern: Pattern) -> Term:
     """Return a term in which one pattern is not called."""
     if pattern.name not in term.calls:
         return term
-    children = [without(child, pattern) for child in term.children]
+    children = [inline_pattern(child, pattern) for child in term.children]
     if term.head == pattern.name:
-        return filled(pattern.body, children)
+        return fill_holes(pattern.body, children)
     return Term(term.head, children)
 
 
-def located(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, Located]]:
+def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, ProgramTree]]:
     """Return the occurrences of every pattern, and the programs that they are in.
 
     Raises:
-        EngineFailed: A program is not what it was once every call is replaced by what it stands for.
+        EngineError: A program is not what it was once every call is replaced by what it stands for.
     """
     occurrences: list[Occurrence] = []
-    programs: dict[str, Located] = {}
+    programs: dict[str, ProgramTree] = {}
     for name, term in shelf.programs.items():
         if term.calls:
-            whole, found = expand(name, term, shelf.patterns)
-            if whole != shelf.originals[name]:
-                raise EngineFailed(f"the rewritten program {name!r} does not give back the original: this is a bug")
-            occurrences += found
-            programs[name] = Located(whole)
-    return by_pattern(occurrences), programs
+            expanded, places = expand(name, term, shelf.patterns)
+            if expanded != shelf.originals[name]:
+                raise EngineError(f"the rewritten program {name!r} does not give back the original: this is a bug")
+            occurrences += places
+            programs[name] = ProgramTree(expanded)
+    return group_by_pattern(occurrences), programs
 
 
-def settle(shelf: Shelf, prefix: str, cancelled: IsCancelled) -> Settled:
+def drop_invalid(shelf: Shelf, prefix: str, cancelled: IsCancelled) -> ValidFunctions:
     """Put back whatever is not a Python function, until all that is left is."""
     reasons: list[str] = []
     while True:
-        occurrences, programs = located(shelf)
+        occurrences, programs = locate_occurrences(shelf)
         judgements = {}
         for name, pattern in shelf.patterns.items():
             cancelled()
@@ -140,12 +140,12 @@ def settle(shelf: Shelf, prefix: str, cancelled: IsCancelled) -> Settled:
         unusable = [name for name, judgement in judgements.items() if judgement.interface is None]
         refused = [site for judgement in judgements.values() if judgement.interface for site in judgement.refused]
         if not unusable and not refused:
-            return Settled(_functions(shelf, judgements, occurrences, prefix), reasons)
+            return ValidFunctions(_functions(shelf, judgements, occurrences, prefix), reasons)
         shelf.inline_sites(refused)
         shelf.inline(unusable)
 
 
-class Settled:
+class ValidFunctions:
     """The functions on a shelf, and why others are not."""
 
     def __init__(self, functions: dict[str, Function], reasons: list[str]) -> None:
@@ -156,19 +156,19 @@ class Settled:
 def _functions(
     shelf: Shelf, judgements: Mapping[str, Judgement], occurrences: Mapping[str, list[Occurrence]], prefix: str
 ) -> dict[str, Function]:
-    found = {}
+    functions = {}
     for number, (name, pattern) in enumerate(shelf.patterns.items()):
         interface = judgements[name].interface
         assert interface is not None
         names = name_holes(pattern, interface, occurrences[name])
-        found[name] = Function(pattern=pattern, interface=interface, name=f"{prefix}{number}", names=names)
-    return found
+        functions[name] = Function(pattern=pattern, interface=interface, name=f"{prefix}{number}", names=names)
+    return functions
 
 
 def users(shelf: Shelf) -> dict[str, set[str]]:
     """Return the programs that need each pattern, themselves or through others."""
-    found: dict[str, set[str]] = {name: set() for name in shelf.patterns}
+    programs: dict[str, set[str]] = {name: set() for name in shelf.patterns}
     for program in shelf.programs:
         for name in shelf.functions_of(program):
-            found[name].add(program)
-    return found
+            programs[name].add(program)
+    return programs

@@ -44,8 +44,8 @@ def confine(directory: str, readable: Iterable[str] = ()) -> frozenset[str]:
         return frozenset()
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    kept = {FILES} if _restrict_files(libc, directory, readable) else set()
-    return frozenset(kept | {NETWORK, PROCESSES} if _filter_calls(libc) else kept)
+    enforced = {FILES} if _restrict_files(libc, directory, readable) else set()
+    return frozenset(enforced | {NETWORK, PROCESSES} if _filter_calls(libc) else enforced)
 
 
 def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> None:
@@ -97,10 +97,10 @@ def guard() -> None:
 
 
 def _set(kind: int, soft: int, hard: int | None = None) -> None:
-    held = resource.getrlimit(kind)[1]
+    current = resource.getrlimit(kind)[1]
     most = soft if hard is None else hard
-    if held != resource.RLIM_INFINITY:
-        soft, most = min(soft, held), min(most, held)
+    if current != resource.RLIM_INFINITY:
+        soft, most = min(soft, current), min(most, current)
     try:
         resource.setrlimit(kind, (soft, most))
     except (ValueError, OSError):
@@ -134,19 +134,19 @@ def _restrict_files(libc: ctypes.CDLL, directory: str, readable: Iterable[str]) 
     _allow(libc, ruleset, handled & ~(_EXECUTE | _MAKE_CHARACTER_DEVICE | _MAKE_BLOCK_DEVICE), [directory])
     _allow(libc, ruleset, handled & (_READ_FILE | _WRITE | _TRUNCATE), ["/dev/null"])
     _allow(libc, ruleset, reading, [*python, *_READ_BY_ALL, *readable])
-    is_kept = bool(libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)
+    is_enforced = bool(libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)
     os.close(ruleset)
-    return is_kept and version >= _TRUNCATING_SINCE
+    return is_enforced and version >= _TRUNCATING_SINCE
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, access: int, paths: Iterable[str]) -> None:
     only_files: Callable[[int], int] = lambda wanted: wanted & (_EXECUTE | _WRITE | _READ_FILE | _TRUNCATE)  # noqa: E731
     for path in paths:
         try:
-            opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:  # not every system has all of them
             continue
         wanted = access if os.path.isdir(path) else only_files(access)  # noqa: PTH112
-        rule = ctypes.create_string_buffer(struct.pack("=Qi", wanted, opened), 12)
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", wanted, descriptor), 12)
         libc.syscall(_LANDLOCK_ADD, ruleset, 1, ctypes.byref(rule), 0)
-        os.close(opened)
+        os.close(descriptor)

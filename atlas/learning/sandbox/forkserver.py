@@ -43,22 +43,22 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
         path: Directories of modules that programs may import, and of which they may read the files.
         is_confined: False leaves out what the kernel refuses, as on systems without it.
     """
-    asked, answers = os.dup(0), os.dup(1)
+    requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
     ahead = _preload(preloaded)
-    kept = _kept() if is_confined else frozenset()
-    _say(answers, {"kept": sorted(kept)})
+    enforced = _supported_restrictions() if is_confined else frozenset()
+    _send(answers, {"kept": sorted(enforced)})
     pending = b""
     while True:
         while b"\n" not in pending:
-            chunk = os.read(asked, _READ_BYTES)
+            chunk = os.read(requests, _READ_BYTES)
             if not chunk:
                 return
             pending += chunk
         line, _, pending = pending.partition(b"\n")
-        _say(answers, _serve({**json.loads(line), "kept": kept, "path": path, "ahead": ahead}, asked))
+        _send(answers, _serve({**json.loads(line), "kept": enforced, "path": path, "ahead": ahead}, requests))
 
 
 def _preload(modules: tuple[str, ...]) -> int:
@@ -78,7 +78,7 @@ def _address_space() -> int:
         return 0
 
 
-def _kept() -> frozenset[str]:
+def _supported_restrictions() -> frozenset[str]:
     """Return what a fork can have the kernel keep."""
     reading, writing = os.pipe()
     pid = os.fork()
@@ -86,13 +86,13 @@ def _kept() -> frozenset[str]:
         os.write(writing, " ".join(confine(str(Path.cwd()))).encode())
         os._exit(0)
     os.close(writing)
-    said = os.read(reading, _READ_BYTES)
+    answer = os.read(reading, _READ_BYTES)
     os.close(reading)
     os.waitpid(pid, 0)
-    return frozenset(said.decode().split())
+    return frozenset(answer.decode().split())
 
 
-def _serve(request: Answer, asked: int) -> Answer:
+def _serve(request: Answer, requests: int) -> Answer:
     directory = WorkingDirectory(request["disk_megabytes"])
     results, results_end = os.pipe()
     printed, printed_end = os.pipe()
@@ -100,12 +100,12 @@ def _serve(request: Answer, asked: int) -> Answer:
     began = time.monotonic()
     pid = os.fork()
     if not pid:
-        _become(request, results_end, printed_end, directory.path, token)
+        _run_in_fork(request, results_end, printed_end, directory.path, token)
     os.close(results_end)
     os.close(printed_end)
-    heard = _Hearing(request["output_bytes"])
+    listener = _Listener(request["output_bytes"])
     try:
-        is_late = heard.listen(results, printed, asked, began + request["wall_seconds"], directory)
+        is_late = listener.listen(results, printed, requests, began + request["wall_seconds"], directory)
     finally:
         status, usage = _end(pid)
         os.close(results)
@@ -115,11 +115,11 @@ def _serve(request: Answer, asked: int) -> Answer:
     if is_full:
         answer = _answer("error", f"its files took more than {request['disk_megabytes']} MB")
     else:
-        answer = _told(heard.result, token) or _untold(status, usage, is_late, request)
-    return {**answer, **heard.output(), "seconds": time.monotonic() - began}
+        answer = _reported_answer(listener.result, token) or _inferred_answer(status, usage, is_late, request)
+    return {**answer, **listener.output(), "seconds": time.monotonic() - began}
 
 
-class _Hearing:
+class _Listener:
     """The two pipes of a fork: of what it prints, the beginning and a digest of all."""
 
     def __init__(self, output_bytes: int) -> None:
@@ -128,7 +128,7 @@ class _Hearing:
         self._output = b""
         self._digest = hashlib.sha256()
 
-    def listen(self, results: int, printed: int, asked: int, deadline: float, directory: WorkingDirectory) -> bool:
+    def listen(self, results: int, printed: int, requests: int, deadline: float, directory: WorkingDirectory) -> bool:
         """Read until the fork has sent its result, closed its pipes or filled its directory.
 
         Returns:
@@ -138,8 +138,8 @@ class _Hearing:
         open_pipes = {results, printed}
         while results in open_pipes and b"\n" not in self.result and len(self.result) <= MAX_ANSWER_BYTES:
             seconds = min(max(deadline - time.monotonic(), 0), MEASURE_SECONDS)
-            ready, _, _ = select.select([*open_pipes, asked], [], [], seconds)
-            if asked in ready:
+            ready, _, _ = select.select([*open_pipes, requests], [], [], seconds)
+            if requests in ready:
                 raise SystemExit  # one request is asked at a time: this is the end of them
             open_pipes -= {pipe for pipe in ready if not self._read(pipe, results)}
             if directory.is_full_by_now() or time.monotonic() > deadline:
@@ -173,19 +173,19 @@ def _end(pid: int) -> tuple[int, resource.struct_rusage]:
     return status, usage
 
 
-def _told(said: bytes, token: str) -> Answer | None:
+def _reported_answer(message: bytes, token: str) -> Answer | None:
     """Return what the fork itself said, or None where it said nothing, or not with the token that it was given."""
-    mark, _, rest = said.partition(b"\n")[0].partition(b" ")
-    if mark != token.encode() or not said.endswith(b"\n"):
+    mark, _, body = message.partition(b"\n")[0].partition(b" ")
+    if mark != token.encode() or not message.endswith(b"\n"):
         return None
     try:
-        answer = json.loads(rest)
+        answer = json.loads(body)
     except (ValueError, RecursionError):  # a program has found the token
         return None
     return answer if isinstance(answer, dict) else None
 
 
-def _untold(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:
+def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:
     """Return how a fork ended that could not say so itself."""
     if is_late:
         return _answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
@@ -197,12 +197,12 @@ def _untold(status: int, usage: resource.struct_rusage, is_late: bool, request: 
     return _answer("error", f"its process ended {how} before the program did")
 
 
-def _become(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
+def _run_in_fork(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
     """Run the program in this fork, confined, and say how it ended."""
     leave, write, encode = os._exit, os.write, json.dumps  # a program may put others in their place
     try:
         try:
-            _settle(request, results, printed, directory)
+            _set_up(request, results, printed, directory)
         except (OSError, ValueError) as error:
             write(results, f"{token} {encode(_answer('error', f'it cannot be confined here: {error}'))}\n".encode())
             leave(0)
@@ -214,7 +214,7 @@ def _become(request: Answer, results: int, printed: int, directory: str, token: 
         leave(0)
 
 
-def _settle(request: Answer, results: int, printed: int, directory: str) -> None:
+def _set_up(request: Answer, results: int, printed: int, directory: str) -> None:
     os.setsid()
     end_with_parent()
     os.dup2(results, 255)  # out of the way of what is put where it is
@@ -257,30 +257,30 @@ def _run(source: str, tests: str) -> Answer:
     sys.modules["program"] = module  # dataclasses and pickle look their classes' module up
     flush = sys.stdout.flush
     for text, name, failing in ((source, "<program>", "error"), (tests, "<tests>", "failed")):
-        answer = _ended(text, name, module, failing)
+        answer = _execute(text, name, module, failing)
         if answer is not None:
             break
     with suppress(BaseException):
         sys.stdout.flush()
     with suppress(BaseException):
         flush()
-    return answer or {**_answer("passed", ""), "values": {} if tests else _ended_values(module)}
+    return answer or {**_answer("passed", ""), "values": {} if tests else _public_values(module)}
 
 
-def _ended(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
+def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
     """Return how a part of a program ended, or None where it ran to its end."""
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:
         return _answer("memory", "it needed more memory than it may have")
     except SystemExit as error:
-        return _answer("error", f"it left by itself ({_described(error)})")
+        return _answer("error", f"it left by itself ({_describe(error)})")
     except BaseException as error:  # noqa: BLE001 - whatever a program raises is how it ended
-        return _answer(failing, f"{_described(error)}{_place(error, text, name)}")
+        return _answer(failing, f"{_describe(error)}{_place(error, text, name)}")
     return None
 
 
-def _described(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     """Return type and message, where the program's own exceptions let themselves be read."""
     try:
         message = str(error)[:MAX_DETAIL_CHARACTERS]
@@ -297,24 +297,24 @@ def _place(error: BaseException, text: str, name: str) -> str:
         line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == name else line
         trace = trace.tb_next
     lines = text.splitlines()
-    said = " ".join(lines[line - 1].split())[:MAX_DETAIL_CHARACTERS] if 0 < line <= len(lines) else ""
-    return f" at line {line} of the {name.strip('<>')}: {said}" if said else ""
+    line_text = " ".join(lines[line - 1].split())[:MAX_DETAIL_CHARACTERS] if 0 < line <= len(lines) else ""
+    return f" at line {line} of the {name.strip('<>')}: {line_text}" if line_text else ""
 
 
-def _ended_values(module: types.ModuleType) -> Answer:
+def _public_values(module: types.ModuleType) -> Answer:
     """Return a digest of each public name that the program leaves behind: of its plain value, or of its type.
 
     Empty for what can be called.
     """
-    found = {}
+    digests = {}
     for name, value in list(vars(module).items()):
         if not name.startswith("_") and not isinstance(value, types.ModuleType):
-            spelled = "\0".join(_spelled(value)).encode("utf-8", "surrogatepass")
-            found[name] = "" if callable(value) else hashlib.sha256(spelled).hexdigest()[:16]
-    return found
+            serialised = "\0".join(_serialise(value)).encode("utf-8", "surrogatepass")
+            digests[name] = "" if callable(value) else hashlib.sha256(serialised).hexdigest()[:16]
+    return digests
 
 
-def _spelled(value: object) -> list[str]:
+def _serialise(value: object) -> list[str]:
     """Return a value as texts that are equal for equal values of built-in types."""
     parts: list[str] = []
     waiting: list[object] = [value]
@@ -337,7 +337,7 @@ def _answer(outcome: str, detail: str) -> Answer:
     return {"outcome": outcome, "detail": detail, "values": {}}
 
 
-def _say(answers: int, said: Answer) -> None:
-    line = json.dumps(said).encode() + b"\n"
+def _send(answers: int, message: Answer) -> None:
+    line = json.dumps(message).encode() + b"\n"
     while line:
         line = line[os.write(answers, line) :]

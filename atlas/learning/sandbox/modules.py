@@ -24,7 +24,7 @@ class PublicNames:
         """Ask nothing yet."""
         self._sandbox = sandbox
         self._is_cancelled = is_cancelled
-        self._known: dict[str, frozenset[str] | str] = {}
+        self._names: dict[str, frozenset[str] | str] = {}
 
     def __call__(self, modules: Collection[str]) -> Mapping[str, frozenset[str] | str]:
         """Return the names by module, or one line on why a module cannot be imported.
@@ -32,14 +32,14 @@ class PublicNames:
         Raises:
             Cancelled: `is_cancelled` said so.
         """
-        new = [module for module in modules if module not in self._known]
+        new = [module for module in modules if module not in self._names]
         asking = [(_ASKING.format(module=module, mark=_MARK), "") for module in new]
         results = self._sandbox.run_all(asking, is_cancelled=self._is_cancelled)
-        self._known |= {module: _named(result) for module, result in zip(new, results, strict=True)}
-        return {module: self._known[module] for module in modules}
+        self._names |= {module: _parse_names(result) for module, result in zip(new, results, strict=True)}
+        return {module: self._names[module] for module in modules}
 
 
-def _named(result: RunResult) -> frozenset[str] | str:
+def _parse_names(result: RunResult) -> frozenset[str] | str:
     """Return the names that a module told, whatever it printed meanwhile."""
     if result.outcome != "passed":
         return result.detail.rpartition(_PLACE)[0] or result.detail

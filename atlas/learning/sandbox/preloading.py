@@ -36,17 +36,17 @@ def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[
     Args:
         path: Directories of the modules beside the programs.
     """
-    waiting, seen, found = [*dict.fromkeys(sources)], set[str](), set[str]()
+    waiting, read_modules, slow = [*dict.fromkeys(sources)], set[str](), set[str]()
     while waiting:
-        for name in _imported(waiting.pop()):
-            if name in seen or len(seen) >= MAX_FILES:
+        for name in _imported_names(waiting.pop()):
+            if name in read_modules or len(read_modules) >= MAX_FILES:
                 continue
             if (file := _beside(name, path)) is not None:
-                seen.add(name)
-                waiting.append(_start_of(file))
+                read_modules.add(name)
+                waiting.append(_read_start(file))
             elif _beside(name.partition(".")[0], path) is None:
-                found |= MODULES & _with_packages(name)
-    return frozenset(found)
+                slow |= MODULES & _with_packages(name)
+    return frozenset(slow)
 
 
 def _with_packages(name: str) -> set[str]:
@@ -55,7 +55,7 @@ def _with_packages(name: str) -> set[str]:
     return {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
 
 
-def _imported(source: str) -> Iterator[str]:
+def _imported_names(source: str) -> Iterator[str]:
     for module, names, modules in _IMPORT.findall(source):
         if module and not module.startswith("."):  # another module of a package is not found by its name alone
             yield module
@@ -78,8 +78,8 @@ def _beside(name: str, path: Sequence[str]) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def _start_of(file: Path) -> str:
+def _read_start(file: Path) -> str:
     """Return the text of a module, none where it may not be read: the programs that import it find that out."""
-    with suppress(OSError), file.open(encoding="utf-8", errors="replace") as opened:
-        return opened.read(MAX_CHARACTERS)
+    with suppress(OSError), file.open(encoding="utf-8", errors="replace") as stream:
+        return stream.read(MAX_CHARACTERS)
     return ""

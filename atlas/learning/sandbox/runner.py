@@ -138,7 +138,7 @@ class Sandbox:
     @property
     def kept(self) -> frozenset[str]:
         """The things that the kernel keeps programs from here: `network`, `processes`, `files`."""
-        return self._started([], 1)[0].kept
+        return self._ready_workers([], 1)[0].kept
 
     def run(self, source: str, tests: str = "") -> RunResult:
         """Return how one program ends, with its tests after it."""
@@ -172,18 +172,18 @@ class Sandbox:
         on_progress: Progress | None,
         is_cancelled: Callable[[], bool] | None,
     ) -> list[RunResult]:
-        done: SimpleQueue[tuple[int, RunResult | Exception]] = SimpleQueue()
+        results_queue: SimpleQueue[tuple[int, RunResult | Exception]] = SimpleQueue()
         waiting = iter(enumerate(programs))
         lock = threading.Lock()
-        for worker in self._started([text for program in programs for text in program], len(programs)):
-            todo = _shared(waiting, lock)
-            threading.Thread(target=_work, args=(worker, todo, done, self._limits), daemon=True).start()
+        for worker in self._ready_workers([text for program in programs for text in program], len(programs)):
+            todo = _share(waiting, lock)
+            threading.Thread(target=_work, args=(worker, todo, results_queue, self._limits), daemon=True).start()
         results: dict[int, RunResult] = {}
         while len(results) < len(programs):
             if is_cancelled is not None and is_cancelled():
                 raise Cancelled("running programs was cancelled; nothing was changed")
             with suppress(Empty):
-                position, result = done.get(timeout=CANCEL_CHECK_SECONDS)
+                position, result = results_queue.get(timeout=CANCEL_CHECK_SECONDS)
                 if isinstance(result, Exception):
                     raise result
                 results[position] = result
@@ -197,7 +197,7 @@ class Sandbox:
             worker.close()
         self._workers = []
 
-    def _started(self, sources: Iterable[str], n_programs: int) -> list[_Worker]:
+    def _ready_workers(self, sources: Iterable[str], n_programs: int) -> list[_Worker]:
         """Return as many workers as have something to do, with the modules at hand that the programs name."""
         needed = self._preloaded | slow_modules(sources, self._path)
         if needed != self._preloaded:
@@ -214,19 +214,19 @@ def run(source: str, tests: str = "", limits: RunLimits | None = None) -> RunRes
         return sandbox.run(source, tests)
 
 
-def _shared(waiting: Iterator[Any], lock: threading.Lock) -> Iterator[Any]:
+def _share(waiting: Iterator[Any], lock: threading.Lock) -> Iterator[Any]:
     while True:
         with lock:
-            held = next(waiting, None)
-        if held is None:
+            item = next(waiting, None)
+        if item is None:
             return
-        yield held
+        yield item
 
 
 def _work(
     worker: _Worker,
     todo: Iterator[tuple[int, tuple[str, str]]],
-    done: SimpleQueue[tuple[int, RunResult | Exception]],
+    results_queue: SimpleQueue[tuple[int, RunResult | Exception]],
     limits: RunLimits,
 ) -> None:
     for position, (source, tests) in todo:
@@ -236,7 +236,7 @@ def _work(
             result = error
         if result is None:
             return
-        done.put((position, result))
+        results_queue.put((position, result))
 
 
 def _result(answer: Mapping[str, Any]) -> RunResult:
@@ -250,8 +250,10 @@ def _result(answer: Mapping[str, Any]) -> RunResult:
     )
     if not is_sound:
         return RunResult(outcome="error", detail="what it said of how it ended is no such answer")
-    known: dict[str, Any] = {one.name: answer[one.name] for one in fields(RunResult) if one.name in answer}
-    return RunResult(**known)
+    values_by_field: dict[str, Any] = {
+        field.name: answer[field.name] for field in fields(RunResult) if field.name in answer
+    }
+    return RunResult(**values_by_field)
 
 
 class _Worker:
@@ -315,7 +317,7 @@ class _Worker:
             },
             start_new_session=True,
         )
-        ready = self._heard(GRACE_SECONDS * 3)
+        ready = self._read_answer(GRACE_SECONDS * 3)
         if ready is None:
             raise AtlasError(f"the process that runs programs did not start ({sys.executable}); is memory left?")
         self.kept: frozenset[str] = frozenset(ready["kept"])
@@ -328,26 +330,26 @@ class _Worker:
                 view = view[self._child.stdin.write(view) :]
         except (OSError, ValueError):  # it has ended, or is closed
             return None
-        return self._heard(seconds)
+        return self._read_answer(seconds)
 
-    def _heard(self, seconds: float) -> dict[str, Any] | None:
+    def _read_answer(self, seconds: float) -> dict[str, Any] | None:
         """Return the next line that the process says, or None where it ends or says nothing for so long."""
         assert self._child.stdout is not None
-        said, deadline = b"", time.monotonic() + seconds
+        line, deadline = b"", time.monotonic() + seconds
         poll = select.poll()
         try:
             poll.register(self._child.stdout, select.POLLIN)
-            while not said.endswith(b"\n"):
-                left = deadline - time.monotonic()
-                if left <= 0 or not poll.poll(left * 1000):
+            while not line.endswith(b"\n"):
+                remaining = deadline - time.monotonic()
+                if remaining <= 0 or not poll.poll(remaining * 1000):
                     return None
                 chunk = self._child.stdout.read(2**16)
                 if not chunk:
                     return None
-                said += chunk
+                line += chunk
         except (OSError, ValueError):  # closed meanwhile
             return None
-        return dict(json.loads(said))
+        return dict(json.loads(line))
 
     def _end(self) -> None:
         self._child.kill()  # the kernel ends what it was running with it, or else it ends by itself at its limits

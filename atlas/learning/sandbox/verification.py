@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from atlas.learning.rewrite.executable import raising
+from atlas.learning.rewrite.executable import raising_stub
 from atlas.learning.sandbox.runner import RunResult, Sandbox
 from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import Progress
@@ -39,17 +39,17 @@ class Verifier:
 
     An original is a proof where it passes its tests, and prints the same, both times; and where the tests do not also
     pass once all that it defines raises, as tests do that nobody calls. One without tests defines functions that nobody
-    calls, so that running it says nothing of them: it proves nothing, unless `by_what_it_shows` says that what such a
+    calls, so that running it says nothing of them: it proves nothing, unless `compare_output` says that what such a
     program prints and the values that it leaves behind will do.
     """
 
     def __init__(
-        self, sandbox: Sandbox, *, by_what_it_shows: bool = False, is_cancelled: Callable[[], bool] | None = None
+        self, sandbox: Sandbox, *, compare_output: bool = False, is_cancelled: Callable[[], bool] | None = None
     ) -> None:
         """Ask `is_cancelled` about ten times a second while programs run."""
         self._sandbox = sandbox
         self._is_cancelled = is_cancelled
-        self._by_what_it_shows = by_what_it_shows
+        self._compare_output = compare_output
         self._endings: dict[tuple[str, str], Ending] = {}
 
     def unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
@@ -58,19 +58,21 @@ class Verifier:
         Raises:
             Cancelled: `is_cancelled` said so.
         """
-        held = list(programs)
-        keys = list(dict.fromkeys(_key(program) for program in held if _key(program) not in self._endings))
-        to_run = [key for key in keys if key[1] or self._by_what_it_shows]
+        originals = list(programs)
+        keys = list(dict.fromkeys(_key(program) for program in originals if _key(program) not in self._endings))
+        to_run = [key for key in keys if key[1] or self._compare_output]
         run_all = partial(self._sandbox.run_all, on_progress=on_progress, is_cancelled=self._is_cancelled)
         first = dict(zip(to_run, run_all(to_run), strict=True))
         passing = [key for key in to_run if first[key].outcome == "passed"]
-        spoilt = {key: (_spoilt(key[0]), key[1]) for key in passing if key[1]}
-        results = run_all([*passing, *spoilt.values()])
+        disabled = {key: (_disable(key[0]), key[1]) for key in passing if key[1]}
+        results = run_all([*passing, *disabled.values()])
         second = dict(zip(passing, results, strict=False))
-        raising = dict(zip(spoilt, results[len(passing) :], strict=True))
+        raising_stub = dict(zip(disabled, results[len(passing) :], strict=True))
         self._endings |= dict.fromkeys(keys, "it has no tests")
-        self._endings |= {key: _ending(first[key], second.get(key), raising.get(key), bool(key[1])) for key in to_run}
-        endings = {program.id: self._endings[_key(program)] for program in held}
+        self._endings |= {
+            key: _ending(first[key], second.get(key), raising_stub.get(key), bool(key[1])) for key in to_run
+        }
+        endings = {program.id: self._endings[_key(program)] for program in originals}
         return {program_id: ending for program_id, ending in endings.items() if isinstance(ending, str)}
 
     def verdicts(
@@ -106,28 +108,28 @@ class Verifier:
         Raises:
             Cancelled: `is_cancelled` said so.
         """
-        told = {"same": True, "different": False, "unproven": None}
+        answers = {"same": True, "different": False, "unproven": None}
         verdicts = self.verdicts(pairs, on_progress=on_progress)
-        return {program_id: told[verdict.state] for program_id, verdict in verdicts.items()}
+        return {program_id: answers[verdict.state] for program_id, verdict in verdicts.items()}
 
 
 def _key(program: Program) -> tuple[str, str]:
     return program.source, program.tests
 
 
-def _spoilt(source: str) -> str:
+def _disable(source: str) -> str:
     """Return the source with functions that raise in the place of all that it defines at its top, imports aside."""
     try:
         with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
             symbols = symtable.symtable(source, "<program>", "exec").get_symbols()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source  # it will not run either
-    names = [one.get_name() for one in symbols if one.is_assigned() and not one.is_imported()]
-    return "\n".join([source, *map(raising, names)]) + "\n"
+    names = [name.get_name() for name in symbols if name.is_assigned() and not name.is_imported()]
+    return "\n".join([source, *map(raising_stub, names)]) + "\n"
 
 
-def _ending(first: RunResult, second: RunResult | None, spoilt: RunResult | None, has_tests: bool) -> Ending:
-    """Return how an original ends that was run twice where it passes, and once more `_spoilt` where it has tests."""
+def _ending(first: RunResult, second: RunResult | None, disabled: RunResult | None, has_tests: bool) -> Ending:
+    """Return how an original ends that was run twice where it passes, and once more `_disable` where it has tests."""
     if second is None or second.outcome != "passed":
         failed = second or first
         return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
@@ -135,7 +137,7 @@ def _ending(first: RunResult, second: RunResult | None, spoilt: RunResult | None
         return "two runs of it differ"
     if not has_tests and not first.output and not any(first.values.values()):
         return "it has no tests, prints nothing and leaves no values behind"
-    if spoilt is not None and not _difference(first, spoilt):
+    if disabled is not None and not _difference(first, disabled):
         return "its tests call nothing of it"
     return first
 

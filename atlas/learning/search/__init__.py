@@ -7,7 +7,7 @@ too large. `forms` has one form for functions that do the same.
 """
 
 from atlas.learning.search.anti_unification import AntiUnificationEngine
-from atlas.learning.search.engines import Corpus, Engine, EngineFailed, Proposal
+from atlas.learning.search.engines import Corpus, Engine, EngineError, Proposal
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.model_engine import ModelEngine
 from atlas.learning.search.stitch import StitchEngine
@@ -16,7 +16,7 @@ __all__ = [
     "AntiUnificationEngine",
     "Corpus",
     "Engine",
-    "EngineFailed",
+    "EngineError",
     "Limits",
     "ModelEngine",
     "Proposal",

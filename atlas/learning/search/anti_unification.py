@@ -35,22 +35,22 @@ class AntiUnificationEngine:
     ) -> Proposal:
         """Return the abstractions, as `Engine.abstractions` does. The limits of memory and time are not needed here."""
         terms = list(corpus.terms)
-        chosen: list[Pattern] = []
+        patterns: list[Pattern] = []
         ranked = _ranked(terms, limits.max_arity, cancelled)
         for number, candidate in enumerate(ranked):
-            if len(chosen) == limits.iterations:
+            if len(patterns) == limits.iterations:
                 break
             if cancelled is not None and cancelled():
                 raise Cancelled("the compression was cancelled; nothing was changed")
             if progress is not None:
                 progress("searching", number / len(ranked))
-            pattern = replace(candidate, name=f"{CALL}{len(chosen)}")
+            pattern = replace(candidate, name=f"{CALL}{len(patterns)}")
             rewritten = [rewrite(term, [pattern]) for term in terms]
             n_uses = sum(part.head == pattern.name for term in rewritten for part in term.walk())
             if _saving(pattern, n_uses) > 0:
-                chosen.append(pattern)
+                patterns.append(pattern)
                 terms = rewritten
-        return Proposal(patterns=tuple(chosen), terms=tuple(terms))
+        return Proposal(patterns=tuple(patterns), terms=tuple(terms))
 
 
 def _ranked(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
@@ -67,12 +67,12 @@ def _ranked(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None
 
 
 def _buckets(terms: Sequence[Term]) -> Mapping[str, Counter[Term]]:
-    found: dict[str, Counter[Term]] = defaultdict(Counter)
+    buckets: dict[str, Counter[Term]] = defaultdict(Counter)
     for term in terms:
         for part in term.walk():
             if part.head.startswith(f"{EXPRESSION}:") and MIN_SIZE <= part.size <= MAX_SIZE:
-                found[part.head][part] += 1
-    return {head: Counter(dict(bucket.most_common(MAX_BUCKET))) for head, bucket in found.items()}
+                buckets[part.head][part] += 1
+    return {head: Counter(dict(bucket.most_common(MAX_BUCKET))) for head, bucket in buckets.items()}
 
 
 def _generalisations(terms: Sequence[Term], max_arity: int) -> Iterator[Pattern]:
@@ -105,8 +105,8 @@ class _Holes:
             children = [self.unify(*pair) for pair in zip(left.children, right.children, strict=True)]
             together = [child for child in children if child is not None]
             return Term(left.head, together) if len(together) == len(children) else None
-        both = all(term.head.startswith(f"{EXPRESSION}:") for term in (left, right))
-        return self._hole(left, right, EXPRESSION) if both else None
+        are_expressions = all(term.head.startswith(f"{EXPRESSION}:") for term in (left, right))
+        return self._hole(left, right, EXPRESSION) if are_expressions else None
 
     def _hole(self, left: Term, right: Term, sort: str) -> Term:
         number = self.numbers.setdefault((left, right), len(self.sorts))
@@ -117,6 +117,6 @@ class _Holes:
 
 def _saving(pattern: Pattern, n_uses: int) -> int:
     """Return the saving by the same costs as Stitch's."""
-    own = sum(cost_of(part.head) for part in pattern.body.walk() if index_of(part.head) is None)
+    body_cost = sum(cost_of(part.head) for part in pattern.body.walk() if index_of(part.head) is None)
     repeated = 100 * (sum(index_of(part.head) is not None for part in pattern.body.walk()) - len(pattern.hole_sorts))
-    return n_uses * (own + repeated - CALL_COST) - own
+    return n_uses * (body_cost + repeated - CALL_COST) - body_cost

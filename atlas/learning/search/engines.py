@@ -12,7 +12,7 @@ from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import Term
 
 
-class EngineFailed(AtlasError):
+class EngineError(AtlasError):
     """A search that ended without an answer."""
 
 
@@ -57,11 +57,11 @@ class Engine(Protocol):
 
         Raises:
             Cancelled: `cancelled` said so.
-            EngineFailed: The search ended without an answer.
+            EngineError: The search ended without an answer.
         """
         ...
 
 
-def nothing_found(corpus: Corpus, notes: Sequence[str] = ()) -> Proposal:
+def empty_proposal(corpus: Corpus, notes: Sequence[str] = ()) -> Proposal:
     """Return a proposal that leaves everything as it is."""
     return Proposal(patterns=(), terms=corpus.terms, notes=tuple(notes))

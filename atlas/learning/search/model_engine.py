@@ -16,7 +16,7 @@ from typing import Any
 
 from atlas.core.errors import Cancelled, InvalidInput, LLMError, LLMReplyInvalid
 from atlas.infra.bridge import run
-from atlas.learning.search.engines import Corpus, Proposal, nothing_found
+from atlas.learning.search.engines import Corpus, Proposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.sampling import kinds
 from atlas.learning.search.templates import patterns_of
@@ -98,14 +98,14 @@ class ModelEngine:
             LLMError: The model answered no question.
         """
         if len(corpus.terms) < 2:
-            return nothing_found(corpus)
+            return empty_proposal(corpus)
         questions = _Questions(self._llm, corpus, time.monotonic() + limits.seconds)
-        for share in questions.asked():
+        for share in questions.ask_all():
             if cancelled is not None and cancelled():
                 raise Cancelled("the compression was cancelled; nothing was changed")
             if progress is not None:
                 progress("searching", share)
-        return _rewritten(corpus, questions.codes[: limits.iterations], questions.notes)
+        return _rewrite_corpus(corpus, questions.codes[: limits.iterations], questions.notes)
 
 
 class _Questions:
@@ -123,7 +123,7 @@ class _Questions:
             n_shown = sum(map(len, self._batches[:MAX_QUESTIONS]))
             self.notes.append(f"{model_name(llm)} was shown {n_shown:,} of {len(corpus.terms):,} programs")
 
-    def asked(self) -> Iterator[float]:
+    def ask_all(self) -> Iterator[float]:
         """Ask one question after the other, and yield the share that is done before each."""
         batches = self._batches[:MAX_QUESTIONS]
         n_answered = 0
@@ -133,7 +133,7 @@ class _Questions:
                 self.notes.append(f"{model_name(self._llm)} was asked {number} of {len(batches)} questions: time is up")
                 return
             try:
-                self.codes += run(_proposed(self._llm, batch))
+                self.codes += run(_ask_for_functions(self._llm, batch))
                 n_answered += 1
             except LLMError as error:
                 if not n_answered and (number + 1 == len(batches) or not isinstance(error, LLMReplyInvalid)):
@@ -143,32 +143,32 @@ class _Questions:
                     return
 
 
-async def _proposed(llm: LLMClient, batch: Mapping[str, str]) -> list[str]:
-    shown = as_data(batch, limit=SHOWN_CHARACTERS)
+async def _ask_for_functions(llm: LLMClient, batch: Mapping[str, str]) -> list[str]:
+    programs = as_data(batch, limit=SHOWN_CHARACTERS)
     return await ask(
         llm,
         SYSTEM,
-        f"The programs:\n{shown}",
+        f"The programs:\n{programs}",
         schema=SCHEMA,
-        validate=partial(_of_batch, batch),
+        validate=partial(_validate, batch),
         max_tokens=MAX_ANSWER_TOKENS,
     )
 
 
-def _of_batch(batch: Mapping[str, str], answer: dict[str, Any]) -> list[str]:
+def _validate(batch: Mapping[str, str], answer: dict[str, Any]) -> list[str]:
     """Return the code of the functions of an answer.
 
     Raises:
         InvalidInput: It names programs that were not shown, or code that is no function to begin with.
     """
-    for one in answer["functions"]:
-        unknown = sorted(set(one["programs"]) - set(batch))
+    for function in answer["functions"]:
+        unknown = sorted(set(function["programs"]) - set(batch))
         if unknown:
             raise InvalidInput(f"no program of these ids was shown: {', '.join(map(repr, unknown[:5]))}")
-        if len(set(one["programs"])) < 2:
+        if len(set(function["programs"])) < 2:
             raise InvalidInput("a function should name at least two different programs that hold its body")
-        patterns_of(one["code"])
-    return [one["code"] for one in answer["functions"]]
+        patterns_of(function["code"])
+    return [function["code"] for function in answer["functions"]]
 
 
 def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
@@ -184,7 +184,7 @@ def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
     return [batch for batch in batches if len(batch) > 1]
 
 
-def _rewritten(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) -> Proposal:
+def _rewrite_corpus(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) -> Proposal:
     """Return the corpus with calls of the functions that two tasks' programs hold, each in its most frequent form."""
     proposed = dict.fromkeys(_most_frequent(code, corpus) for code in codes)
     standing = [pattern for pattern in proposed if _n_tasks(pattern, corpus) > 1]
@@ -205,6 +205,6 @@ def _most_frequent(code: str, corpus: Corpus) -> Pattern:
 
 def _n_tasks(pattern: Pattern, corpus: Corpus) -> int:
     """Return the number of tasks with a program that holds a pattern."""
-    named = [replace(pattern, name=f"{CALL}0")]
+    patterns = [replace(pattern, name=f"{CALL}0")]
     pairs = zip(corpus.terms, corpus.tasks, strict=True)
-    return len({task for term, task in pairs if rewrite(term, named).calls})
+    return len({task for term, task in pairs if rewrite(term, patterns).calls})

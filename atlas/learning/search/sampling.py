@@ -21,15 +21,15 @@ def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
     if len(terms) <= limits.max_programs and sum(term.size for term in terms.values()) <= limits.max_heads:
         return list(terms)
     groups = kinds(terms)
-    chosen: list[str] = []
+    names: list[str] = []
     n_heads = 0
     for name in _in_turn(groups):
-        if len(chosen) == limits.max_programs or n_heads + terms[name].size > limits.max_heads:
+        if len(names) == limits.max_programs or n_heads + terms[name].size > limits.max_heads:
             continue  # a smaller one may still fit
-        chosen.append(name)
+        names.append(name)
         n_heads += terms[name].size
-    kept = set(chosen)
-    return [name for name in terms if name in kept]
+    selected = set(names)
+    return [name for name in terms if name in selected]
 
 
 def kinds(terms: Mapping[str, Term]) -> list[list[str]]:

@@ -17,11 +17,11 @@ from typing import Any
 
 from atlas.core.errors import Cancelled
 from atlas.learning.search import stitch_worker
-from atlas.learning.search.engines import Corpus, EngineFailed, Proposal, nothing_found
+from atlas.learning.search.engines import Corpus, EngineError, Proposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.heads import BLOCK, CALL_COST, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
 from atlas.learning.terms.patterns import Pattern
-from atlas.learning.terms.symbols import numbered, with_symbols
+from atlas.learning.terms.symbols import number_symbols, with_symbols
 from atlas.learning.terms.terms import SYMBOL, read_term
 
 POLL_SECONDS = 0.05
@@ -58,16 +58,18 @@ class StitchEngine:
     ) -> Proposal:
         """Return the abstractions, as `Engine.abstractions` does."""
         if len(corpus.terms) < 2:  # it ends on an empty list, and one program repeats nothing worth a name
-            return nothing_found(corpus)
-        symbols = [numbered(term) for term in corpus.terms]  # programs alike but for names take it for ever otherwise
+            return empty_proposal(corpus)
+        symbols = [
+            number_symbols(term) for term in corpus.terms
+        ]  # programs alike but for names take it for ever otherwise
         alike = replace(corpus, terms=tuple(map(with_symbols, corpus.terms, symbols)))
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
             (directory / "request.json").write_text(json.dumps(_request(alike, limits, self._costs)), "ascii")
-            ended = _run(directory, limits, progress, cancelled)
-            found = _proposal(directory, alike, ended)
-        own = [{number: symbol for symbol, number in each.items()} for each in symbols]
-        return replace(found, terms=tuple(map(with_symbols, found.terms, own)))
+            stop_reason = _run(directory, limits, progress, cancelled)
+            proposal = _proposal(directory, alike, stop_reason)
+        original_symbols = [{number: symbol for symbol, number in each.items()} for each in symbols]
+        return replace(proposal, terms=tuple(map(with_symbols, proposal.terms, original_symbols)))
 
 
 def is_installed() -> bool:
@@ -127,17 +129,17 @@ def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancel
                 raise Cancelled("the compression was cancelled; nothing was changed")
             if time.monotonic() > deadline:
                 return f"stopped after {BUSY * limits.seconds:.0f} s, {IN_TIME}"
-            _tell(directory, limits, progress)
+            _report_progress(directory, limits, progress)
             time.sleep(POLL_SECONDS)
     finally:
         process.kill()
         process.wait()
     if process.returncode == -OUT_OF_TIME:
         return f"stopped after {limits.seconds:.0f} s of computing, {IN_TIME}"
-    return "" if process.returncode == 0 else _last_words(directory, limits, process.returncode)
+    return "" if process.returncode == 0 else _failure(directory, limits, process.returncode)
 
 
-def _tell(directory: Path, limits: Limits, progress: StageProgress | None) -> None:
+def _report_progress(directory: Path, limits: Limits, progress: StageProgress | None) -> None:
     if progress is not None and (answer := _answer(directory)) is not None:
         progress("searching", len(answer["patterns"]) / limits.iterations)
 
@@ -150,29 +152,31 @@ def _answer(directory: Path) -> dict[str, Any] | None:
     return answer
 
 
-def _last_words(directory: Path, limits: Limits, code: int) -> str:
-    said = (directory / "errors.txt").read_text("utf-8", "replace")
-    if any(sign in said for sign in ("memory allocation", "MemoryError", "failed to map segment")):
+def _failure(directory: Path, limits: Limits, code: int) -> str:
+    errors = (directory / "errors.txt").read_text("utf-8", "replace")
+    if any(sign in errors for sign in ("memory allocation", "MemoryError", "failed to map segment")):
         return f"stopped at {limits.megabytes:,} MB, {IN_TIME}"
-    return f"ended with code {code}: {said.strip()[-300:]!r}"
+    return f"ended with code {code}: {errors.strip()[-300:]!r}"
 
 
-def _proposal(directory: Path, corpus: Corpus, ended: str) -> Proposal:
+def _proposal(directory: Path, corpus: Corpus, stop_reason: str) -> Proposal:
     answer = _answer(directory)
-    if answer is None and IN_TIME in ended:
-        return nothing_found(corpus, [f"the search {ended}"])
-    if answer is None or (ended and IN_TIME not in ended and not answer["patterns"]):
-        raise EngineFailed(f"the search {ended or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()")
+    if answer is None and IN_TIME in stop_reason:
+        return empty_proposal(corpus, [f"the search {stop_reason}"])
+    if answer is None or (stop_reason and IN_TIME not in stop_reason and not answer["patterns"]):
+        raise EngineError(
+            f"the search {stop_reason or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()"
+        )
     patterns = [
         Pattern(
-            name=found["name"],
-            body=read_term(found["body"]),
-            sort=found["sort"],
-            hole_sorts=tuple(found["hole_sorts"]),
+            name=abstraction["name"],
+            body=read_term(abstraction["body"]),
+            sort=abstraction["sort"],
+            hole_sorts=tuple(abstraction["hole_sorts"]),
         )
-        for found in answer["patterns"]
+        for abstraction in answer["patterns"]
     ]
-    notes = [f"the search {ended}"] if ended else []
+    notes = [f"the search {stop_reason}"] if stop_reason else []
     if answer["unchecked"]:
         notes.append("Stitch's check of its own costs failed and was left out; every result is checked here")
     return Proposal(patterns=tuple(patterns), terms=tuple(map(read_term, answer["programs"])), notes=tuple(notes))

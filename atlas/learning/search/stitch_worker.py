@@ -26,9 +26,9 @@ def main(directory: Path) -> None:
     answer: dict[str, Any] = {"patterns": [], "programs": request["programs"], "unchecked": False, "error": ""}
     _write(directory, answer)
     for number in range(request["iterations"]):
-        found = _step(directory, request, answer, number)
+        has_found = _step(directory, request, answer, number)
         _write(directory, answer)
-        if not found:
+        if not has_found:
             return
 
 
@@ -48,15 +48,15 @@ def _step(directory: Path, request: dict[str, Any], answer: dict[str, Any], numb
         result = stitch_core.compress(answer["programs"], **options, no_mismatch_check=True)
         answer.update(unchecked=True, error="")
     answer["programs"] = result.rewritten
-    answer["patterns"] += [_pattern(found) for found in result.json["abstractions"]]
+    answer["patterns"] += [_pattern(abstraction) for abstraction in result.json["abstractions"]]
     return bool(result.json["abstractions"])
 
 
-def _pattern(found: dict[str, Any]) -> dict[str, Any]:
-    sorts = found["tdfa_annotation"]
+def _pattern(abstraction: dict[str, Any]) -> dict[str, Any]:
+    sorts = abstraction["tdfa_annotation"]
     return {
-        "name": found["name"],
-        "body": found["body"],
+        "name": abstraction["name"],
+        "body": abstraction["body"],
         "sort": sorts["root_state"],
         "hole_sorts": sorts["metavariable_states"],
     }

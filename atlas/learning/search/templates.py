@@ -58,10 +58,10 @@ def _parameters(module: ast.Module) -> frozenset[str]:
         raise InvalidInput("expected one plain function, without decorators and not async, after its imports")
     if not all(isinstance(node, ast.Import | ast.ImportFrom) for node in imports):
         raise InvalidInput("expected one function, with nothing but imports before it")
-    given = function.args
-    if given.defaults or given.vararg or given.kwarg or given.kwonlyargs:
+    arguments = function.args
+    if arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
         raise InvalidInput(f"the parameters of {function.name!r} should be plain: no defaults, no stars")
-    return frozenset(arg.arg for arg in (*given.posonlyargs, *given.args))
+    return frozenset(arg.arg for arg in (*arguments.posonlyargs, *arguments.args))
 
 
 def _statements(block: Term) -> Iterator[Term]:
@@ -85,13 +85,13 @@ def _block(start: str, statements: list[Term], end: Term) -> Term:
 
 
 def _pattern(body: Term, sort: str, parameters: frozenset[str]) -> Pattern:
-    written = {name for term in body.walk() if term.head != READ for name in _named(term)}
-    holes = _Holes(parameters - written)
-    opened = holes.opened(body)
-    return Pattern(name="", body=opened, sort=sort, hole_sorts=tuple(holes.sorts))
+    assigned = {name for term in body.walk() if term.head != READ for name in _symbols(term)}
+    holes = _Holes(parameters - assigned)
+    pattern_body = holes.open_holes(body)
+    return Pattern(name="", body=pattern_body, sort=sort, hole_sorts=tuple(holes.sorts))
 
 
-def _named(term: Term) -> list[str]:
+def _symbols(term: Term) -> list[str]:
     return [child.head.removeprefix(SYMBOL) for child in term.children if child.head.startswith(SYMBOL)]
 
 
@@ -103,14 +103,14 @@ class _Holes:
     numbers: dict[str, int] = field(default_factory=dict)
     sorts: list[str] = field(default_factory=list)
 
-    def opened(self, term: Term) -> Term:
+    def open_holes(self, term: Term) -> Term:
         if term.head == REST:
             return self._hole(REST, REST)
-        if term.head == READ and (name := _named(term)[0]) in self.open:
+        if term.head == READ and (name := _symbols(term)[0]) in self.open:
             return self._hole(name, EXPRESSION)
         if term.head.startswith(SYMBOL):
             return self._hole(term.head.removeprefix(SYMBOL), SYMBOL_SORT)
-        return Term(term.head, [self.opened(child) for child in term.children])
+        return Term(term.head, [self.open_holes(child) for child in term.children])
 
     def _hole(self, name: str, sort: str) -> Term:
         number = self.numbers.setdefault(f"{sort} {name}", len(self.sorts))

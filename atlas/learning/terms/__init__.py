@@ -9,9 +9,9 @@ terms with holes, and find where they stand. `names` reads the names in code, `i
 from atlas.learning.terms.codec import decode, encode
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
-from atlas.learning.terms.parsing import NotPython, parse
+from atlas.learning.terms.parsing import InvalidPython, parse
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.terms import Term
 
-__all__ = ["NotPython", "Pattern", "Program", "Term", "decode", "encode", "n_tokens", "normalise", "parse"]
+__all__ = ["InvalidPython", "Pattern", "Program", "Term", "decode", "encode", "n_tokens", "normalise", "parse"]

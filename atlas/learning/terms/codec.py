@@ -9,12 +9,12 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.learning.terms.heads import (
-    APART,
     BLOCK,
     DEFINITION,
     DEFINITIONS,
     DO,
     END,
+    EXCLUDED,
     EXPRESSION,
     MODULE,
     REST,
@@ -24,9 +24,9 @@ from atlas.learning.terms.heads import (
     Head,
     Part,
     class_of,
-    escaped,
+    escape,
     read_head,
-    unescaped,
+    unescape,
 )
 from atlas.learning.terms.scopes import LOCAL, bindings
 from atlas.learning.terms.terms import SYMBOL, Term
@@ -54,28 +54,28 @@ OTHER_SORTS: Mapping[type[ast.AST], str] = {
     ast.pattern: "pattern",
 }
 CONTEXTS: Mapping[str, type[ast.expr_context]] = {"lvalue": ast.Store, "dtarget": ast.Del}
-_APART_STATEMENTS = (f"{APART}:Assert/", f"{APART}:Expr/")
+_EXCLUDED_STATEMENTS = (f"{EXCLUDED}:Assert/", f"{EXCLUDED}:Expr/")
 NAMED = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
 """Classes whose name may be a local variable, with the field that holds the name."""
 
 
-def encode(module: ast.Module, set_apart: Collection[ast.stmt] = ()) -> Term:
+def encode(module: ast.Module, excluded: Collection[ast.stmt] = ()) -> Term:
     """Return the term of a program, in which the names of local variables are terms of their own.
 
     Args:
-        set_apart: Statements of it that are in no pattern. They and their parts are of a sort that none has.
+        excluded: Statements of it that are in no pattern. They and their parts are of a sort that none has.
 
     Raises:
         InvalidInput: It has syntax that this version does not know, by its name.
     """
-    apart = {id(statement): number for number, statement in enumerate(set_apart)}
-    digest = hashlib.blake2b(ast.dump(module).encode("utf-8", "replace"), digest_size=6).hexdigest() if apart else ""
-    return _Encoder(bindings(module), {key: f"{digest}{number}" for key, number in apart.items()}).node(module, MODULE)
+    marks = {id(statement): number for number, statement in enumerate(excluded)}
+    digest = hashlib.blake2b(ast.dump(module).encode("utf-8", "replace"), digest_size=6).hexdigest() if marks else ""
+    return _Encoder(bindings(module), {key: f"{digest}{number}" for key, number in marks.items()}).node(module, MODULE)
 
 
-def n_set_apart(term: Term) -> int:
+def n_excluded(term: Term) -> int:
     """Return how many statements of a program were set apart."""
-    return sum(part.head.startswith(_APART_STATEMENTS) for part in term.walk())
+    return sum(part.head.startswith(_EXCLUDED_STATEMENTS) for part in term.walk())
 
 
 class _Encoder:
@@ -89,28 +89,28 @@ class _Encoder:
 
     def __init__(self, origins: Mapping[int, str], apart: Mapping[int, str], expression: str = EXPRESSION) -> None:
         self._origins = origins
-        self._apart = apart
+        self._marks = apart
         self._expression = expression
 
     def node(self, node: ast.AST, sort: str) -> Term:
         parts: list[Part] = []
         children: list[Term] = []
         for name, value in _fields(node):
-            part, found = self._named(node, value) if NAMED.get(type(node)) == name else self._part(node, value)
+            part, terms = self._name_part(node, value) if NAMED.get(type(node)) == name else self._part(node, value)
             parts.append(part)
-            children += found
+            children += terms
         if isinstance(node, ast.Name) and not children:
             parts.append(_scalars(self._origins[id(node)]))
         return Term(str(Head(sort=sort, name=type(node).__name__, parts=tuple(parts))), children)
 
-    def _named(self, node: ast.AST, name: str | None) -> tuple[Part, list[Term]]:
+    def _name_part(self, node: ast.AST, name: str | None) -> tuple[Part, list[Term]]:
         if name is not None and self._origins[id(node)] == LOCAL:
-            return Part(sorts=(SYMBOL_SORT,)), [Term(SYMBOL + escaped(name))]
+            return Part(sorts=(SYMBOL_SORT,)), [Term(SYMBOL + escape(name))]
         return _scalars(name), []
 
     def _part(self, parent: ast.AST, value: Any) -> tuple[Part, list[Term]]:
         if isinstance(value, list):
-            return self._listed(parent, value)
+            return self._list_part(parent, value)
         if isinstance(value, OPERATORS):
             return _scalars(type(value).__name__), []
         if isinstance(value, ast.AST):
@@ -120,7 +120,7 @@ class _Encoder:
             return Part(sorts=(None,)), []
         return _scalars(value), []
 
-    def _listed(self, parent: ast.AST, values: list[Any]) -> tuple[Part, list[Term]]:
+    def _list_part(self, parent: ast.AST, values: list[Any]) -> tuple[Part, list[Term]]:
         if values and isinstance(values[0], ast.stmt):
             term = self._block(values)
             return Part(sorts=(read_head(term.head).sort,)), [term]
@@ -137,17 +137,17 @@ class _Encoder:
         if any(isinstance(statement, DEFINING) for statement in statements):
             sorts = tuple(read_head(term.head).sort for term in terms)
             return Term(str(Head(sort=DEFINITIONS, name="Do", parts=(Part(sorts=sorts, is_list=True),))), terms)
-        rest = Term(END)
+        tail = Term(END)
         for term in reversed(terms[1:]):
-            rest = Term(f"{THEN}/{read_head(term.head).sort}/{REST}", (term, rest))
-        return Term(f"{DO}/{read_head(terms[0].head).sort}/{REST}", (terms[0], rest))
+            tail = Term(f"{THEN}/{read_head(term.head).sort}/{REST}", (term, tail))
+        return Term(f"{DO}/{read_head(terms[0].head).sort}/{REST}", (terms[0], tail))
 
     def _statement(self, statement: ast.stmt) -> Term:
         """Return the term of a statement. One that is set apart has its mark in the head."""
-        if id(statement) not in self._apart:
+        if id(statement) not in self._marks:
             return self.node(statement, _sort(statement, statement))
-        term = _Encoder(self._origins, {}, APART).node(statement, APART)
-        return Term(f"{term.head}/{_scalars(self._apart[id(statement)])}", term.children)
+        term = _Encoder(self._origins, {}, EXCLUDED).node(statement, EXCLUDED)
+        return Term(f"{term.head}/{_scalars(self._marks[id(statement)])}", term.children)
 
     def _sort(self, node: ast.AST, parent: ast.AST) -> str:
         sort = _sort(node, parent)
@@ -235,15 +235,15 @@ class Decoder:
         """Return the statements of a block."""
         statements: list[ast.stmt] = []
         while term.head.startswith((DO, THEN)):
-            self.found_block(term, statements)
+            self.record_block(term, statements)
             statement, term = term.children
             statements += self.statements(statement)
-        self.found_block(term, statements)
+        self.record_block(term, statements)
         if term.head != END:
             statements += self.rest(term)
         return statements
 
-    def found_block(self, term: Term, statements: list[ast.stmt]) -> None:
+    def record_block(self, term: Term, statements: list[ast.stmt]) -> None:
         """Take note of a block: the list that its statements are put into, and those before them."""
 
     def rest(self, term: Term) -> list[ast.stmt]:
@@ -256,7 +256,7 @@ class Decoder:
 
     def symbol(self, term: Term) -> str:
         """Return the name of a local variable."""
-        return unescaped(term.head.removeprefix(SYMBOL))
+        return unescape(term.head.removeprefix(SYMBOL))
 
     def _value(self, name: str, part: Part, waiting: Iterator[Term], kind: type[ast.AST]) -> Any:
         if part.is_scalar:

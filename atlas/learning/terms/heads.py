@@ -20,7 +20,7 @@ STATEMENT, DEFINITION = "s", "d"
 BLOCK, REST, DEFINITIONS = "b", "t", "m"
 """A block of statements, what follows one of its statements, and a block that defines or imports something."""
 
-APART = "apart"
+EXCLUDED = "apart"
 """A statement that is no part of a pattern, and the expressions in it."""
 
 DO, THEN, END = "b:Do", "t:Then", "t:End"
@@ -42,10 +42,10 @@ class Part:
 
     def __str__(self) -> str:
         if self.is_scalar:
-            written = ",".join(_scalar(value) for value in self.scalars)
-            return f"=[{written}]" if self.is_list else f"={written}"
-        written = ".".join(sort or ABSENT for sort in self.sorts)
-        return f"[{written}]" if self.is_list else written
+            text = ",".join(_scalar(value) for value in self.scalars)
+            return f"=[{text}]" if self.is_list else f"={text}"
+        text = ".".join(sort or ABSENT for sort in self.sorts)
+        return f"[{text}]" if self.is_list else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,22 +135,22 @@ def cost_of(text: str) -> int:
         return 100
     head = read_head(text)
     n_commas = max(0, len(head.child_sorts) - 1) if head.name in LISTED else 0
-    n_named = sum(value is not None for value in _counted(head))
+    n_named = sum(value is not None for value in _costed_scalars(head))
     return 100 * (n_named + SYNTAX.get(head.name, 0) + n_commas)
 
 
-def _counted(head: Head) -> Iterator[Scalar]:
+def _costed_scalars(head: Head) -> Iterator[Scalar]:
     if head.name == "Name":  # its second scalar says where the name comes from
         return iter(head.parts[0].scalars)
     return (value for part in head.parts for value in part.scalars)
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return text in the letters that a token may have."""
     return re.sub(r"[^A-Za-z0-9_]", lambda found: f"-{ord(found[0]):x}-", text)
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return the text that was escaped."""
     return re.sub(r"-([0-9a-f]+)-", lambda found: chr(int(found[1], 16)), text)
 
@@ -163,15 +163,15 @@ def _scalar(value: Scalar) -> str:
         case bool():
             return f"t{int(value)}"
         case int():
-            return f"i{escaped(hex(value))}"
+            return f"i{escape(hex(value))}"
         case float():
-            return f"f{escaped(value.hex())}"
+            return f"f{escape(value.hex())}"
         case complex():
-            return f"c{escaped(value.real.hex())}_{escaped(value.imag.hex())}"
+            return f"c{escape(value.real.hex())}_{escape(value.imag.hex())}"
         case bytes():
             return f"y{value.hex()}"
         case str():
-            return f"u{escaped(value)}"
+            return f"u{escape(value)}"
     return "z"  # the ellipsis
 
 
@@ -183,16 +183,16 @@ def _read_scalar(text: str) -> Scalar:
         case "t":
             return value == "1"
         case "i":
-            return int(unescaped(value), 16)
+            return int(unescape(value), 16)
         case "f":
-            return float.fromhex(unescaped(value))
+            return float.fromhex(unescape(value))
         case "c":
-            real, imaginary = (float.fromhex(unescaped(part)) for part in value.split("_"))
+            real, imaginary = (float.fromhex(unescape(part)) for part in value.split("_"))
             return complex(real, imaginary)
         case "y":
             return bytes.fromhex(value)
         case "u":
-            return unescaped(value)
+            return unescape(value)
     return ...  # type: ignore[return-value]
 
 
@@ -202,7 +202,7 @@ def class_of(head: Head) -> type[ast.AST]:
     Raises:
         InvalidInput: Python's syntax has no such class.
     """
-    found = getattr(ast, head.name, None)
-    if not (isinstance(found, type) and issubclass(found, ast.AST)):
+    kind = getattr(ast, head.name, None)
+    if not (isinstance(kind, type) and issubclass(kind, ast.AST)):
         raise InvalidInput(f"expected a class of Python's syntax, got {head.name!r}")
-    return found
+    return kind

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.names import Function
-from atlas.learning.terms.scopes import IMPORTS, imported
+from atlas.learning.terms.scopes import IMPORTS, imported_names
 
 RUNNING = (ast.Call, ast.Await, ast.Attribute, ast.Subscript, ast.comprehension)
 """Syntax that may run functions defined before it."""
@@ -19,12 +19,12 @@ ALIASED = 2
 """Tokens of ` as name`."""
 
 
-def starred(module: ast.Module) -> list[str]:
+def star_modules(module: ast.Module) -> list[str]:
     """Return the modules all of whose names a program imports, empty for one named by its place in a package."""
     return ["" if node.level else str(node.module) for node in ast.walk(module) if _is_star(node)]
 
 
-def explicit(module: ast.Module, public: Mapping[str, frozenset[str]], also: frozenset[str]) -> ast.Module:
+def expand_stars(module: ast.Module, public: Mapping[str, frozenset[str]], also: frozenset[str]) -> ast.Module:
     """Return a program that imports by name what it reads of the modules all of whose names it imports.
 
     What it binds itself before anything could read it is left out. A module of which it reads nothing is still
@@ -34,14 +34,14 @@ def explicit(module: ast.Module, public: Mapping[str, frozenset[str]], also: fro
         public: The names that each of these modules has for others.
         also: Names that are read by what follows the program, such as its tests.
     """
-    wanted = read_names(module) | also
+    read = read_names(module) | also
     body: list[ast.stmt] = []
     for number, node in enumerate(module.body):
         if not _is_star(node):
             body.append(node)
             continue
-        names = _needed(module.body, number, public[str(node.module)] & wanted, public)
-        body.append(_import_of(str(node.module), sorted(names), wanted) or node)
+        names = _needed(module.body, number, public[str(node.module)] & read, public)
+        body.append(_import_of(str(node.module), sorted(names), read) or node)
     return ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
 
 
@@ -49,11 +49,11 @@ def _is_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
     return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
 
 
-def _import_of(module: str, names: list[str], wanted: frozenset[str]) -> ast.stmt | None:
+def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt | None:
     """Return the import of some names, or of the module alone, or None where its own name means something else."""
     if names:
         return ast.ImportFrom(module=module, names=[ast.alias(name) for name in names], level=0)
-    return None if module.partition(".")[0] in wanted else ast.Import(names=[ast.alias(module)])
+    return None if module.partition(".")[0] in read else ast.Import(names=[ast.alias(module)])
 
 
 def _needed(
@@ -66,7 +66,7 @@ def _needed(
     Args:
         star: Where the import of the names stands in the body.
     """
-    needed, own = set[str](), set[str]()
+    needed, bound_before = set[str](), set[str]()
     later = set(read_names(*(part for node in body[:star] if isinstance(node, Function) for part in node.body)))
     for statement in body[star + 1 :]:
         now, bound = _read_by(statement, public)
@@ -74,9 +74,9 @@ def _needed(
             now |= later
         if isinstance(statement, Function):
             later |= read_names(*statement.body)
-        needed |= now - own
-        own |= bound - needed
-    return names - own
+        needed |= now - bound_before
+        bound_before |= bound - needed
+    return names - bound_before
 
 
 def _may_call(statement: ast.stmt) -> bool:
@@ -96,7 +96,7 @@ def _read_by(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple
         case ast.ImportFrom() if _is_star(statement):
             return set(), set(public.get(str(statement.module), ()))
         case ast.Import() | ast.ImportFrom():
-            return set(), set(imported(statement))
+            return set(), set(imported_names(statement))
         case ast.Assign(targets=[ast.Name(id=name)]):
             return set(read_names(statement)), {name}
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}, set()
@@ -105,15 +105,15 @@ def _read_by(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple
 def read_names(*nodes: ast.AST) -> frozenset[str]:
     """Return the names that code reads or deletes anywhere."""
     parts = [part for node in nodes for part in ast.walk(node)]
-    counted = {id(part.target) for part in parts if isinstance(part, ast.AugAssign)}  # `x += 1` reads it as well
+    augmented = {id(part.target) for part in parts if isinstance(part, ast.AugAssign)}  # `x += 1` reads it as well
     return frozenset(
         part.id
         for part in parts
-        if isinstance(part, ast.Name) and (not isinstance(part.ctx, ast.Store) or id(part) in counted)
+        if isinstance(part, ast.Name) and (not isinstance(part.ctx, ast.Store) or id(part) in augmented)
     )
 
 
-def mentioned(node: ast.AST) -> Iterator[str]:
+def mentioned_names(node: ast.AST) -> Iterator[str]:
     """Yield the names that code reads, writes, deletes or declares."""
     for part in ast.walk(node):
         match part:
@@ -123,7 +123,7 @@ def mentioned(node: ast.AST) -> Iterator[str]:
                 yield from names
 
 
-def spare(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
+def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
     """Return the names whose imports may go once nothing of a program mentions them: all that it reads.
 
     One that is never read is imported for what that does, and stays, as does `import a.b as c` where `a` is bound too:
@@ -132,7 +132,7 @@ def spare(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
     Args:
         also: Names that are read by what follows the program, such as its tests.
     """
-    if "__all__" in mentioned(module):
+    if "__all__" in mentioned_names(module):
         return frozenset()
     bound = {
         name
@@ -140,7 +140,7 @@ def spare(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
         if isinstance(scope, (ast.Module, *_FUNCTIONS))
         for node in scope.body
         if isinstance(node, IMPORTS)
-        for name in imported(node)
+        for name in imported_names(node)
     }
     return (read_names(module) & bound) - also - _reachable(module, bound) - {"*"}
 
@@ -158,30 +158,30 @@ def _reachable(module: ast.Module, bound: set[str]) -> set[str]:
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def without_unread(module: ast.Module, may_go: frozenset[str]) -> ast.Module:
+def remove_unread_imports(module: ast.Module, may_go: frozenset[str]) -> ast.Module:
     """Return a program without the imports that may go and that nothing mentions. It changes the tree that it is given.
 
     Only those go that stand directly in the module or in a function.
     """
-    gone = may_go.difference(mentioned(module))
-    for scope in ast.walk(module) if gone else ():
+    removed = may_go.difference(mentioned_names(module))
+    for scope in ast.walk(module) if removed else ():
         if isinstance(scope, (ast.Module, *_FUNCTIONS)):
-            left = [part for node in scope.body if (part := keeping(node, gone)) is not None]
-            scope.body = left or scope.body
+            remaining = [part for node in scope.body if (part := remove_names(node, removed)) is not None]
+            scope.body = remaining or scope.body
     return module
 
 
-def keeping(node: ast.stmt, gone: frozenset[str]) -> ast.stmt | None:
+def remove_names(node: ast.stmt, removed: frozenset[str]) -> ast.stmt | None:
     """Return a statement without the imports of some names, or None where it does nothing else."""
     if not isinstance(node, IMPORTS):
         return node
-    names = [alias for alias, name in zip(node.names, imported(node), strict=True) if name not in gone]
+    names = [alias for alias, name in zip(node.names, imported_names(node), strict=True) if name not in removed]
     if not names:
         return None
     return ast.Import(names=names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
 
 
-def merged(statements: Iterable[str]) -> list[str]:
+def merge_imports(statements: Iterable[str]) -> list[str]:
     """Return statements that import the same, the names of a module together.
 
     Args:
@@ -209,9 +209,9 @@ def n_import_tokens(statements: frozenset[str]) -> int:
     Args:
         statements: Imports of one name each.
     """
-    bound = Counter(name for one in statements for node in _nodes(one) for name in imported(node))
-    n_taken = sum(n - 1 for n in bound.values())
-    return n_tokens("\n".join(merged(statements))) + ALIASED * n_taken
+    bound = Counter(name for statement in statements for node in _nodes(statement) for name in imported_names(node))
+    n_aliases = sum(n - 1 for n in bound.values())
+    return n_tokens("\n".join(merge_imports(statements))) + ALIASED * n_aliases
 
 
 def import_modules(statements: Iterable[str]) -> frozenset[str]:

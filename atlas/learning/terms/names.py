@@ -8,7 +8,7 @@ import keyword
 from collections.abc import Iterable
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.parsing import try_parse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -33,16 +33,20 @@ _OF_INSPECT = frozenset({"stack", "trace", "*"})
 """The same where `inspect` is imported. Anything else may be called so."""
 
 
-def is_free(name: str) -> bool:
+def is_available(name: str) -> bool:
     """Return whether something may be named so as far as Python is concerned."""
     return name.isidentifier() and name.isascii() and name not in RESERVED and not name.startswith("__")
 
 
-def unused(name: str, taken: Iterable[str]) -> str:
+def unused_name(name: str, reserved: Iterable[str]) -> str:
     """Return the name itself, or the name with the first number that none of those taken has."""
-    held = set(taken)
-    candidates = (f"{name}_{number}" for number in range(2, len(held) + 3))
-    return name if name not in held and is_free(name) else next(one for one in candidates if one not in held)
+    reserved_names = set(reserved)
+    candidates = (f"{name}_{number}" for number in range(2, len(reserved_names) + 3))
+    return (
+        name
+        if name not in reserved_names and is_available(name)
+        else next(candidate for candidate in candidates if candidate not in reserved_names)
+    )
 
 
 def function_of(code: str, name: str = "") -> Function:
@@ -51,7 +55,7 @@ def function_of(code: str, name: str = "") -> Function:
     Raises:
         InvalidInput: The code does not parse, or defines no function.
     """
-    tree = parsed(code)
+    tree = try_parse(code)
     if tree is None:
         raise InvalidInput(f"expected Python that parses, got {code[:80]!r}")
     functions = [node for node in tree.body if isinstance(node, Function)]
@@ -62,55 +66,55 @@ def function_of(code: str, name: str = "") -> Function:
 
 def parameters_of(function: Function) -> list[str]:
     """Return the names of a function's parameters, in order, with starred ones last."""
-    given = function.args
-    starred = [arg for arg in (given.vararg, given.kwarg) if arg is not None]
-    return [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs, *starred)]
+    arguments = function.args
+    starred = [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
+    return [arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred)]
 
 
 def identifiers(tree: ast.AST) -> set[str]:
     """Return every name that code binds, reads or passes, attributes aside."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.arg | ast.keyword) and node.arg:
-            found.add(node.arg)
+            names.add(node.arg)
         else:
-            found |= bound_by(node)
-    return found
+            names |= names_bound_by(node)
+    return names
 
 
 def bound_names(tree: ast.AST) -> set[str]:
     """Return every name that code binds anywhere, imports and parameters included."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.arg):
-            found.add(node.arg)
+            names.add(node.arg)
         elif not isinstance(node, ast.Global | ast.Nonlocal):
-            found |= bound_by(node)
-    return found
+            names |= names_bound_by(node)
+    return names
 
 
 def looks_up_names(tree: ast.AST) -> set[str]:
     """Return those of Python's functions that look names up as text, and that code calls or hands on."""
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
-    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    return {name for name in called | ({node.id for node in names} - own) if name in _BY_TEXT}
+    return {name for name in called | ({node.id for node in names} - bound) if name in _BY_TEXT}
 
 
 def looks_at_stack(tree: ast.AST) -> bool:
     """Return whether code may see which functions call it, and so would see those that are put into it."""
-    mentioned = set[str]().union(*map(_mentioned, ast.walk(tree)))
+    mentioned = set[str]().union(*map(_names_of, ast.walk(tree)))
     if "inspect" in mentioned and mentioned & _OF_INSPECT:
         return True
     return bool(mentioned & _OF_STACK) or any(map(_is_of_builtins, ast.walk(tree)))
 
 
-def _mentioned(node: ast.AST) -> set[str]:
+def _names_of(node: ast.AST) -> set[str]:
     """Return the names that a node mentions in any way. `getattr` takes a text."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)) | ast.alias(name=name):
@@ -130,7 +134,7 @@ def _is_of_builtins(node: ast.AST) -> bool:
     return False
 
 
-def bound_by(node: ast.AST) -> set[str]:
+def names_bound_by(node: ast.AST) -> set[str]:
     """Return the names that a node binds itself, names and parameters aside."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):

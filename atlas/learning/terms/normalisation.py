@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from atlas.learning.terms.parsing import NotPython, parse
+from atlas.learning.terms.parsing import InvalidPython, parse
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -15,34 +15,34 @@ def normalise(source: str) -> ast.Module:
     """Return the program without docstrings, annotations, comments and `from __future__` imports.
 
     Raises:
-        NotPython: It does not parse, is too long or too deeply nested, or cannot be written down again as it was.
+        InvalidPython: It does not parse, is too long or too deeply nested, or cannot be written down again as it was.
     """
-    module = stripped(source)
-    check_written(module)
+    module = strip(source)
+    check_round_trip(module)
     return module
 
 
-def check_written(module: ast.Module) -> None:
+def check_round_trip(module: ast.Module) -> None:
     """Raise an error where a program does not read the same once it is written down.
 
     Raises:
-        NotPython: It does not, or cannot be written down.
+        InvalidPython: It does not, or cannot be written down.
     """
     try:
         same = ast.dump(parse(ast.unparse(module))) == ast.dump(module)
     except (ValueError, RecursionError) as error:  # an f-string with a backslash inside its braces, for one
-        raise NotPython(f"expected code that can be written down again, got: {error}") from error
+        raise InvalidPython(f"expected code that can be written down again, got: {error}") from error
     if not same:
-        raise NotPython("expected code that reads the same when it is written down again")
+        raise InvalidPython("expected code that reads the same when it is written down again")
 
 
-def stripped(source: str) -> ast.Module:
+def strip(source: str) -> ast.Module:
     """Return the same as `normalise`, even for code that cannot be written down again as it was.
 
     Raises:
-        NotPython: It does not parse, is too long or too deeply nested.
+        InvalidPython: It does not parse, is too long or too deeply nested.
     """
-    module = ast.fix_missing_locations(_Stripping().visit_Module(parse(source)))
+    module = ast.fix_missing_locations(_Stripper().visit_Module(parse(source)))
     module.type_ignores = []
     return module
 
@@ -81,7 +81,7 @@ def _is_check(statement: ast.stmt) -> bool:
     return False
 
 
-class _Stripping(ast.NodeTransformer):
+class _Stripper(ast.NodeTransformer):
     """The removal of docstrings and annotations. Those of classes stay, because a dataclass is made of them."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
@@ -96,8 +96,8 @@ class _Stripping(ast.NodeTransformer):
         return self._function(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        kept = [part if isinstance(part, ast.AnnAssign) else self.visit(part) for part in node.body]
-        node.body = _without_docstring(kept)
+        statements = [part if isinstance(part, ast.AnnAssign) else self.visit(part) for part in node.body]
+        node.body = _without_docstring(statements)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:

@@ -11,7 +11,7 @@ MAX_CHARACTERS = 100_000
 """Characters of a program. A longer one is not read, because parsing it may take seconds."""
 
 
-class NotPython(InvalidInput):
+class InvalidPython(InvalidInput):
     """A source that is not Python that can be worked with."""
 
 
@@ -19,26 +19,26 @@ def parse(source: str) -> ast.Module:
     """Return the syntax tree of a source.
 
     Raises:
-        NotPython: It does not parse, is too long, or too deeply nested.
+        InvalidPython: It does not parse, is too long, or too deeply nested.
     """
     if len(source) > MAX_CHARACTERS:
-        raise NotPython(f"expected at most {MAX_CHARACTERS:,} characters of Python, got {len(source):,}")
+        raise InvalidPython(f"expected at most {MAX_CHARACTERS:,} characters of Python, got {len(source):,}")
     try:
         with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
             return ast.parse(source)
     except SyntaxError as error:
-        raise NotPython(f"expected Python, got {error.msg!r} in line {error.lineno}") from error
+        raise InvalidPython(f"expected Python, got {error.msg!r} in line {error.lineno}") from error
     except (RecursionError, MemoryError) as error:
-        raise NotPython("expected Python that is nested less deeply") from error
+        raise InvalidPython("expected Python that is nested less deeply") from error
     except ValueError as error:  # null bytes, or a number of more than 4,300 digits
-        raise NotPython(f"expected Python, got: {error}") from error
+        raise InvalidPython(f"expected Python, got: {error}") from error
 
 
-def parsed(source: str) -> ast.Module | None:
+def try_parse(source: str) -> ast.Module | None:
     """Return the syntax tree of a source, or None where `parse` refuses it."""
     try:
         return parse(source)
-    except NotPython:
+    except InvalidPython:
         return None
 
 

@@ -26,21 +26,21 @@ class Pattern:
 
 def match(pattern: Pattern, term: Term) -> Term | None:
     """Return the call that stands for a term, or None where the pattern does not match it."""
-    found: list[Term | None] = [None] * len(pattern.hole_sorts)
-    if not _matches(pattern.body, term, pattern.hole_sorts, found):
+    arguments: list[Term | None] = [None] * len(pattern.hole_sorts)
+    if not _matches(pattern.body, term, pattern.hole_sorts, arguments):
         return None
-    return Term(pattern.name, [argument for argument in found if argument is not None])
+    return Term(pattern.name, [argument for argument in arguments if argument is not None])
 
 
-def _matches(body: Term, term: Term, sorts: Sequence[str], found: list[Term | None]) -> bool:
+def _matches(body: Term, term: Term, sorts: Sequence[str], arguments: list[Term | None]) -> bool:
     index = index_of(body.head)
     if index is not None:
-        if found[index] is None and _is_of(sorts[index], term):
-            found[index] = term
-        return found[index] == term
+        if arguments[index] is None and _is_of(sorts[index], term):
+            arguments[index] = term
+        return arguments[index] == term
     if body.head != term.head or len(body.children) != len(term.children):
         return False
-    return all(_matches(*pair, sorts, found) for pair in zip(body.children, term.children, strict=True))
+    return all(_matches(*pair, sorts, arguments) for pair in zip(body.children, term.children, strict=True))
 
 
 def _is_of(sort: str, term: Term) -> bool:

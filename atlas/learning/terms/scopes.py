@@ -30,15 +30,15 @@ class _Scope:
 
 def bindings(module: ast.Module) -> dict[int, str]:
     """Return where each name comes from, by the `id` of its node: a Name, an argument or an `except … as`."""
-    found: dict[int, str] = {}
-    _resolve(module, [_module_scope(module)], found)
-    return found
+    origins: dict[int, str] = {}
+    _resolve(module, [_module_scope(module)], origins)
+    return origins
 
 
 def _module_scope(module: ast.Module) -> _Scope:
     """Return the module's scope, in which variables count as local unless a function or class could see them."""
     scope = _bound_in(module)
-    seen = {
+    visible = {
         name.id
         for node in ast.walk(module)
         if isinstance(node, (*FUNCTIONS, ast.ClassDef))
@@ -46,10 +46,10 @@ def _module_scope(module: ast.Module) -> _Scope:
         if isinstance(name, ast.Name)
     }
     for name, binding in scope.bound.items():
-        if binding == LOCAL and (name in seen or name.startswith("__")):
+        if binding == LOCAL and (name in visible or name.startswith("__")):
             scope.bound[name] = OWN
-    written = {name for node in ast.walk(module) if isinstance(node, ast.Global) for name in node.names}
-    scope.bound |= dict.fromkeys(written, OWN)
+    declared = {name for node in ast.walk(module) if isinstance(node, ast.Global) for name in node.names}
+    scope.bound |= dict.fromkeys(declared, OWN)
     return scope
 
 
@@ -68,16 +68,16 @@ def _bound_in(node: ast.AST) -> _Scope:
 
 def _unsure_imports(scope: ast.AST, bound: Mapping[str, str]) -> set[str]:
     """Return the imported names of a scope that may have no value, or another one, by the time they are used."""
-    brought = {name for node in own_nodes(scope) if isinstance(node, IMPORTS) for name in imported(node)}
+    imports = {name for node in own_nodes(scope) if isinstance(node, IMPORTS) for name in imported_names(node)}
     if "*" in bound:
-        return brought  # what else a star brings nobody knows
-    seen: set[str] = set()
+        return imports  # what else a star brings nobody knows
+    mentioned: set[str] = set()
     sure: set[str] = set()
-    for statement in getattr(scope, "body", []) if brought else []:
+    for statement in getattr(scope, "body", []) if imports else []:
         if isinstance(statement, IMPORTS):
-            sure |= set(imported(statement)) - seen
-        seen |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    return brought - sure
+            sure |= set(imported_names(statement)) - mentioned
+        mentioned |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return imports - sure
 
 
 def _changed_from_inside(function: ast.AST) -> set[str]:
@@ -103,9 +103,9 @@ def _inside(scope: ast.AST) -> list[ast.AST]:
         case ast.Lambda():
             return [*_arguments(scope), scope.body]
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            first, *others = scope.generators
+            first, *later = scope.generators
             elements = [scope.key, scope.value] if isinstance(scope, ast.DictComp) else [scope.elt]
-            return [first.target, *first.ifs, *others, *elements]
+            return [first.target, *first.ifs, *later, *elements]
     return list(ast.iter_child_nodes(scope))
 
 
@@ -154,13 +154,13 @@ def _add(scope: _Scope, name: str, binding: str) -> None:
     scope.bound[name] = binding if scope.bound.get(name, binding) == binding else OWN
 
 
-def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
     """Return the name that each alias binds."""
     return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
 
 
 def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
-    for alias, name in zip(node.names, imported(node), strict=True):
+    for alias, name in zip(node.names, imported_names(node), strict=True):
         statement = (
             ast.Import(names=[alias])
             if isinstance(node, ast.Import)
@@ -169,14 +169,14 @@ def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
         _add(scope, name, ast.unparse(statement) if not getattr(node, "level", 0) else OWN)
 
 
-def _resolve(node: ast.AST, scopes: list[_Scope], found: dict[int, str]) -> None:
+def _resolve(node: ast.AST, scopes: list[_Scope], origins: dict[int, str]) -> None:
     inner = [*scopes, _bound_in(node)] if isinstance(node, SCOPES) else scopes
     for part in own_nodes(node) if isinstance(node, (*SCOPES, ast.Module)) else ():
         name = _name_of(part)
         if name is not None:
-            found[id(part)] = _binding(name, inner)
+            origins[id(part)] = _binding(name, inner)
         if isinstance(part, SCOPES):
-            _resolve(part, inner, found)
+            _resolve(part, inner, origins)
 
 
 def _name_of(node: ast.AST) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from atlas.learning.terms.terms import SYMBOL, Term
 
 
-def numbered(term: Term) -> dict[str, str]:
+def number_symbols(term: Term) -> dict[str, str]:
     """Return a head for each of a term's variables: the same in terms that differ in nothing but their variables."""
     heads: dict[str, str] = {}
     for part in term.walk():

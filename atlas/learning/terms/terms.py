@@ -103,11 +103,11 @@ def is_call(term: Term) -> bool:
     return term.head.startswith(CALL)
 
 
-def filled(body: Term, arguments: Sequence[Term]) -> Term:
+def fill_holes(body: Term, arguments: Sequence[Term]) -> Term:
     """Return a body with its parameters replaced by terms."""
     index = index_of(body.head)
     if index is not None:
         return arguments[index]
     if not body.has_holes:
         return body
-    return Term(body.head, [filled(child, arguments) for child in body.children])
+    return Term(body.head, [fill_holes(child, arguments) for child in body.children])

@@ -22,7 +22,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.prompts import NO_PROMPTS, prompts_of
-from atlas.infra.duck_typing import offered
+from atlas.infra.duck_typing import get_offered
 from atlas.infra.locks import SharedLock, lock_of
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
@@ -118,7 +118,7 @@ def usual_scale(embedder: WholeEmbedder) -> Calibration:
 
     An embedder without a method `measured_scale` is taken to be like the default of `Calibration`.
     """
-    measure = offered(embedder, "measured_scale")
+    measure = get_offered(embedder, "measured_scale")
     if embedder.model_name in USUAL or measure is None:
         return USUAL.get(embedder.model_name, Calibration())
     measured = measure()
@@ -384,7 +384,7 @@ class LiveCalibration:
         """Return what the store answers to foreign queries, in a second or two. Without a model, nothing is known."""
         texts = list(calibration_queries())
         try:
-            vectors = (offered(self.embedder, "encode_queries") or self.embedder.encode_batch)(texts)
+            vectors = (get_offered(self.embedder, "encode_queries") or self.embedder.encode_batch)(texts)
         except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
             logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
             return ()

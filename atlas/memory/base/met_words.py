@@ -12,7 +12,7 @@ from atlas.core.words import FUNCTION_WORDS
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.late_interaction import WordVectors
 from atlas.embedding.plain import WORDS
-from atlas.infra.duck_typing import offered
+from atlas.infra.duck_typing import get_offered
 from atlas.protocols.infra import WholeEmbedder
 
 NEAR = 0.35
@@ -44,7 +44,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     Args:
         text: As much as the model reads at once.
     """
-    word_vectors = offered(embedder, WORDS)
+    word_vectors = get_offered(embedder, WORDS)
     if word_vectors is None:
         return []
     asked, told = word_vectors(query), word_vectors(text)

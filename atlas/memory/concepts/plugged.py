@@ -7,7 +7,7 @@ from copy import copy
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Trajectory
-from atlas.learning.composition import PipelineCompositionStrategy, nothing_found
+from atlas.learning.composition import PipelineCompositionStrategy, find_nothing
 from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.protocols.strategies import CompositionStrategy
 
@@ -23,7 +23,7 @@ def asking(
 ) -> CompositionStrategy | None:
     """Return a strategy. Where it was not told whom to ask for what concepts call, one that asks `find`."""
     needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
-    if isinstance(strategy, needs_find) and strategy.find is nothing_found:
+    if isinstance(strategy, needs_find) and strategy.find is find_nothing:
         strategy = copy(strategy)
         strategy.find = find
     return strategy

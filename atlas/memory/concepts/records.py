@@ -18,7 +18,7 @@ from atlas.core.operations import Usage
 from atlas.core.types import CodeConcept
 from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names
-from atlas.learning.terms.parsing import NotPython, parse
+from atlas.learning.terms.parsing import InvalidPython, parse
 from atlas.memory.base.merging import lineage
 from atlas.memory.base.records import Entry, filterable
 from atlas.storage.damage import decoded_content
@@ -93,7 +93,7 @@ def normal_form(concept: CodeConcept) -> str:
         return "\n".join(line.rstrip() for line in concept.code.strip().splitlines())
     try:
         return normal_forms.normal_form(concept.code)
-    except NotPython as error:
+    except InvalidPython as error:
         raise InvalidInput(f"the code of concept {concept.name!r}: {error}; mend it, or name its language") from error
 
 
@@ -106,7 +106,7 @@ def called_names(concept: CodeConcept) -> set[str]:
         return set()
     try:
         tree = parse(concept.code)
-    except NotPython:
+    except InvalidPython:
         return set()
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return called - bound_names(tree) - set(dir(builtins))

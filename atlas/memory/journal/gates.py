@@ -10,7 +10,7 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import JournalEntry
-from atlas.infra.secrets import scrubbed_text
+from atlas.infra.secrets import scrub_text
 from atlas.memory.base.memory import Row
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType
@@ -75,7 +75,7 @@ class Refusals:
 
     def why(self, content: str) -> str:
         """Return why an entry that says this was refused, or that one was where it is not among the latest."""
-        texts = (content, scrubbed_text(content, Counter(), homes=False))
+        texts = (content, scrub_text(content, Counter(), homes=False))
         reasons = (one.refusal.reason for one in self.latest if one.content in texts)
         return next(reasons, "a gate of the journal refuses it")
 

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from atlas.core.errors import InvalidInput
 from atlas.importers.files import parse_json
-from atlas.importers.formats.agents.otlp import by_span
+from atlas.importers.formats.agents.otlp import split_by_span
 from atlas.infra.actor import Actor, Role, actor_name, check_role, is_under_review
 from atlas.memory.system import MemorySystem
 from atlas.server.access import MAX_BODY_BYTES
@@ -56,7 +56,7 @@ async def take(request: Request, memory: Served) -> Response:
 def _take(memory: MemorySystem, body: bytes, kind: str) -> list[str]:
     check_role(Role.WRITER, "send traces")
     problems: list[str] = []
-    spans = list(by_span(_request(body, kind), problems.append))
+    spans = list(split_by_span(_request(body, kind), problems.append))
     writer = Actor(actor_name(memory.storage.settings.actor), Role.WRITER, is_under_review())
     return problems + (Spool(memory.storage.path).take(writer, spans) if spans else [])
 

@@ -9,7 +9,7 @@ from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
 
 if TYPE_CHECKING:
-    from atlas.jobs.warming import Warming
+    from atlas.jobs.warming import WarmUp
     from atlas.memory.system import MemorySystem
 
 
@@ -21,7 +21,7 @@ class Opening:
         self._is_opened = threading.Event()
         self._opened: MemorySystem | None = None
         self._error: AtlasError | None = None
-        self._warming: Warming | None = None
+        self._warming: WarmUp | None = None
 
     @property
     def is_warm(self) -> bool:
@@ -53,12 +53,12 @@ class Opening:
             self._opened.close()
 
     def _open(self) -> None:
-        from atlas.jobs.warming import Warming  # these take most of the time
+        from atlas.jobs.warming import WarmUp  # these take most of the time
         from atlas.memory.open import open_memory
 
         try:
             self._opened = open_memory(settings=self._settings)
-            self._warming = Warming(self._opened)
+            self._warming = WarmUp(self._opened)
             self._warming.begin()
         except AtlasError as error:
             self._error = error

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 
 from atlas.core.errors import AtlasError
 from atlas.infra.actor import Role, may
-from atlas.infra.secrets import counting_secrets, described
+from atlas.infra.secrets import counting_secrets, describe_counts
 from atlas.server.mcp import reading, resources, writing
 from atlas.server.problems import unknown_names
 
@@ -114,7 +114,7 @@ def _bound(
             memory = open_memory()
             with counting_secrets() as found:
                 answer = (tool if is_warm() else BY_WORDS.get(tool, tool))(memory, **arguments)
-            return f"{answer} {described(found)}" if found else answer
+            return f"{answer} {describe_counts(found)}" if found else answer
         except AtlasError as error:
             raise ToolError(str(error)) from error
 

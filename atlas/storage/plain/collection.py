@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_USAGE, Marks, Usage
 from atlas.infra.bridge import run
-from atlas.infra.duck_typing import may_be_awaited, offered
+from atlas.infra.duck_typing import get_offered, may_be_awaited
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -53,13 +53,13 @@ def backing(
         return vector_store.collection
     if isinstance(vector_store, Collection):
         return vector_store
-    has_all = all(callable(offered(vector_store, name)) for name in METHODS)
+    has_all = all(callable(get_offered(vector_store, name)) for name in METHODS)
     if not has_all or not any(may_be_awaited(vector_store, name) for name in METHODS):
         raise InvalidInput(
             f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
             "wrap it in a class that has them, or use the memory that atlas.open_memory gives"
         )
-    if callable(choose := offered(vector_store, "for_collection")):
+    if callable(choose := get_offered(vector_store, "for_collection")):
         own = choose(scope.collection)
         return PlainCollection(own, dimension, None if own is not vector_store else scope, keeps_usage=keeps_usage)
     return PlainCollection(vector_store, dimension, scope, keeps_usage=keeps_usage)
@@ -84,7 +84,7 @@ class PlainCollection(Collection):
         self._dimension = dimension
         scoped = vector_store if scope is None else ScopedStore(vector_store, scope, self._axis)
         self._store = cast(BrowsableVectorStore, scoped)  # asked for no more than the user's own offers
-        self._takes_windows = all(offered(vector_store, name) for name in BROWSING)
+        self._takes_windows = all(get_offered(vector_store, name) for name in BROWSING)
         self._lock = lock_of(vector_store)
         self._keeps_usage = keeps_usage
         self._kept: dict[str, str] = {}
@@ -167,7 +167,7 @@ class PlainCollection(Collection):
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """Return what the store itself finds, by whole words, or raise `InvalidInput` where it knows no words."""
-        if not offered(self._vector_store, "search_text"):
+        if not get_offered(self._vector_store, "search_text"):
             raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
         return run(self._store.search_text(text, k, where))
 
@@ -215,7 +215,7 @@ class PlainCollection(Collection):
 
         A store that cannot list them is asked for the nearest of any vector, all that it holds.
         """
-        if offered(self._vector_store, "scan"):
+        if get_offered(self._vector_store, "scan"):
             return run(self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset))
         found = self._every()
         found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)
@@ -293,7 +293,7 @@ class PlainCollection(Collection):
 
     def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
         """Return the value of each record that holds any word of a text, highest first, and that of all words."""
-        if text is None or not offered(self._vector_store, "search_text"):
+        if text is None or not get_offered(self._vector_store, "search_text"):
             return {}, 0.0
         n_asked = run(self._store.count()) if self._can_count else FIRST_REQUESTED
         found = run(self._store.search_text(text, n_asked, where))
@@ -317,7 +317,7 @@ class PlainCollection(Collection):
 
     @property
     def _can_count(self) -> bool:
-        return callable(offered(self._vector_store, "count"))
+        return callable(get_offered(self._vector_store, "count"))
 
     @property
     def _axis(self) -> list[float]:

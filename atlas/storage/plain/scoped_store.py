@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy.typing as npt
 
 from atlas.core.hits import QueryResult
-from atlas.infra.duck_typing import offered
+from atlas.infra.duck_typing import get_offered
 from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 from atlas.storage.damage import UNREADABLE
 
@@ -96,7 +96,7 @@ class ScopedStore:
 
     async def count(self) -> int:
         """Return the number of records of the collection, which a filtered query lists."""
-        if offered(self._store, "scan"):
+        if get_offered(self._store, "scan"):
             return len(await self.scan())
         return len((await self.query(self._axis, await self._store.count())).ids)
 
@@ -136,7 +136,7 @@ class ScopedStore:
 
     async def _lists_unmarked(self) -> bool:
         """Return whether some record of the collection has no mark. It lists the store, once."""
-        metadatas = [row["metadata"] for row in await self._store.scan()] if offered(self._store, "scan") else None
+        metadatas = [row["metadata"] for row in await self._store.scan()] if get_offered(self._store, "scan") else None
         if metadatas is None:
             n_requested = FIRST_REQUESTED
             while len((found := await self._store.query(self._axis, n_requested)).ids) == n_requested:

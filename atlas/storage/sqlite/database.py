@@ -11,7 +11,7 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.infra.actor import Role, check_role
-from atlas.infra.directories import gone
+from atlas.infra.directories import store_removed
 from atlas.infra.permissions import create_private
 from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.sql.connection import Dialect
@@ -120,7 +120,7 @@ class LedgerFile:
     def _missing(self) -> StoreError:
         if self.path.parent.is_dir():
             return damaged(self.path, "it is missing or empty, though the store was in use")
-        return gone(self.path.parent, self.path)
+        return store_removed(self.path.parent, self.path)
 
 
 class SqliteConnection(sqlite3.Connection):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-from atlas.learning.annotations import typed
-from atlas.learning.composition import obstacle
+from atlas.learning.annotations import typed_concept
+from atlas.learning.composition import composition_problem
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import Example, example_view
 from atlas.views.shared.done import Done
@@ -80,7 +80,7 @@ def add_composed(memory: MemorySystem, composition: Composition) -> Done:
 
 
 def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
-    if why := obstacle(concepts, memory.concepts.get):
+    if why := composition_problem(concepts, memory.concepts.get):
         return why
     untyped = [concept.name for concept in concepts if _returned(concept) is None]
     if untyped:
@@ -93,7 +93,7 @@ def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
 
 def _returned(concept: CodeConcept) -> ast.expr | None:
     try:
-        return typed(concept).returns
+        return typed_concept(concept).returns
     except InvalidInput:
         return None
 
@@ -101,7 +101,7 @@ def _returned(concept: CodeConcept) -> ast.expr | None:
 def _types(concept: CodeConcept) -> str:
     """Return `crop: takes list, int; returns list`."""
     try:
-        found = typed(concept)
+        found = typed_concept(concept)
     except InvalidInput:
         return f"{concept.name}: defines no function"
     taken = ", ".join(_written(parameter.type) for parameter in found.parameters) or "nothing"

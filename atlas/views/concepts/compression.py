@@ -9,14 +9,14 @@ from typing import Any
 
 from atlas.core.settings import Settings, listed
 from atlas.jobs.compression import LiveCompression as LiveCompression
-from atlas.jobs.compression import add_found, read_attempts, succeeded, successful_ids
-from atlas.jobs.compression_file import FoundCompression as FoundCompression
+from atlas.jobs.compression import add_concepts, read_attempts, succeeded, successful_ids
+from atlas.jobs.compression_file import CompressionResult as CompressionResult
 from atlas.learning.extraction import programs_of
-from atlas.learning.reasons import why_nothing
+from atlas.learning.reasons import explain_empty_result
 from atlas.learning.rewritings import Rewriting
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
-from atlas.learning.strategies import Learned
+from atlas.learning.strategies import LearnedConcept
 from atlas.llm.anthropic import is_configured
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
@@ -105,7 +105,7 @@ class BeforeAfter:
 class CompressPlan:
     """Functions that were found in programs and would become concepts."""
 
-    found: FoundCompression
+    found: CompressionResult
     ids: tuple[str, ...]
     """The functions that a person chose."""
 
@@ -138,7 +138,7 @@ class CompressPlan:
         Raises:
             InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
         """
-        return add_found(memory, self.found, self.ids)
+        return add_concepts(memory, self.found, self.ids)
 
 
 def searches(settings: Settings) -> dict[bool, str]:
@@ -173,10 +173,10 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
     return Compressible(sentence=f"{sentence}, {n_tested:,} with tests that can prove a rewrite.", can_run=True)
 
 
-def headline(found: FoundCompression) -> str:
+def headline(found: CompressionResult) -> str:
     """Return, in our own words, what was found and what it saves, or what it means that nothing was."""
     if not found.learned:
-        why = why_nothing(found.n_attempts, found.n_programs, found.dropped, found.refused)
+        why = explain_empty_result(found.n_attempts, found.n_programs, found.dropped, found.refused)
         return f"Found no function: {why}. More attempts or a wider scope may help."
     programs = counted(found.n_programs, "program")
     after = found.tokens_after + found.tokens_library
@@ -188,7 +188,7 @@ def headline(found: FoundCompression) -> str:
     )
 
 
-def notes(found: FoundCompression) -> list[str]:
+def notes(found: CompressionResult) -> list[str]:
     """Return what else a person should know before choosing. It comes from a file, so it is shown as text."""
     verdicts = [one.does_the_same for one in found.rewritings]
     n_run = len(verdicts) - verdicts.count(None)
@@ -211,13 +211,13 @@ def reasons(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
 
 
-def made_caption(found: FoundCompression) -> str:
+def made_caption(found: CompressionResult) -> str:
     """Return by what it was found, when, and on which state of the store, or nothing if that cannot be read."""
     at, by = moment_of(found.made_at), f" by {found.engine}" if found.engine else ""
     return f"Found{by} {at} at revision {found.revision:,}." if at else ""
 
 
-def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str, Any]) -> str:
+def staleness(memory: MemorySystem, found: CompressionResult, where: Mapping[str, Any]) -> str:
     """Return what has changed since, in our own words, or an empty text if nothing that matters has."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
@@ -227,14 +227,14 @@ def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str,
     return "" if dict(found.where) == dict(where) else "This was found in another scope than the current one."
 
 
-def found_rows(memory: MemorySystem, found: FoundCompression) -> tuple[FoundRow, ...]:
+def found_rows(memory: MemorySystem, found: CompressionResult) -> tuple[FoundRow, ...]:
     """Return the functions that were found, the largest saving first, and whether the library has them now."""
     held = {concept.id for concept in memory.concepts.get_many([one.concept.id for one in found.learned])}
     by_saving = sorted(found.learned, key=lambda one: one.saving, reverse=True)
     return tuple(_row(one, found, one.concept.id in held) for one in by_saving)
 
 
-def _row(one: Learned, found: FoundCompression, is_there: bool) -> FoundRow:
+def _row(one: LearnedConcept, found: CompressionResult, is_there: bool) -> FoundRow:
     proven = "" if one.is_proven else NOT_PROVEN
     state = "in the library" if is_there else "was in the library" if one.is_known else proven
     return FoundRow(
@@ -251,7 +251,7 @@ def _row(one: Learned, found: FoundCompression, is_there: bool) -> FoundRow:
     )
 
 
-def found_function(memory: MemorySystem, found: FoundCompression, concept_id: str) -> FoundFunction:
+def found_function(memory: MemorySystem, found: CompressionResult, concept_id: str) -> FoundFunction:
     """Return a function with the programs that it came from, before and after, those that call it first."""
     concept = next(one.concept for one in found.learned if one.concept.id == concept_id)
     names = {one.concept.id: one.concept.name for one in found.learned}
@@ -278,13 +278,13 @@ def _before_after(one: Rewriting, is_there: bool) -> BeforeAfter:
     )
 
 
-def added_with(found: FoundCompression, ids: Sequence[str]) -> list[str]:
+def added_with(found: CompressionResult, ids: Sequence[str]) -> list[str]:
     """Return the names of the functions that come along because the chosen ones call them."""
     chosen = set(ids)
     return [concept.name for concept in found.with_callees(ids) if concept.id not in chosen]
 
 
-def plan_adding(memory: MemorySystem, found: FoundCompression, ids: Sequence[str]) -> CompressPlan:
+def plan_adding(memory: MemorySystem, found: CompressionResult, ids: Sequence[str]) -> CompressPlan:
     """Return the plan that adds these of the functions that were found, and those that they call."""
     along = [concept.id for concept in found.with_callees(ids)]
     held = {concept.id for concept in memory.concepts.get_many(along)}

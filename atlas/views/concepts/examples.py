@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import NotFound
-from atlas.learning.examples import ran
+from atlas.learning.examples import run_concept_examples
 from atlas.memory.system import MemorySystem
 from atlas.primitives.discovery import discover, known_primitives
 from atlas.primitives.examples import run_examples
@@ -44,14 +44,14 @@ def ran_examples(memory: MemorySystem, concept_id: str, path: Sequence[Path] = (
     if concept.source == "primitive":
         results = run_examples(concept, known_primitives(discover()))
     else:
-        results = ran(concept, memory.concepts.get, path=path)
+        results = run_concept_examples(concept, memory.concepts.get, path=path)
     return tuple(
         RanExample(has_passed=one.passed, actual=Text(one.actual, "python"), made=grid_in(one.actual))
         for one in results
     )
 
 
-def verdict(ran: Sequence[RanExample]) -> str:
+def verdict(run_concept_examples: Sequence[RanExample]) -> str:
     """Return `3 of 3 examples gave what they should`."""
-    n = sum(one.has_passed for one in ran)
-    return f"{n:,} of {counted(len(ran), 'example')} gave what they should"
+    n = sum(one.has_passed for one in run_concept_examples)
+    return f"{n:,} of {counted(len(run_concept_examples), 'example')} gave what they should"

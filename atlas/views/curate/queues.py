@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas.core.types import Experience
-from atlas.jobs.duplicates import FoundDuplicates as FoundDuplicates
+from atlas.jobs.duplicates import DuplicatesResult as DuplicatesResult
 from atlas.jobs.duplicates import LiveDuplicates as LiveDuplicates
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.health import (
@@ -222,6 +222,6 @@ def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
     return counted(len(there), "experience")
 
 
-def staleness(found: FoundDuplicates) -> str:
+def staleness(found: DuplicatesResult) -> str:
     """Say how much has come since near-duplicates were looked for."""
     return f"{counted(found.n_changed, 'experience')} added or changed since this search."

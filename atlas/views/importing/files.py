@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
-from atlas.importers.logs import SuccessRule, Wishes
+from atlas.importers.logs import LogOptions, SuccessRule
 from atlas.importers.registry import FORMATS
 from atlas.importers.rows import Item
 from atlas.importers.run import ImportReport, Progress, Rejection, Sink, import_paths
@@ -129,7 +129,7 @@ def _run(memory: MemorySystem, sink: Sink, asked: Asked, on_progress: Progress |
         sink,
         asked.sources.paths,
         format=asked.format,
-        wishes=Wishes(success=asked.success, crashes=asked.crashes),
+        log_options=LogOptions(success=asked.success, crashes=asked.crashes),
         settings=memory.storage.settings,
         on_progress=on_progress,
     )
@@ -140,7 +140,7 @@ def _sources(files: Sequence[tuple[str, bytes]], path: str) -> Sources:
         raise InvalidInput("whoever enters with a key uploads files; paths are for the machine that serves the memory")
     if not path and not files:
         raise InvalidInput("choose files to upload, or name a path on this machine")
-    return Sources.named(path) if path else Sources.sent(files)
+    return Sources.from_path(path) if path else Sources.from_upload(files)
 
 
 def _facts(report: ImportReport) -> tuple[Fact, ...]:

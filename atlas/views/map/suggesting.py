@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from atlas.infra.bridge import run
-from atlas.llm.budget import Spent, operation
+from atlas.llm.budget import TokenUsage, operation
 from atlas.llm.structured_output import model_name
 from atlas.maps.labels import NamedDomain as NamedDomain
 from atlas.maps.map import MemoryMap
@@ -24,7 +24,7 @@ class Suggested:
     """The name of each domain, by its number."""
 
     by: str
-    spent: Spent
+    spent: TokenUsage
 
 
 def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Suggested:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from atlas.infra.secrets import described
+from atlas.infra.secrets import describe_counts
 
 NOT_SAID = "(not said)"
 """Where a record has no value."""
@@ -85,7 +85,7 @@ def shortened(text: str, most: int) -> str:
 
 def with_replaced(sentence: str, found: Mapping[str, int]) -> str:
     """Return a sentence without its full stop, followed by which secrets were replaced, if any were."""
-    return f"{sentence}. {described(found)}" if found else sentence
+    return f"{sentence}. {describe_counts(found)}" if found else sentence
 
 
 def moment(at: datetime) -> str:

@@ -15,7 +15,7 @@ from atlas.views.concepts.compression import (
     USUAL_PROGRAMS,
     BeforeAfter,
     Compressible,
-    FoundCompression,
+    CompressionResult,
     FoundFunction,
     FoundRow,
     LiveCompression,
@@ -110,7 +110,7 @@ def _ask(live: LiveCompression, scope: Mapping[str, Any], most: int, path: str, 
         live.ask(scope, most, path=path, with_model=with_model)
 
 
-def _draw_found(memory: MemorySystem, found: FoundCompression, scope: Mapping[str, Any]) -> None:
+def _draw_found(memory: MemorySystem, found: CompressionResult, scope: Mapping[str, Any]) -> None:
     """Draw the functions that were found, in figures and in code, and the choice of those to add."""
     st.markdown(f"**{headline(found)}**")
     st.caption(made_caption(found))
@@ -126,7 +126,7 @@ def _draw_found(memory: MemorySystem, found: FoundCompression, scope: Mapping[st
     _draw_function(found_function(memory, found, opened.id), opened)
 
 
-def _draw_table(rows: Sequence[FoundRow], found: FoundCompression) -> FoundRow:
+def _draw_table(rows: Sequence[FoundRow], found: CompressionResult) -> FoundRow:
     """Draw the functions in a table, and return the one that is ticked, at first the first."""
     table = st.dataframe(
         [asdict(row) for row in rows],
@@ -143,7 +143,7 @@ def _draw_table(rows: Sequence[FoundRow], found: FoundCompression) -> FoundRow:
     return rows[ticked[0] if ticked else 0]
 
 
-def _draw_choice(memory: MemorySystem, found: FoundCompression, rows: Sequence[FoundRow]) -> None:
+def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[FoundRow]) -> None:
     new = {row.id: row for row in rows if row.is_new}
     if not new:
         st.info("The library has all of them.", icon=":material/check:")
@@ -205,7 +205,7 @@ def _draw_before_after(program: BeforeAfter, position: str, *, key: str) -> None
             draw_code(text, key=f"compress_{word}_{key}_{program.experience_id}")
 
 
-def _apply(memory: MemorySystem, found: FoundCompression, chosen: Sequence[str]) -> None:
+def _apply(memory: MemorySystem, found: CompressionResult, chosen: Sequence[str]) -> None:
     with st.spinner("Adding and embedding the concepts …"):
         apply_now(memory, plan_adding(memory, found, chosen))
 

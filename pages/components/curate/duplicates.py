@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.queues import FoundDuplicates, LiveDuplicates
+from atlas.views.curate.queues import DuplicatesResult, LiveDuplicates
 from pages.components.shared.memory_map import page_worker
 
 
-def page_duplicates(memory: MemorySystem) -> FoundDuplicates:
+def page_duplicates(memory: MemorySystem) -> DuplicatesResult:
     """Return the groups that are known now."""
     return live_duplicates(memory).known()
 

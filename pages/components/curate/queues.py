@@ -16,7 +16,7 @@ from atlas.views.curate.queues import (
     REPEATED,
     REPEATED_MEANING,
     TITLES,
-    FoundDuplicates,
+    DuplicatesResult,
     GroupLine,
     group_lines,
     queue_ids,
@@ -56,7 +56,7 @@ MEMBERS = {
 
 def draw_groups(
     memory: MemorySystem,
-    found: FoundDuplicates,
+    found: DuplicatesResult,
     groups: Sequence[tuple[str, ...]],
     repeated: Sequence[tuple[str, ...]],
 ) -> None:
@@ -116,7 +116,7 @@ def _lines(
     return group_lines(_memory, _groups, page)
 
 
-def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
+def _draw_search(memory: MemorySystem, found: DuplicatesResult) -> None:
     """Draw how far the search for near-duplicates is, and a button to search again if the memory has changed since."""
     if found.is_running:
         _draw_progress(memory)

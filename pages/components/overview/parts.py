@@ -10,7 +10,7 @@ import streamlit as st
 
 from atlas.views.charts.growth import growth_caption, growth_chart
 from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health, health_lines
-from atlas.views.curate.queues import FoundDuplicates
+from atlas.views.curate.queues import DuplicatesResult
 from atlas.views.history.operations import OperationRow
 from atlas.views.overview.summary import Day, Groups, SuccessRate, groups_caption, rate_words
 from atlas.views.shared.scope import Scope
@@ -115,7 +115,7 @@ def draw_growth(days: Sequence[Day]) -> None:
         st.caption("The time of these attempts is not known.")
 
 
-def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
+def draw_health(found: Health, duplicates: DuplicatesResult) -> None:
     """Draw what asks to be looked at. Each line opens Curate at it."""
     st.subheader("Worth a look", anchor=False)
     lines = health_lines(found, duplicates.groups)

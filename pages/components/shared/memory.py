@@ -13,7 +13,7 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, Settings, open_memory
 from atlas.views.shared.language_model import NO_MODEL, LanguageModel, language_model
-from atlas.views.shared.results import Warming
+from atlas.views.shared.results import WarmUp
 from atlas.views.shared.state import EmbeddingModel, is_frozen, ledger_file, store_choices, store_settings
 
 STORE = "store"
@@ -31,7 +31,7 @@ class Opened:
     """Announcements while it was opened, such as the choice of a new store's embedding model."""
 
     model: LanguageModel
-    warming: Warming
+    warming: WarmUp
     file: tuple[int, int] | None
     """The file that was opened, by its device and its number there. Another one where the store was made again."""
 
@@ -138,4 +138,4 @@ def _open(path: str, read_only: bool, *, _settings: Settings) -> Opened:
     model = NO_MODEL if is_frozen(Path(path)) else language_model(_settings)
     memory = open_memory(path, llm=model.client, read_only=read_only, settings=_settings, announce=notices.append)
     file, embedding = _file(memory.storage.path), memory.storage.model
-    return Opened(memory, tuple(notices), model, Warming(memory), file, embedding)
+    return Opened(memory, tuple(notices), model, WarmUp(memory), file, embedding)

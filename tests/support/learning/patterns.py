@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from atlas.learning.rewrite.executable import sources, standalone
-from atlas.learning.rewrite.shelf import Shelf, settle
+from atlas.learning.rewrite.shelf import Shelf, drop_invalid
 from atlas.learning.terms.codec import Decoder, encode
 from atlas.learning.terms.heads import END, EXPRESSION, REST, SYMBOL_SORT, read_head
 from atlas.learning.terms.normalisation import normalise
@@ -45,7 +45,7 @@ def learned(programs: list[str], pattern: Pattern) -> tuple[str, list[str]]:
     """The function's code and the programs that run with it; or why it is none, and no programs."""
     shelf = shelf_of(programs, pattern)
     assert any(term.calls for term in shelf.programs.values()), "the pattern stands in no program"
-    settled = settle(shelf, "shared_", lambda: False)
+    settled = drop_invalid(shelf, "shared_", lambda: False)
     if not shelf.patterns:
         return settled.reasons[0], []
     code = sources(shelf, settled.functions)["fn_0"]

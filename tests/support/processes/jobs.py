@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.jobs.artefact import ArtefactFile
-from atlas.jobs.duplicates import FindDuplicates
+from atlas.jobs.duplicates import DuplicatesJob
 from atlas.jobs.job import Job
 from atlas.jobs.worker import Worker
 from atlas.maps.duplicates import Duplicates
@@ -33,7 +33,7 @@ def kill_when_opening(job: Job) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlowSearch(FindDuplicates):
+class SlowSearch(DuplicatesJob):
     """A search for near-duplicates that notes who began it, and goes on once a file is there."""
 
     gate: str
@@ -44,7 +44,7 @@ class SlowSearch(FindDuplicates):
             begun.write(f"{os.getpid()}\n")
         while not Path(self.gate).exists():
             time.sleep(0.02)
-        return FindDuplicates.make(self, on_progress, file)
+        return DuplicatesJob.make(self, on_progress, file)
 
 
 def begun(gate: Path) -> list[int]:

@@ -70,9 +70,9 @@ def test_time_is_that_of_an_invention(tmp_path: Path):
     add_bench(tmp_path, "list_a")
     [bench] = read(tmp_path).benches
     ours = stitch(dreamcoder=str(bench.path), iterations=1)
-    halved = dreamcoder.Compared(bench=bench, ours=replaced(ours, n_found=2, seconds=0.5))
+    halved = dreamcoder.Comparison(bench=bench, ours=replaced(ours, n_found=2, seconds=0.5))
     assert (halved.milliseconds, halved.times_faster) == (250, 32)
-    assert dreamcoder.Compared(bench=bench, ours=replaced(ours, n_found=0, seconds=0.5)).milliseconds == 500
+    assert dreamcoder.Comparison(bench=bench, ours=replaced(ours, n_found=0, seconds=0.5)).milliseconds == 500
 
 
 def replaced(measured, **changed):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import stitch_core
 
-from benchmarks.learning.alone import NoAnswer, stitch
+from benchmarks.learning.alone import MissingAnswer, stitch
 from benchmarks.learning.domains import DOMAINS, figures, split
 from benchmarks.learning.stitch_alone import corpus_cost, cost
 
@@ -60,13 +60,13 @@ def test_memory_is_not_that_of_the_process_that_started_it():
     ("programs", "reason"), [([], "ended with code 1: .*index out of bounds"), (["(a (b"] * 2, "mismatched parens")]
 )
 def test_programs_that_end_stitch_are_an_error_that_says_why(programs: list[str], reason: str):
-    with pytest.raises(NoAnswer, match=reason):
+    with pytest.raises(MissingAnswer, match=reason):
         stitch(programs=programs, iterations=1)
 
 
 def test_what_takes_too_long_is_ended(real_data: Path):
     programs = json.loads((real_data / "stitch" / "castle.json").read_text("utf-8"))
-    with pytest.raises(NoAnswer, match="no answer within 2 s"):
+    with pytest.raises(MissingAnswer, match="no answer within 2 s"):
         stitch(programs=programs, iterations=10, seconds=2)
 
 

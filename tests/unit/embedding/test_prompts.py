@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from atlas.embedding.prompts import NO_PROMPTS, Prompts, asked_prompts, model_prompts, read_prompts
+from atlas.embedding.prompts import NO_PROMPTS, Prompts, model_prompts, override_prompts, read_prompts
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.model_directories import embedder_by_torch, model_directory
 
@@ -83,8 +83,8 @@ def test_the_files_of_a_directory_tell_its_prompts_before_its_family_does(tmp_pa
 
 
 def test_a_setting_changes_one_prompt_or_takes_it_away():
-    assert asked_prompts(E5, "", "") == E5
-    assert asked_prompts(E5, "ask: ", "none") == Prompts(query="ask: ", document="")
+    assert override_prompts(E5, "", "") == E5
+    assert override_prompts(E5, "ask: ", "none") == Prompts(query="ask: ", document="")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"query": "a"}'])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atlas.evaluation.bootstrap import drawn, is_test
+from atlas.evaluation.bootstrap import is_test, sample
 from atlas.evaluation.foreign import MAX_FOREIGN, NONSENSE, SHIPPED, TOGETHER, ask_foreign, foreign_to, shipped
 from atlas.evaluation.measures import JudgedCorpus
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text, from_json
@@ -76,8 +76,8 @@ def test_of_many_queries_the_same_are_drawn_each_time():
 
 
 def test_a_draw_keeps_the_order_and_takes_all_of_few():
-    assert drawn("abc", 3, seed=0) == ["a", "b", "c"]
-    some = drawn(range(100), 10, seed=0)
+    assert sample("abc", 3, seed=0) == ["a", "b", "c"]
+    some = sample(range(100), 10, seed=0)
     assert (len(some), some) == (10, sorted(some))
 
 

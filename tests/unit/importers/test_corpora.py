@@ -24,7 +24,7 @@ def tasks(corpus):
     return {task.name: task for task in corpus.tasks}
 
 
-def said(run, text):
+def with_first_message(run, text):
     """A τ-bench row whose customer begins so."""
     return run | {"traj": [*run["traj"][:1], {"role": "user", "content": text}, *run["traj"][2:]]}
 
@@ -37,7 +37,7 @@ def line(task_id, text="a task", id="t1"):
 
 @pytest.fixture
 def tau_file(files, tau_row):
-    rows = [said(tau_row(task_id=n // 2, trial=n % 2), f"Hello from {n}") for n in range(4)]
+    rows = [with_first_message(tau_row(task_id=n // 2, trial=n % 2), f"Hello from {n}") for n in range(4)]
     return files.json("airline.json", rows)
 
 

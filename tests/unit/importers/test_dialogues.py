@@ -9,8 +9,8 @@ from atlas.importers.corpora import tau_bench
 LATER = "I would rather fly on the second of May if that is possible"
 
 
-def run(task: str, *said: str) -> Trajectory:
-    first, *others = said
+def run(task: str, *messages: str) -> Trajectory:
+    first, *others = messages
     steps = [Step(observation=first, metadata={"observation_from": "user"})]
     steps += [Step(action="search(May)", observation="[]", metadata={"observation_from": "tool search"})]
     steps += [Step(action="Sure.", observation=text, metadata={"observation_from": "user"}) for text in others]

@@ -25,7 +25,7 @@ def judged(sink, path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("rewards", "said"),
+    ("rewards", "expected"),
     [
         ({"reward": 0.0}, {"reward ≥ 1": 1}),
         ({"tests passed": 1.0}, {"tests passed ≥ 1": 1}),
@@ -34,9 +34,9 @@ def judged(sink, path) -> dict[str, int]:
         ({}, {}),
     ],
 )
-def test_the_reward_of_a_trajectory_is_named(files, sink, rewards: dict[str, Any], said):
+def test_the_reward_of_a_trajectory_is_named(files, sink, rewards: dict[str, Any], expected):
     files.json("result.json", {"task_name": "list", "verifier_result": {"rewards": rewards}})
-    assert judged(sink, files.json("trajectory.json", ATIF)) == said
+    assert judged(sink, files.json("trajectory.json", ATIF)) == expected
 
 
 def test_the_reward_of_runs_is_named_and_those_that_it_does_not_decide_are_not_counted(files, sink, tau_row):

@@ -12,7 +12,7 @@ from atlas.core.json_values import to_text
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
 from atlas.importers import FORMATS, Limits, detect, import_paths
-from atlas.importers.logs import SuccessRule, Wishes
+from atlas.importers.logs import LogOptions, SuccessRule
 
 
 def trajectories(path: Path) -> list[Trajectory]:
@@ -144,6 +144,6 @@ def test_langfuse_gives_an_attempt_for_each_trace_with_its_scores(real_data, sin
 
 
 def test_a_rule_judges_real_scores(real_data, sink):
-    rule = Wishes(success=SuccessRule.of("hallucination<=0.1"))
-    import_paths(sink, sorted((real_data / "langfuse").glob("*.json")), wishes=rule, settings=Settings())
+    rule = LogOptions(success=SuccessRule.of("hallucination<=0.1"))
+    import_paths(sink, sorted((real_data / "langfuse").glob("*.json")), log_options=rule, settings=Settings())
     assert Counter(item.experience.outcome.success for item in sink.items) == {None: 6, True: 2, False: 1}

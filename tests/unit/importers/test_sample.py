@@ -84,10 +84,12 @@ def test_a_good_part_of_the_successes_is_tested_python(attempts):
 
 
 def test_no_two_tasks_read_like_one_template(attempts):
-    said = {attempt.task.id: triples(attempt.task.description) for attempt in itertools.chain(*attempts.values())}
+    words_by_id = {
+        attempt.task.id: triples(attempt.task.description) for attempt in itertools.chain(*attempts.values())
+    }
     alike = [
         (one, other)
-        for (one, words), (other, others) in itertools.combinations(said.items(), 2)
+        for (one, words), (other, others) in itertools.combinations(words_by_id.items(), 2)
         if words and others and len(words & others) / min(len(words), len(others)) >= ALIKE
     ]
     assert alike == []

@@ -130,8 +130,8 @@ def test_what_a_concept_shows_as_examples_is_what_its_code_gives():
 
 
 def test_no_two_entries_of_the_journal_say_the_same():
-    said = [one.content for one in lines("journal") if isinstance(one, JournalEntry)]
-    assert len(set(said)) == len(said) >= 50
+    texts = [one.content for one in lines("journal") if isinstance(one, JournalEntry)]
+    assert len(set(texts)) == len(texts) >= 50
 
 
 def test_the_story_is_no_part_of_what_searches_are_measured_on():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atlas.infra.secrets import scrubbed_text, scrubbed_value
+from atlas.infra.secrets import scrub_text, scrub_value
 
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
 BASE64URL = "Qm3x_Zt8-Lw0pVnR5uYkE2hGdJ7sBcA4fTqXoMi9"
@@ -95,7 +95,7 @@ ORDINARY_VALUES: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("text", "secrets"), SECRET_TEXTS.items(), ids=list(SECRET_TEXTS))
 def test_a_secret_of_a_real_shape_is_replaced(text, secrets):
     found: Counter[str] = Counter()
-    clean = scrubbed_text(f"before {text} after", found, homes=False)
+    clean = scrub_text(f"before {text} after", found, homes=False)
     assert found.total() == 1
     assert not [secret for secret in secrets if secret in clean]
     assert clean.startswith("before ")
@@ -105,19 +105,19 @@ def test_a_secret_of_a_real_shape_is_replaced(text, secrets):
 @pytest.mark.parametrize(("key", "value"), SECRET_VALUES)
 def test_a_value_that_its_key_gives_away_is_replaced(key, value):
     replaced = ["[secret]"] if isinstance(value, list) else "[secret]"
-    assert scrubbed_value({key: value}, Counter(), homes=False) == {key: replaced}
+    assert scrub_value({key: value}, Counter(), homes=False) == {key: replaced}
 
 
 @pytest.mark.parametrize("text", ORDINARY_TEXTS)
 def test_an_ordinary_text_stays(text):
     found: Counter[str] = Counter()
-    assert scrubbed_text(f"before {text} after", found, homes=False) == f"before {text} after"
-    assert scrubbed_text(f"{text}\nnext line", found, homes=False) == f"{text}\nnext line"
+    assert scrub_text(f"before {text} after", found, homes=False) == f"before {text} after"
+    assert scrub_text(f"{text}\nnext line", found, homes=False) == f"{text}\nnext line"
     assert not found
 
 
 @pytest.mark.parametrize(("key", "value"), ORDINARY_VALUES)
 def test_an_ordinary_value_stays_whatever_its_key(key, value):
     found: Counter[str] = Counter()
-    assert scrubbed_value({key: value}, found, homes=False) == {key: value}
+    assert scrub_value({key: value}, found, homes=False) == {key: value}
     assert not found

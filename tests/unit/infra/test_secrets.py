@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atlas.infra.secrets import KINDS, scrubbed_text, scrubbed_value
+from atlas.infra.secrets import KINDS, scrub_text, scrub_value
 
 AZURE = base64.b64encode(bytes(range(64))).decode()
 SHORT = base64.b64encode(bytes(range(32))).decode()
@@ -67,11 +67,11 @@ SECRETS = {
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in SECRETS.items() for text in texts])
 def test_a_secret_is_replaced_and_counted_by_its_kind(kind, text):
     found: Counter[str] = Counter()
-    clean = scrubbed_text(f"before {text} after", found)
+    clean = scrub_text(f"before {text} after", found)
     assert found == {kind: 1}
     assert clean.startswith("before ")
     assert clean.endswith(" after")
-    assert scrubbed_text(clean, found) == clean
+    assert scrub_text(clean, found) == clean
     assert found == {kind: 1}
 
 
@@ -103,14 +103,14 @@ def test_a_secret_is_replaced_and_counted_by_its_kind(kind, text):
 )
 def test_what_is_no_secret_stays(text):
     found: Counter[str] = Counter()
-    assert scrubbed_text(text, found) == text
+    assert scrub_text(text, found) == text
     assert not found
 
 
 def test_a_key_gives_its_value_away():
     found: Counter[str] = Counter()
     value = {"headers": {"Authorization": "abc"}, "db_password": "x", "n_tokens": 5, "note": "y"}
-    assert scrubbed_value(value, found) == {
+    assert scrub_value(value, found) == {
         "headers": {"Authorization": "[secret]"},
         "db_password": "[secret]",
         "n_tokens": 5,
@@ -122,7 +122,7 @@ def test_a_key_gives_its_value_away():
 def test_lists_and_long_numbers_under_such_a_key_are_secrets_too_and_counts_are_not():
     found: Counter[str] = Counter()
     value = {"token": "s3cr3tvalue99", "github_token": "x", "api_key": ["a", "b"], "password": 12345678, "secret": None}
-    assert scrubbed_value(value | {"passwd": {"min": 8}}, found) == {
+    assert scrub_value(value | {"passwd": {"min": 8}}, found) == {
         "token": "[secret]",
         "github_token": "[secret]",
         "api_key": ["[secret]", "[secret]"],
@@ -130,41 +130,41 @@ def test_lists_and_long_numbers_under_such_a_key_are_secrets_too_and_counts_are_
         "secret": None,
         "passwd": {"min": 8},
     }
-    assert scrubbed_value({"token": 17, "has_password": True}, found) == {"token": 17, "has_password": True}
+    assert scrub_value({"token": 17, "has_password": True}, found) == {"token": 17, "has_password": True}
 
 
 def test_a_key_of_azure_is_found_under_its_name():
     found: Counter[str] = Counter()
-    assert scrubbed_value({"AccountName": "ann", "account_key": AZURE, "storage-key": SHORT}, found) == {
+    assert scrub_value({"AccountName": "ann", "account_key": AZURE, "storage-key": SHORT}, found) == {
         "AccountName": "ann",
         "account_key": "[secret]",
         "storage-key": "[secret]",
     }
-    assert scrubbed_value({"account_key": "acme-001"}, found) == {"account_key": "acme-001"}
+    assert scrub_value({"account_key": "acme-001"}, found) == {"account_key": "acme-001"}
     assert found == {"named secrets": 2}
 
 
 def test_what_was_scrubbed_is_not_counted_again():
     found: Counter[str] = Counter()
     value = {"password": "abcdefgh", "token": TELEGRAM, "log": f"AccountKey={AZURE} TOKEN={TELEGRAM}"}
-    clean = scrubbed_value(value, found)
-    assert scrubbed_value(clean, Counter()) == clean
+    clean = scrub_value(value, found)
+    assert scrub_value(clean, Counter()) == clean
     again: Counter[str] = Counter()
-    scrubbed_value(clean, again)
+    scrub_value(clean, again)
     assert again == {}
 
 
 def test_home_directories_may_stay():
     found: Counter[str] = Counter()
-    assert scrubbed_text("/home/ann/work", found, homes=False) == "/home/ann/work"
+    assert scrub_text("/home/ann/work", found, homes=False) == "/home/ann/work"
     assert not found
 
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from("AKIAsk-_=:/.@ \n\"'{}[]Bearer0123456789passwordtokenkey+&é\u212a"), max_size=300))
 def test_cues_leave_out_no_secret_and_scrubbing_twice_is_scrubbing_once(text):
-    clean = scrubbed_text(text, Counter())
+    clean = scrub_text(text, Counter())
     for kind in KINDS:
         without_cue = not any(cue in text.lower() for cue in kind.cues)
         assert not (without_cue and kind.pattern.search(text))
-    assert scrubbed_text(clean, Counter()) == clean
+    assert scrub_text(clean, Counter()) == clean

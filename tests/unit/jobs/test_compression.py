@@ -14,13 +14,13 @@ import pytest
 import atlas
 from atlas.core.errors import Cancelled, InvalidInput, LLMUnavailable
 from atlas.jobs.artefact import CACHE, save_artefact
-from atlas.jobs.compression import CompressPrograms, add_found, compressed_now, strategy_of
+from atlas.jobs.compression import CompressionJob, add_concepts, compress_now, strategy_of
 from atlas.jobs.compression.automatic import additions
-from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.jobs.compression_file import CompressionFile, CompressionResult
 from atlas.jobs.worker import Worker
 from atlas.learning.composition import PipelineCompositionStrategy
 from atlas.learning.model_composition import LLMCompositionStrategy
-from atlas.learning.strategies import Learned, StitchCompressionStrategy
+from atlas.learning.strategies import LearnedConcept, StitchCompressionStrategy
 from atlas.memory.concepts.memory import COLLECTION
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.support.programs import compress, compress_store, make_programs
@@ -30,7 +30,7 @@ GIVE_UP_SECONDS = 120
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> tuple[Path, FoundCompression]:
+def made(tmp_path_factory) -> tuple[Path, CompressionResult]:
     """A store of four programs, and what they have in common."""
     store = tmp_path_factory.mktemp("programs")
     make_programs(store)
@@ -44,16 +44,16 @@ def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
         yield opened
 
 
-def learned(name: str, *calls: Learned, known: bool = False) -> Learned:
+def learned(name: str, *calls: LearnedConcept, known: bool = False) -> LearnedConcept:
     concept = atlas.CodeConcept(
         id=f"id_{name}", name=name, description=f"Does {name}.", code=f"def {name}():\n    return '{name}'\n",
         source="learned", calls=tuple(one.concept.id for one in calls),
     )  # fmt: skip
-    return Learned(concept=concept, saving=1, arity=0, n_tasks=3, n_verified=3, n_checked=3, is_known=known)
+    return LearnedConcept(concept=concept, saving=1, arity=0, n_tasks=3, n_verified=3, n_checked=3, is_known=known)
 
 
-def holding(*found: Learned) -> FoundCompression:
-    return FoundCompression(
+def holding(*found: LearnedConcept) -> CompressionResult:
+    return CompressionResult(
         learned=found, rewritings=(), n_attempts=3, n_programs=3, tokens_before=9, tokens_after=5, tokens_library=2
     )
 
@@ -115,14 +115,14 @@ def test_a_file_cannot_pass_off_a_concept_as_a_primitive(made, tmp_path):
 def test_what_is_chosen_is_added_as_one_operation_and_undone_exactly(memory):
     found = compress(memory)
     before = memory.concepts.ids()
-    operation_id = add_found(memory, found, [found.learned[0].concept.id])
+    operation_id = add_concepts(memory, found, [found.learned[0].concept.id])
     assert operation_id is not None
     operation = memory.operation(operation_id)
     assert (operation.kind, operation.reason) == ("compress", "found in 4 programs")
     (concept,) = memory.concepts.get_many(memory.concepts.ids())
     assert concept.source == "learned"
     assert set(concept.found_in) == set(memory.experience.ids())
-    assert add_found(memory, found, [concept.id]) is None
+    assert add_concepts(memory, found, [concept.id]) is None
     memory.undo(operation_id)
     assert memory.concepts.ids() == before
 
@@ -133,7 +133,7 @@ def test_what_a_chosen_concept_calls_comes_along_and_what_calls_it_does_not(memo
     third = learned("third", second)
     found = holding(first, second, third, learned("other"))
     assert [concept.name for concept in found.with_callees(["id_second"])] == ["first", "second"]
-    add_found(memory, found, ["id_second"])
+    add_concepts(memory, found, ["id_second"])
     assert set(memory.concepts.ids()) == {"id_first", "id_second"}
 
 
@@ -159,14 +159,14 @@ def test_what_calls_a_concept_that_was_deleted_since_is_refused(memory):
     known = learned("first", known=True)
     found = holding(known, learned("second", known))
     with pytest.raises(InvalidInput, match="calls a concept that was deleted since; compress again"):
-        add_found(memory, found, ["id_second"])
+        add_concepts(memory, found, ["id_second"])
     assert len(memory.concepts) == 0
 
 
 def test_a_name_that_was_taken_since_is_refused(memory):
     memory.concepts.add(replace(learned("first").concept, id="another", code="def first():\n    return 2\n"))
     with pytest.raises(InvalidInput, match="another concept is named 'first' by now"):
-        add_found(memory, holding(learned("first")), ["id_first"])
+        add_concepts(memory, holding(learned("first")), ["id_first"])
     assert memory.concepts.ids() == ["another"]
 
 
@@ -181,7 +181,7 @@ def test_only_the_successful_attempts_that_pass_the_filter_are_read(tmp_path):
 def test_a_compression_that_is_cancelled_leaves_the_library_as_it_was(memory):
     revision = memory.revision()
     with pytest.raises(Cancelled):
-        compressed_now(memory, cancelled=lambda: True)
+        compress_now(memory, cancelled=lambda: True)
     assert memory.revision() == revision
     assert len(memory.concepts) == 0
 
@@ -189,7 +189,7 @@ def test_a_compression_that_is_cancelled_leaves_the_library_as_it_was(memory):
 def test_a_compression_that_is_killed_leaves_store_and_file_as_they_were(made):
     store, found = made
     worker = Worker()
-    job = CompressPrograms(store=str(store), out=str(store / CACHE))
+    job = CompressionJob(store=str(store), out=str(store / CACHE))
     with opened_store(store) as memory:
         revision = memory.revision()
     worker.submit(job)
@@ -202,7 +202,7 @@ def test_a_compression_that_is_killed_leaves_store_and_file_as_they_were(made):
     assert CompressionFile(store / CACHE, COLLECTION).load() == found
 
 
-def wait_until_under_way(worker: Worker, job: CompressPrograms) -> None:
+def wait_until_under_way(worker: Worker, job: CompressionJob) -> None:
     """Until the child has begun to read the store, or later."""
     deadline = time.monotonic() + GIVE_UP_SECONDS
     while time.monotonic() < deadline:
@@ -242,7 +242,7 @@ def test_a_language_model_can_propose_what_is_proven_and_kept(memory, tmp_path):
     answer = {"functions": [{"code": each, "programs": ["p1", "p2"]} for each in code]}
     unnamed = {"name": None, "description": "", "parameters": [], "returns": "", "guidance": ""}
     llm = ScriptedLLM([answer, unnamed])
-    found = compressed_now(memory, strategy=strategy_of(llm))
+    found = compress_now(memory, strategy=strategy_of(llm))
     (one,) = found.learned
     assert (one.n_verified, one.n_checked) == (4, 4)
     assert found.engine == "scripted"
@@ -258,7 +258,7 @@ def test_without_a_model_stitch_searches():
 
 def test_a_job_for_a_model_says_that_there_is_none(memory, tmp_path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    job = CompressPrograms(store=str(tmp_path), out=str(tmp_path / CACHE), with_model=True)
+    job = CompressionJob(store=str(tmp_path), out=str(tmp_path / CACHE), with_model=True)
     with pytest.raises(LLMUnavailable, match="no key"):
         job.run(lambda done, total, message: None)
 

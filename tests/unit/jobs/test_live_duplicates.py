@@ -6,7 +6,7 @@ import pytest
 
 import atlas
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.duplicates import DuplicatesFile, FindDuplicates, LiveDuplicates
+from atlas.jobs.duplicates import DuplicatesFile, DuplicatesJob, LiveDuplicates
 from atlas.jobs.worker import JobStatus
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.maintenance.backup import backup, restore
@@ -20,7 +20,7 @@ class Desk:
     def __init__(self):
         self.submitted, self.said = [], None
 
-    def submit(self, job: FindDuplicates) -> JobStatus:
+    def submit(self, job: DuplicatesJob) -> JobStatus:
         self.submitted.append(job)
         self.said = JobStatus(state="queued")
         return self.said

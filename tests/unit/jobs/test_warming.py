@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from atlas.core.errors import EmbeddingUnavailable
-from atlas.jobs.warming import Warming
+from atlas.jobs.warming import WarmUp
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
 
@@ -30,7 +30,7 @@ class Exported(HashEmbedder):
 
 def test_a_model_that_is_there_is_waited_for(tmp_path):
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
-        warming = Warming(memory)
+        warming = WarmUp(memory)
         assert not warming.is_done
         assert warming.wait()
         assert (warming.is_done, warming.step) == (True, "")
@@ -39,7 +39,7 @@ def test_a_model_that_is_there_is_waited_for(tmp_path):
 def test_a_model_that_has_to_be_exported_is_not_waited_for_and_the_step_is_told(tmp_path):
     embedder = Exported()
     with open_memory(tmp_path, embedder=embedder) as memory:
-        warming = Warming(memory)
+        warming = WarmUp(memory)
         assert not warming.wait()
         assert warming.step == "tracing it"
         embedder.may_end.set()
@@ -50,5 +50,5 @@ def test_a_model_that_has_to_be_exported_is_not_waited_for_and_the_step_is_told(
 
 def test_what_goes_wrong_is_left_to_the_question_that_meets_it(tmp_path, caplog):
     with open_memory(tmp_path, embedder=Exported(EmbeddingUnavailable("no weights"))) as memory:
-        assert Warming(memory).wait()
+        assert WarmUp(memory).wait()
     assert "could not be made ready: no weights" in caplog.text

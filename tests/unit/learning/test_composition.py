@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.types import CodeConcept
-from atlas.learning.annotations import fits, typed
-from atlas.learning.composition import PipelineCompositionStrategy, nothing_found, obstacle
+from atlas.learning.annotations import fits, typed_concept
+from atlas.learning.composition import PipelineCompositionStrategy, composition_problem, find_nothing
 from atlas.protocols.strategies import CompositionStrategy
 from tests.support.learning.builders import concept
 
@@ -112,16 +112,16 @@ CALLING = concept("def calling(number: int) -> int:\n    return helper(number)",
 def test_what_needs_a_concept_that_is_gone_is_refused_with_why(code):
     calling = replace(CALLING, code=code)
     assert compose(calling, DOUBLE) is None
-    assert obstacle([calling, DOUBLE], nothing_found) == (
+    assert composition_problem([calling, DOUBLE], find_nothing) == (
         "calling needs helper, which no concept that it calls defines any more. "
         "Bring that concept back, or change the code, then try again."
     )
     outer = concept("def outer(number: int) -> int:\n    return calling(number)", calls=(CALLING.id,))
-    assert obstacle([outer, DOUBLE], {CALLING.id: calling}.get).startswith("calling needs helper")
+    assert composition_problem([outer, DOUBLE], {CALLING.id: calling}.get).startswith("calling needs helper")
 
 
 def test_what_is_gone_but_not_called_by_its_code_is_no_obstacle():
-    assert obstacle([replace(DOUBLE, calls=("id_gone",)), WORDS], nothing_found) == ""
+    assert composition_problem([replace(DOUBLE, calls=("id_gone",)), WORDS], find_nothing) == ""
 
 
 def test_names_that_code_gives_a_meaning_itself_are_not_lacking():
@@ -131,12 +131,14 @@ def test_names_that_code_gives_a_meaning_itself_are_not_lacking():
         "    global seen\n    seen: Boxes = [Box() for _ in range(LIMIT)]\n"
         "    return math.floor(number) + len(p.sep) + own(len(seen)) + len(__name__)\n"
     )
-    assert obstacle([concept(code, name="own"), DOUBLE], nothing_found) == ""
+    assert composition_problem([concept(code, name="own"), DOUBLE], find_nothing) == ""
 
 
 def test_a_call_of_what_is_written_in_another_language_is_refused_with_why():
     written = CodeConcept(id="id_helper", name="helper", description="", code="const f = 1", language="javascript")
-    assert obstacle([CALLING, DOUBLE], {"id_helper": written}.get).startswith("Only Python is composed, but helper is")
+    assert composition_problem([CALLING, DOUBLE], {"id_helper": written}.get).startswith(
+        "Only Python is composed, but helper is"
+    )
 
 
 def test_parameters_of_one_name_are_kept_apart():
@@ -180,7 +182,7 @@ def test_types_fit_where_a_value_may_be_passed(given, expected, does):
 
 
 def test_a_signature_counts_before_the_code_and_defaults_are_not_needed():
-    found = typed(
+    found = typed_concept(
         CodeConcept(name="f", description="", code="def f(a, b=1): ...", signature="f(a: 'Grid', b: int = 1) -> Grid")
     )
     assert [parameter.name for parameter in found.parameters] == ["a"]
@@ -230,7 +232,7 @@ def test_what_two_concepts_define_in_different_ways_cannot_stand_in_one_program(
     other = concept(helper.format(n=2, name="plus_two"), ("plus_two(1)", "3"))
     assert compose(first, same) is not None
     assert compose(first, other) is None
-    assert obstacle([first, other], nothing_found) == (
+    assert composition_problem([first, other], find_nothing) == (
         "plus_one and plus_two define _helper in different ways. Rename one of these functions, then try again."
     )
 
@@ -238,16 +240,18 @@ def test_what_two_concepts_define_in_different_ways_cannot_stand_in_one_program(
 def test_two_concepts_of_one_name_are_refused_with_why():
     other = replace(concept("def double(number: int) -> int:\n    return number << 1"), id="another")
     assert compose(DOUBLE, other) is None
-    assert obstacle([DOUBLE, other], nothing_found).startswith("Two concepts named double define double in different")
+    assert composition_problem([DOUBLE, other], find_nothing).startswith(
+        "Two concepts named double define double in different"
+    )
 
 
 def test_what_has_to_be_waited_for_is_refused_with_why():
     waiting = concept("async def fetch(number: int) -> int:\n    return number")
     assert compose(DOUBLE, waiting) is None
-    assert obstacle([DOUBLE, waiting], nothing_found).startswith("fetch is async")
+    assert composition_problem([DOUBLE, waiting], find_nothing).startswith("fetch is async")
 
 
 def test_a_concept_whose_code_has_another_name_is_refused_with_why():
     named = replace(DOUBLE, name="twice")
     assert compose(COUNT, named) is None
-    assert "twice is called double in its code" in obstacle([COUNT, named], nothing_found)
+    assert "twice is called double in its code" in composition_problem([COUNT, named], find_nothing)

@@ -12,7 +12,7 @@ import pytest
 
 from atlas.core.errors import Cancelled, InvalidInput
 from atlas.learning.compression import Compression, compress
-from atlas.learning.reuse import held_out, reuse
+from atlas.learning.reuse import evaluate_held_out, reuse
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import Limits
@@ -232,7 +232,7 @@ def test_unseen_programs_that_would_do_something_else_are_left_as_they_were() ->
 
 
 def test_half_of_the_tasks_is_held_out() -> None:
-    found = held_out(programs(), limits=Limits(iterations=5), verify=verify)
+    found = evaluate_held_out(programs(), limits=Limits(iterations=5), verify=verify)
     assert found.learned.n_programs == found.reuse.n_programs == 3
     assert found.reuse.n_functions == len(found.learned.abstractions) == 1
     assert found.reuse.ratio > 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.learning.reasons import why_nothing
+from atlas.learning.reasons import explain_empty_result
 from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
 
 
@@ -49,4 +49,4 @@ from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
     ],
 )
 def test_it_names_the_most_frequent_reasons(n_attempts, n_programs, dropped, refused, sentence):
-    assert why_nothing(n_attempts, n_programs, dropped, refused) == sentence
+    assert explain_empty_result(n_attempts, n_programs, dropped, refused) == sentence

@@ -9,16 +9,16 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.learning.compression import OTHERWISE, Compression, compress
-from atlas.learning.examples import ran
+from atlas.learning.compression import DIFFERENT_AS_TERM, Compression, compress
+from atlas.learning.examples import run_concept_examples
 from atlas.learning.reuse import reuse
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
 from atlas.learning.strategies import StitchCompressionStrategy
-from atlas.learning.terms.imports import starred
+from atlas.learning.terms.imports import star_modules
 from atlas.learning.terms.programs import Program
-from atlas.learning.terms.scopes import IMPORTS, imported
+from atlas.learning.terms.scopes import IMPORTS, imported_names
 from tests.support.learning.builders import attempt, task
 from tests.support.learning.corpora import dsl_programs, grid_programs
 
@@ -42,12 +42,12 @@ def compressed(corpus) -> Compression:
 def unread(source: str) -> set[str]:
     tree = ast.parse(source)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return {name for node in ast.walk(tree) if isinstance(node, IMPORTS) for name in imported(node)} - names
+    return {name for node in ast.walk(tree) if isinstance(node, IMPORTS) for name in imported_names(node)} - names
 
 
 def test_functions_are_found_that_need_the_module(corpus, compressed):
     programs, _ = corpus
-    (module,) = {f"from {name} import " for one in programs for name in starred(ast.parse(one.source))}
+    (module,) = {f"from {name} import " for one in programs for name in star_modules(ast.parse(one.source))}
     importing = [one for one in compressed.abstractions if module in one.source]
     assert len(importing) >= 2
     assert all(one.n_tasks >= 4 for one in importing[:2])
@@ -96,7 +96,7 @@ def test_a_program_that_does_something_else_without_its_star_import_keeps_it(tmp
     ]
     with Sandbox(path=[tmp_path]) as sandbox:
         found = compress(programs, sandbox=sandbox)
-    assert (found.n_programs, found.refused.get(f"program: {OTHERWISE}")) == (6, None)
+    assert (found.n_programs, found.refused.get(f"program: {DIFFERENT_AS_TERM}")) == (6, None)
     (function,) = found.abstractions
     assert function.proofs == function.uses == tuple("012345")
     heads = [found.rewritten[one.id].after.partition("\n")[0] for one in programs]
@@ -152,8 +152,8 @@ def test_concepts_import_from_the_module_and_their_examples_run_with_it(tmp_path
     with_examples = [one for one in importing if one.examples]
     assert with_examples
     find = {one.concept.id: one.concept for one in proposal.learned}.get
-    assert all(run.passed for one in with_examples for run in ran(one, find, path=[tmp_path]))
-    assert not any(run.passed for one in with_examples for run in ran(one, find))
+    assert all(run.passed for one in with_examples for run in run_concept_examples(one, find, path=[tmp_path]))
+    assert not any(run.passed for one in with_examples for run in run_concept_examples(one, find))
 
 
 HOSTILE = {

@@ -12,7 +12,7 @@ import pytest
 
 from atlas.core.errors import Cancelled
 from atlas.core.types import CodeConcept, Trajectory
-from atlas.learning.examples import ran
+from atlas.learning.examples import run_concept_examples
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
@@ -48,7 +48,7 @@ def test_a_concept_has_calls_of_its_programs_as_examples_and_they_run(found: Pro
     calls = dict(concept.examples)
     assert calls[f"{concept.name}(9)"] == "range(2, 4)", "one of the tests asks about 9"
     assert concept.metadata["calls_recorded"] == len(calls) == 4
-    assert all(one.passed for one in ran(concept))
+    assert all(one.passed for one in run_concept_examples(concept))
 
 
 SPREADING = "def told_{n}(x):\n    return [len(str(x)) * 3 + 1, {n}]\n"
@@ -75,7 +75,7 @@ def test_a_long_call_is_an_example_only_if_there_is_no_other():
 def test_an_example_that_gives_something_else_is_told(found: Proposal):
     concept = found.learned[0].concept
     calls = ((f"{concept.name}(9)", "range(2, 5)"), (f"{concept.name}('9')", "range(2, 4)"))
-    other, raising = ran(replace(concept, examples=calls))
+    other, raising = run_concept_examples(replace(concept, examples=calls))
     assert (other.passed, other.actual) == (False, "range(2, 4)")
     assert not raising.passed
     assert raising.actual.startswith("TypeError")
@@ -93,7 +93,7 @@ def test_a_program_that_prints_much_tells_its_calls_nevertheless():
     given = [attempt(n, source=NOISY.format(n=n), tests=f"assert told_{n}(3)[1] == {n}") for n in range(4)]
     (learned,) = propose(given).learned
     assert learned.concept.examples
-    assert all(one.passed for one in ran(learned.concept))
+    assert all(one.passed for one in run_concept_examples(learned.concept))
 
 
 def test_a_call_that_gives_something_else_each_time_is_no_example():

@@ -6,9 +6,9 @@ import pytest
 
 from atlas.core.errors import LLMBudgetExceeded
 from atlas.core.settings import Settings
-from atlas.llm.budget import PRICES, Meter, Spent, estimated_tokens, priced
+from atlas.llm.budget import PRICES, Meter, TokenUsage, estimated_tokens, priced
 
-MILLION = Spent(
+MILLION = TokenUsage(
     n_calls=1,
     input_tokens=1_000_000,
     output_tokens=1_000_000,
@@ -22,11 +22,11 @@ def test_each_kind_of_token_has_its_price():
 
 
 def test_a_name_with_a_date_has_the_price_of_its_model():
-    assert priced("claude-haiku-4-5-20251001", Spent(output_tokens=1_000_000)).cost_usd == pytest.approx(5)
+    assert priced("claude-haiku-4-5-20251001", TokenUsage(output_tokens=1_000_000)).cost_usd == pytest.approx(5)
 
 
 def test_a_long_prompt_costs_more_where_the_model_says_so():
-    short, long = Spent(input_tokens=100_000), Spent(input_tokens=90_000, cache_read_tokens=10_001)
+    short, long = TokenUsage(input_tokens=100_000), TokenUsage(input_tokens=90_000, cache_read_tokens=10_001)
     assert priced("claude-haiku-5-5", short).cost_usd == pytest.approx(0.01)
     assert priced("claude-haiku-5-5", long).cost_usd == pytest.approx(5 * (0.09 * 0.1 + 0.010001 * 0.01))
 
@@ -54,7 +54,7 @@ def test_a_meter_refuses_what_could_go_over_its_limit():
     meter.reserve(60)
     with pytest.raises(LLMBudgetExceeded, match=r"may take 100 tokens and has taken 60; .* 41 more"):
         meter.reserve(41)
-    meter.settle(60, Spent(n_calls=1, input_tokens=50))
+    meter.settle(60, TokenUsage(n_calls=1, input_tokens=50))
     meter.reserve(50)
     assert meter.spent.tokens == 50
 

@@ -11,7 +11,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.jobs.duplicates import DuplicatesFile
 from atlas.jobs.map import MapFile
 from atlas.maps.duplicates import DuplicateGroup, Duplicates
-from atlas.maps.map import UNCLUSTERED, extended, make_map, preview, regrouped
+from atlas.maps.map import UNCLUSTERED, extend, make_map, preview, regroup
 from tests.support.vectors import embedded, topical, unit
 
 
@@ -98,7 +98,7 @@ def test_progress_goes_to_the_end_and_never_back(records):
 
 
 def test_old_points_stay_where_they_were_when_others_come(records, memory_map):
-    grown = extended(memory_map, joined(records, topical(20, seed=3, first=300)))
+    grown = extend(memory_map, joined(records, topical(20, seed=3, first=300)))
     assert grown.ids[:300] == memory_map.ids
     assert np.array_equal(grown.coordinates[:300], memory_map.coordinates)
     assert grown.is_placed.tolist() == [False] * 300 + [True] * 20
@@ -117,18 +117,18 @@ def test_what_is_gone_leaves_the_map(records, memory_map):
         titles=tuple(records.titles[row] for row in rows),
         texts=tuple(records.texts[row] for row in rows),
     )
-    shrunk = extended(memory_map, rest)
+    shrunk = extend(memory_map, rest)
     assert shrunk.ids == rest.ids
     assert [d.number for d in shrunk.domains] == [d.number for d in memory_map.domains[1:]]
 
 
 def test_many_newcomers_ask_for_a_new_fit(records, memory_map):
-    grown = extended(memory_map, joined(records, topical(40, seed=3, first=300)))
+    grown = extend(memory_map, joined(records, topical(40, seed=3, first=300)))
     assert grown.needs_refit
 
 
 def test_a_map_of_nothing_can_grow(records):
-    grown = extended(make_map(embedded(np.zeros((0, 64), np.float32))), records)
+    grown = extend(make_map(embedded(np.zeros((0, 64), np.float32))), records)
     assert grown.ids == records.ids
     assert grown.is_placed.all()
 
@@ -150,7 +150,7 @@ def test_a_new_fit_is_turned_onto_the_old_map(records, memory_map):
 
 
 def test_another_smallest_size_gives_other_domains_on_the_same_map(records, memory_map):
-    fewer = regrouped(memory_map, records, 48)
+    fewer = regroup(memory_map, records, 48)
     assert np.array_equal(fewer.coordinates, memory_map.coordinates)
     assert len(fewer.domains) < 6
     assert fewer.recipe.min_domain_size == 48
@@ -228,7 +228,7 @@ def test_what_went_and_comes_back_returns_to_its_place_and_domain(records, memor
         texts=tuple(records.texts[row] for row in kept),
         revision=2,
     )
-    back = extended(extended(memory_map, rest), replace(records, revision=3), memory_map)
+    back = extend(extend(memory_map, rest), replace(records, revision=3), memory_map)
     where = {record_id: row for row, record_id in enumerate(back.ids)}
     order = [where[record_id] for record_id in memory_map.ids]
     assert np.array_equal(back.coordinates[order], memory_map.coordinates)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from atlas.maps.naming import Telling, domain_name, name_domains, prose, unique_names
+from atlas.maps.naming import DomainTerms, domain_name, name_domains, prose, unique_names
 
 PEOPLE = ["Anya Garcia", "Omar Silva", "Lucas Brown"]
 
 
-def telling(*domains: list[str]) -> list[Telling]:
+def telling(*domains: list[str]) -> list[DomainTerms]:
     """What tells most of domains, given the texts of each."""
     texts = [text for domain in domains for text in domain]
     labels = np.repeat(np.arange(len(domains)), [len(domain) for domain in domains]).astype(np.int32)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 import atlas
-from atlas.jobs.compression import compressed_now
+from atlas.jobs.compression import compress_now
 from atlas.llm.budget import Account, operation
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
@@ -89,5 +89,5 @@ def test_the_questions_of_one_compression_are_one_operation(opened):
 
     llm = BilledLLM([{}, {}])
     with opened(llm, FixedClock()) as memory, pytest.raises(LookupError):
-        compressed_now(memory, strategy=Asking())
+        compress_now(memory, strategy=Asking())
     assert (len(llm.accounts), llm.n_accounts) == (2, 1)

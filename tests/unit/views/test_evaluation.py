@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import atlas
-from atlas.evaluation.job import evaluated_now
+from atlas.evaluation.job import evaluate_now
 from atlas.evaluation.own_file import EvaluationFile
 from atlas.evaluation.report import OwnEvaluation, as_json
 from atlas.jobs.artefact import save_artefact
@@ -55,7 +55,7 @@ def show(memory: atlas.MemorySystem, found: OwnEvaluation) -> None:
 
 
 def test_whatever_a_file_says_is_shown_or_unreadable(memory, tmp_path):
-    found = evaluated_now(memory, seed=0, on_progress=lambda done, total, what: None)
+    found = evaluate_now(memory, seed=0, on_progress=lambda done, total, what: None)
     file = EvaluationFile(tmp_path, "things")
     file.save(found)
     assert file.load() == found
@@ -78,7 +78,7 @@ def test_whatever_a_file_says_is_shown_or_unreadable(memory, tmp_path):
 
 @pytest.mark.parametrize("measured_at", ["yesterday", "2026-01-01", "2026-01-01T00:00:00"])
 def test_a_measurement_of_no_known_time_is_unreadable(memory, tmp_path, measured_at):
-    found = evaluated_now(memory, seed=0, on_progress=lambda done, total, what: None)
+    found = evaluate_now(memory, seed=0, on_progress=lambda done, total, what: None)
     file = EvaluationFile(tmp_path, "things")
     fields = {name: getattr(found, name) for name in OwnEvaluation.__dataclass_fields__}
     file.save(OwnEvaluation(**{**fields, "measured_at": measured_at}))

@@ -24,9 +24,9 @@ from atlas.importers.fields import (
     as_number,
     as_object,
     as_text,
-    kept,
     present,
     required_text,
+    storable,
     without_blobs,
 )
 from atlas.importers.files import parse_json, read_document
@@ -68,9 +68,9 @@ def _family(document: Any, caller: str, depth: int) -> Iterator[tuple[Any, str]]
     yield document, caller
     embedded = document.get("subagent_trajectories") if isinstance(document, dict) else None
     if isinstance(embedded, list) and depth < MAX_DEPTH:
-        own = _id(document)
-        for one in embedded:
-            yield from _family(one, own, depth + 1)
+        document_id = _id(document)
+        for sub_agent in embedded:
+            yield from _family(sub_agent, document_id, depth + 1)
 
 
 def _id(document: Json) -> str:
@@ -92,24 +92,24 @@ def _result(path: Path, limits: Limits) -> Json:
         beside = directory / RESULT
         if beside != path and beside.is_file():
             try:
-                found = as_object(parse_json(read_document(beside, limits)), RESULT)
+                result = as_object(parse_json(read_document(beside, limits)), RESULT)
             except ImportFailed as error:
                 raise InvalidInput(str(error)) from error
-            if "verifier_result" in found:
-                return found
+            if "verifier_result" in result:
+                return result
     return {}
 
 
 def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
     document = as_object(value, "the trajectory")
     agent = as_object(document.get("agent"), "agent")
-    listed = [as_object(one, f"steps[{n}]") for n, one in enumerate(as_list(document.get("steps"), "steps"))]
+    listed = [as_object(item, f"steps[{n}]") for n, item in enumerate(as_list(document.get("steps"), "steps"))]
     if not listed:
         raise InvalidInput("steps should list what was said and done, but is empty or missing")
-    first = next((n for n, one in enumerate(listed) if one.get("source") == "agent"), len(listed))
+    first = next((n for n, item in enumerate(listed) if item.get("source") == "agent"), len(listed))
     description = _description(listed, first)
     name = as_text(result.get("task_name"), f"{RESULT}: task_name")
-    steps = tuple(_step(one, f"steps[{n}]") for n, one in enumerate(listed) if n >= first or not _is_prompt(one))
+    steps = tuple(_step(item, f"steps[{n}]") for n, item in enumerate(listed) if n >= first or not _is_prompt(item))
     rewards = _rewards(result)
     return Trajectory(
         id=_id(document),
@@ -123,7 +123,7 @@ def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
         outcome=_outcome(rewards, result),
         agent_id=as_text(agent.get("model_name"), "agent.model_name") or required_text(agent, "name", "agent.name"),
         timestamp=max(
-            (at for n, one in enumerate(listed) if (at := as_instant(one.get("timestamp"), f"steps[{n}].timestamp"))),
+            (at for n, item in enumerate(listed) if (at := as_instant(item.get("timestamp"), f"steps[{n}].timestamp"))),
             default=as_instant(result.get("finished_at"), f"{RESULT}: finished_at"),
         ),
         metadata={
@@ -133,7 +133,7 @@ def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
                 session=as_text(document.get("session_id"), "session_id"),
                 called_by=caller,
                 notes=as_text(document.get("notes"), "notes"),
-                metrics=kept(document.get("final_metrics")),
+                metrics=storable(document.get("final_metrics")),
                 solution=next((step.action for step in reversed(steps) if step.action), ""),
             ),
             **({SCORES: rewards} if rewards else {}),
@@ -148,58 +148,61 @@ def _is_prompt(step: Json) -> bool:
 def _description(listed: list[Json], first: int) -> str:
     """Return what the user said before the agent began, or else what the system did."""
     for source in ("user", "system"):
-        said = [_said(one, f"steps[{n}]") for n, one in enumerate(listed[:first]) if one.get("source") == source]
-        if text := "\n\n".join(text for text in said if text).strip():
+        texts = [
+            _message_text(step, f"steps[{n}]") for n, step in enumerate(listed[:first]) if step.get("source") == source
+        ]
+        if text := "\n\n".join(text for text in texts if text).strip():
             return text
     raise InvalidInput("steps should begin with a user's message that says what the task is, but have none")
 
 
-def _said(step: Json, name: str) -> str:
+def _message_text(step: Json, name: str) -> str:
     return conversation.content(step.get("message"), f"{name}.message").text
 
 
 def _step(step: Json, name: str) -> Step:
     source = required_text(step, "source", f"{name}.source")
-    message, heard = _said(step, name), _heard(step, name)
+    message, observation = _message_text(step, name), _observation(step, name)
     if source != "agent":
         return Step(
-            observation="\n\n".join(text for text in (message, heard) if text), metadata={"observation_from": source}
+            observation="\n\n".join(text for text in (message, observation) if text),
+            metadata={"observation_from": source},
         )
     calls = [_call(one, name) for one in as_list(step.get("tool_calls"), f"{name}.tool_calls")]
     thought = as_text(step.get("reasoning_content"), f"{name}.reasoning_content")
     return Step(
         thought="\n\n".join(text for text in (thought, message if calls else "") if text),
         action="\n".join(calls) or message,
-        observation=heard,
+        observation=observation,
         metadata=present(copied=True if step.get("is_copied_context") else None)
         | ({FAILED: True} if _has_failed(step) else {}),
     )
 
 
 def _call(value: Any, name: str) -> str:
-    called = as_object(value, f"{name}.tool_calls")
-    function = required_text(called, "function_name", f"{name}.tool_calls.function_name")
-    return without_blobs(conversation.call(function, kept(called.get("arguments") or {})))
+    tool_call = as_object(value, f"{name}.tool_calls")
+    function = required_text(tool_call, "function_name", f"{name}.tool_calls.function_name")
+    return without_blobs(conversation.call(function, storable(tool_call.get("arguments") or {})))
 
 
 def _results(step: Json, name: str) -> list[Json]:
     observation = as_object(step.get("observation") or {}, f"{name}.observation")
     listed = as_list(observation.get("results"), f"{name}.observation.results")
-    return [as_object(one, f"{name}.observation.results[{n}]") for n, one in enumerate(listed)]
+    return [as_object(result, f"{name}.observation.results[{n}]") for n, result in enumerate(listed)]
 
 
-def _heard(step: Json, name: str) -> str:
+def _observation(step: Json, name: str) -> str:
     texts: list[str] = []
-    for one in _results(step, name):
-        texts.append(conversation.content(one.get("content"), f"{name}.observation").text)
-        for ref in as_list(one.get("subagent_trajectory_ref"), f"{name}.subagent_trajectory_ref"):
-            called = as_object(ref, f"{name}.subagent_trajectory_ref")
-            texts.append(f"[sub-agent {called.get('trajectory_id') or called.get('trajectory_path')}]")
+    for result in _results(step, name):
+        texts.append(conversation.content(result.get("content"), f"{name}.observation").text)
+        for ref in as_list(result.get("subagent_trajectory_ref"), f"{name}.subagent_trajectory_ref"):
+            sub_agent = as_object(ref, f"{name}.subagent_trajectory_ref")
+            texts.append(f"[sub-agent {sub_agent.get('trajectory_id') or sub_agent.get('trajectory_path')}]")
     return "\n\n".join(text for text in texts if text)
 
 
 def _has_failed(step: Json) -> bool:
-    extras = [one.get("extra") for one in _results(step, "steps")]
+    extras = [result.get("extra") for result in _results(step, "steps")]
     return any(isinstance(extra, dict) and extra.get("is_error") is True for extra in extras)
 
 

@@ -22,9 +22,9 @@ from atlas.importers.fields import (
     as_instant,
     as_object,
     as_text,
-    kept,
     present,
     required_text,
+    storable,
     without_blobs,
 )
 from atlas.importers.files import Record, lines, read_head, read_span
@@ -115,7 +115,7 @@ class _Session:
         if kind == AGENT:
             self._answer(line, message, chain, len(record.raw))
         else:
-            self._hear(line, message, chain, record)
+            self._add_user_message(line, message, chain, record)
 
     def ended(self, offset: int) -> Iterator[Row]:
         """Yield the requests that have ended since."""
@@ -148,43 +148,43 @@ class _Session:
         request = self._open.get(chain)
         if request is None:
             raise InvalidInput("answers a request that is not in the file, so nothing says what the task was")
-        said = self._said(message)
+        reply = self._reply(message)
         same = as_text(message.get("id"), "message.id")
         last = request.messages[-1] if request.messages else None
         if same and same == self._message and last is not None and last.role == AGENT:
-            request.messages[-1] = _together(last, said)  # one message is written in pieces
+            request.messages[-1] = _together(last, reply)  # one message is written in pieces
         else:
-            request.messages.append(said)
+            request.messages.append(reply)
         self._message = same
         model = as_text(message.get("model"), "message.model")
         request.agent = model if model and model != "<synthetic>" else request.agent
-        request.error = said.text if line.get("isApiErrorMessage") else ""
+        request.error = reply.text if line.get("isApiErrorMessage") else ""
         request.at(as_instant(line.get("timestamp"), "timestamp"), n_bytes)
 
-    def _said(self, message: Json) -> Message:
+    def _reply(self, message: Json) -> Message:
         value = message["content"]
         parts = value if isinstance(value, list) else [{"type": "text", "text": value}]
         calls = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_use"]
-        said = conversation.content([part for part in parts if part not in calls], "message.content")
-        written = []
+        content = conversation.content([part for part in parts if part not in calls], "message.content")
+        call_texts = []
         for call in calls:
             name = required_text(call, "name", "message.content.name")
             self._tools[as_text(call.get("id"), "message.content.id")] = name
-            written.append(without_blobs(conversation.call(name, kept(call.get("input")))))
-        return Message(role=AGENT, text=said.text, thought=said.thought, calls=tuple(written))
+            call_texts.append(without_blobs(conversation.call(name, storable(call.get("input")))))
+        return Message(role=AGENT, text=content.text, thought=content.thought, calls=tuple(call_texts))
 
-    def _hear(self, line: Json, message: Json, chain: tuple[str, str], record: Record) -> None:
-        heard, answers = self._heard(message)
+    def _add_user_message(self, line: Json, message: Json, chain: tuple[str, str], record: Record) -> None:
+        text, answers = self._split_user_message(message)
         instant = as_instant(line.get("timestamp"), "timestamp")
         request = self._open.get(chain)
         if request is not None and answers:
             request.messages += answers
             self._note_agent(request, line)
-        asked = "" if line.get("isMeta") or (line.get("isCompactSummary") and request) else asked_for(heard)
-        if asked and not answers:
-            request = self._ask(line, asked, chain, record)
-        elif heard and request is not None:
-            request.messages.append(Message(role="user", text=heard))
+        task = "" if line.get("isMeta") or (line.get("isCompactSummary") and request) else user_request(text)
+        if task and not answers:
+            request = self._ask(line, task, chain, record)
+        elif text and request is not None:
+            request.messages.append(Message(role="user", text=text))
         elif answers and request is None:
             raise InvalidInput("answers a tool call that is not in the file")
         if request is not None:
@@ -221,13 +221,13 @@ class _Session:
         if isinstance(agent, str) and agent:
             request.metadata.setdefault("subagents", []).append(agent)
 
-    def _heard(self, message: Json) -> tuple[str, list[Message]]:
-        """Return what a person or the program said, and the answers of tools."""
+    def _split_user_message(self, message: Json) -> tuple[str, list[Message]]:
+        """Return the text of a user message, and the tool results in it."""
         value = message["content"]
         parts = value if isinstance(value, list) else [{"type": "text", "text": as_text(value, "message.content")}]
         results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
-        said = conversation.content([part for part in parts if part not in results], "message.content").text
-        return said, [self._result(result) for result in results]
+        text = conversation.content([part for part in parts if part not in results], "message.content").text
+        return text, [self._result(result) for result in results]
 
     def _result(self, result: Json) -> Message:
         return Message(
@@ -238,7 +238,7 @@ class _Session:
         )
 
 
-def asked_for(text: str) -> str:
+def user_request(text: str) -> str:
     """Return what a person asked for in a text, empty where the program wrote it. A command is asked for by name."""
     text = _REMINDER.sub("", text).strip()
     if text.startswith(_NOT_ASKED):

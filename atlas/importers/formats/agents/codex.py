@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.importers.fields import Json, as_instant, as_object, as_text, kept, present, required_text, without_blobs
+from atlas.importers.fields import Json, as_instant, as_object, as_text, present, required_text, storable, without_blobs
 from atlas.importers.files import Record, lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request
@@ -42,7 +42,7 @@ _NOT_ASKED = (
 def matches(path: Path, head: bytes) -> bool:
     """Return whether lines wrap what they hold as a rollout does, or begin as those of the first versions."""
     keys = record_keys(head)
-    if any({"timestamp", "type", "payload"} <= one for one in keys):
+    if any({"timestamp", "type", "payload"} <= names for names in keys):
         return True
     return bool(keys) and {"id", "timestamp", "instructions"} <= keys[0]
 
@@ -84,7 +84,7 @@ class _Rollout:
         elif kind == "turn_context":
             self._model = as_text(payload.get("model"), "payload.model") or self._model
         elif kind == "event_msg":
-            self._note(payload)
+            self._record_event(payload)
         elif kind == "response_item" or not is_wrapped:
             self._item(payload, line, record)
 
@@ -109,11 +109,11 @@ class _Rollout:
         parent = _parent(meta.get("source")) or as_text(meta.get("parent_thread_id"), "payload.parent_thread_id")
         self._facts = present(version=as_text(meta.get("cli_version"), "payload.cli_version"), called_by_session=parent)
 
-    def _note(self, event: Json) -> None:
+    def _record_event(self, event: Json) -> None:
         kind = as_text(event.get("type"), "payload.type")
         if self._request is not None and kind in ("error", "turn_aborted", "stream_error"):
-            said = event.get("message") or event.get("reason") or kind
-            self._request.error = as_text(said, "payload.message")
+            problem = event.get("message") or event.get("reason") or kind
+            self._request.error = as_text(problem, "payload.message")
 
     def _item(self, item: Json, line: Json, record: Record) -> None:
         kind = as_text(item.get("type"), "payload.type")
@@ -172,8 +172,8 @@ class _Rollout:
     def _call(self, item: Json, kind: str) -> str:
         name = as_text(item.get("name"), "payload.name") or kind.removesuffix("_call")
         self._tools[as_text(item.get("call_id"), "payload.call_id")] = name
-        given: Any = next((item[key] for key in ("arguments", "input", "action") if key in item), {})
-        return without_blobs(conversation.call(name, kept(given)))
+        arguments: Any = next((item[key] for key in ("arguments", "input", "action") if key in item), {})
+        return without_blobs(conversation.call(name, storable(arguments)))
 
     def _result(self, item: Json) -> Message:
         text, failed = _output(item.get("output"))
@@ -196,10 +196,10 @@ def _output(value: Any) -> tuple[str, bool]:
             return json.dumps(value, ensure_ascii=False), False
     if not isinstance(value, dict):
         return conversation.content(value, "payload.output").text, _exit_code(value) not in (None, 0)
-    noted = value.get("metadata")
-    code = noted.get("exit_code") if isinstance(noted, dict) else None
-    said = value.get("output", value.get("content"))
-    return conversation.content(said, "payload.output").text, value.get("success") is False or code not in (None, 0)
+    details = value.get("metadata")
+    code = details.get("exit_code") if isinstance(details, dict) else None
+    content = value.get("output", value.get("content"))
+    return conversation.content(content, "payload.output").text, value.get("success") is False or code not in (None, 0)
 
 
 def _exit_code(text: Any) -> int | None:

@@ -43,7 +43,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
         return
     for record in records(path, limits):
-        make = partial(lambda one: _attempt(one.value()), record)
+        make = partial(lambda trace: _attempt(trace.value()), record)
         yield convert(record.position, make, offset=record.end, n_bytes=len(record.raw))
 
 
@@ -58,7 +58,7 @@ def _attempt(value: Any) -> Trajectory:
     document = as_object(value, "the row")
     trace = as_object(document.get("trace", document), "trace")
     observations = as_list(document.get("observations"), "observations")
-    spans = [_span(one, f"observations[{n}]") for n, one in enumerate(observations)]
+    spans = [_span(observation, f"observations[{n}]") for n, observation in enumerate(observations)]
     scores = [*as_list(trace.get("scores"), "trace.scores")]
     if document is not trace:
         scores += as_list(document.get("scores"), "scores")
@@ -67,8 +67,8 @@ def _attempt(value: Any) -> Trajectory:
         source=SOURCE,
         spans=spans,
         name=as_text(trace.get("name"), "trace.name"),
-        asked=trace.get("input"),
-        said=trace.get("output"),
+        input_value=trace.get("input"),
+        output_value=trace.get("output"),
         at=as_instant(trace.get("timestamp"), "trace.timestamp"),
         scores=_scores(scores),
         metadata=present(
@@ -80,34 +80,34 @@ def _attempt(value: Any) -> Trajectory:
 
 
 def _span(value: Any, name: str) -> Span:
-    seen = as_object(value, name)
-    kind = as_text(seen.get("type"), f"{name}.type").upper()
-    called = as_text(seen.get("name"), f"{name}.name")
-    named_tool = called.startswith(("tool.", "execute_tool")) and seen.get("input") is not None
-    failed = seen.get("level") == "ERROR"
+    observation = as_object(value, name)
+    kind = as_text(observation.get("type"), f"{name}.type").upper()
+    span_name = as_text(observation.get("name"), f"{name}.name")
+    named_tool = span_name.startswith(("tool.", "execute_tool")) and observation.get("input") is not None
+    failed = observation.get("level") == "ERROR"
     return Span(
-        id=required_text(seen, "id", f"{name}.id"),
-        parent=as_text(seen.get("parentObservationId"), f"{name}.parentObservationId"),
-        name=called,
+        id=required_text(observation, "id", f"{name}.id"),
+        parent=as_text(observation.get("parentObservationId"), f"{name}.parentObservationId"),
+        name=span_name,
         kind=TOOL if named_tool else _KINDS.get(kind, OTHER),
-        start=as_instant(seen.get("startTime"), f"{name}.startTime"),
-        end=as_instant(seen.get("endTime"), f"{name}.endTime"),
-        asked=seen.get("input"),
-        said=seen.get("output"),
-        model=as_text(seen.get("model"), f"{name}.model"),
-        error=(as_text(seen.get("statusMessage"), f"{name}.statusMessage") or "error") if failed else "",
+        start=as_instant(observation.get("startTime"), f"{name}.startTime"),
+        end=as_instant(observation.get("endTime"), f"{name}.endTime"),
+        input_value=observation.get("input"),
+        output_value=observation.get("output"),
+        model=as_text(observation.get("model"), f"{name}.model"),
+        error=(as_text(observation.get("statusMessage"), f"{name}.statusMessage") or "error") if failed else "",
     )
 
 
 def _scores(values: list[Any]) -> Json:
     """Return the scores by name, the latest of each."""
-    found: list[tuple[str, str, Any]] = []
+    scores: list[tuple[str, str, Any]] = []
     for n, value in enumerate(values):
         score = as_object(value, f"scores[{n}]")
         name = required_text(score, "name", f"scores[{n}].name")
-        given = score.get("value")
-        if isinstance(given, dict | list):
+        score_value = score.get("value")
+        if isinstance(score_value, dict | list):
             raise InvalidInput(f"scores[{n}].value should be a number or a text")
-        given = score.get("stringValue") if given is None else given
-        found.append((as_text(score.get("timestamp"), f"scores[{n}].timestamp"), name, given))
-    return {name: value for _, name, value in sorted(found, key=lambda one: one[0])}
+        score_value = score.get("stringValue") if score_value is None else score_value
+        scores.append((as_text(score.get("timestamp"), f"scores[{n}].timestamp"), name, score_value))
+    return {name: value for _, name, value in sorted(scores, key=lambda one: one[0])}

@@ -1,10 +1,10 @@
 """OpenTelemetry traces as OTLP JSON, with the attributes of the GenAI conventions, of OpenInference and of their users.
 
-A trace is one attempt, put together of all its spans, in whatever order and in however many requests they came. Whether
-it succeeded no span says; evaluations among its events are kept as scores, which a rule may judge by.
+A trace is one attempt, made of all its spans, in any order and from any number of requests. No span states whether it
+succeeded. Evaluations among its events become scores, which a success rule may use.
 
-`decoded` takes what a request holds as JSON values, whether it came as OTLP JSON (ids in hex, codes as numbers) or was
-made of a protobuf message by its JSON mapping (ids in base64, codes as names). `traces` puts spans together.
+`decode_spans` reads a request as JSON values: OTLP JSON (ids in hex, codes as numbers), or the JSON mapping of a
+protobuf message (ids in base64, codes as names). `traces` groups spans by trace.
 
 Source:
     https://opentelemetry.io/docs/specs/semconv/gen-ai/
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.importers.fields import Json, as_list, as_object, as_text, present, shown
+from atlas.importers.fields import Json, abbreviate, as_list, as_object, as_text, present
 from atlas.importers.files import Record, lines, parse_json, read_document, read_head
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace, unpacked
 from atlas.importers.keys import document_keys, record_keys
@@ -49,7 +49,7 @@ _KINDS = {
 _KIND_KEYS = ("openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind")
 _MODEL_KEYS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 _TOOL_KEYS = ("gen_ai.tool.name", "tool.name")
-_ASKED_KEYS = (
+_INPUT_KEYS = (
     "gen_ai.input.messages",
     "gen_ai.tool.call.arguments",
     "llm.input_messages",
@@ -64,7 +64,7 @@ _ASKED_KEYS = (
     "input.value",
     "traceloop.entity.input",
 )
-_SAID_KEYS = (
+_OUTPUT_KEYS = (
     "gen_ai.output.messages",
     "gen_ai.tool.call.result",
     "llm.output_messages",
@@ -84,7 +84,7 @@ _HEX = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedSpan:
     """A span, and what it says of its trace."""
 
     trace: str
@@ -109,38 +109,38 @@ def matches(path: Path, head: bytes) -> bool:
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the traces of a file that holds one request, or one on each line."""
-    found: list[Received] = []
+    received: list[ReceivedSpan] = []
     refused: list[str] = []
     for record in _records(path, limits):
-        reason = refusal(partial(_take_request, record, found, refused))
+        reason = refusal(partial(_take_request, record, received, refused))
         for problem in (*((reason,) if reason else ()), *refused):
             yield Row(record.position, None, problem, offset=record.end)
         refused.clear()
     size = path.stat().st_size
-    for position, trace in enumerate(traces(found), start=1):
-        yield convert(position, trace.attempt, offset=size, n_bytes=size // max(len(found), 1) * len(trace.spans))
+    for position, trace in enumerate(traces(received), start=1):
+        yield convert(position, trace.attempt, offset=size, n_bytes=size // max(len(received), 1) * len(trace.spans))
 
 
-def decoded(request: Any, refuse: Callable[[str], object]) -> Iterator[Received]:
-    """Yield the spans of a request, and tell `refuse` why one cannot be read.
+def decode_spans(request: Any, refuse: Callable[[str], object]) -> Iterator[ReceivedSpan]:
+    """Yield the spans of a request, and call `refuse` with the reason for each unreadable one.
 
     Raises:
         InvalidInput: The request as a whole is none.
     """
     body = as_object(request, "the request")
-    for n, one in enumerate(_members(body, _RESOURCES, "the request")):
-        resource = as_object(one, f"resourceSpans[{n}]")
+    for n, resource_spans in enumerate(_members(body, _RESOURCES, "the request")):
+        resource = as_object(resource_spans, f"resourceSpans[{n}]")
         service = _service(resource, n)
         for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
             for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
-                received: list[Received] = []
+                received: list[ReceivedSpan] = []
                 if reason := refusal(partial(_take, span, service, received)):
                     refuse(reason)
                 yield from received
 
 
-def by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[SpanRequest]:
-    """Yield a request for each span of one, and tell `refuse` why one cannot be read.
+def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[SpanRequest]:
+    """Yield a request for each span of a request, and call `refuse` with the reason for each unreadable one.
 
     Of a span's resource it keeps the service's name, which is all that is read of it.
 
@@ -148,39 +148,39 @@ def by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[SpanReque
         InvalidInput: The request as a whole is none.
     """
     body = as_object(request, "the request")
-    for n, one in enumerate(_members(body, _RESOURCES, "the request")):
-        resource = as_object(one, f"resourceSpans[{n}]")
+    for n, resource_spans in enumerate(_members(body, _RESOURCES, "the request")):
+        resource = as_object(resource_spans, f"resourceSpans[{n}]")
         service = {"key": "service.name", "value": {"stringValue": _service(resource, n)}}
         for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
             for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
                 whose = {"resource": {"attributes": [service]}, _SCOPES[0]: [{"spans": [span]}]}
                 alone = {_RESOURCES[0]: [whose]}
-                yield from (SpanRequest(found.trace, alone) for found in decoded(alone, refuse))
+                yield from (SpanRequest(received.trace, alone) for received in decode_spans(alone, refuse))
 
 
 def _service(resource: Json, n: int) -> str:
     """Return the name of the service that the n-th resource is."""
-    named = as_object(resource.get("resource") or {}, f"resourceSpans[{n}].resource")
-    return _text(_attributes(named.get("attributes"), "resource.attributes"), ("service.name",))
+    attributes = as_object(resource.get("resource") or {}, f"resourceSpans[{n}].resource")
+    return _text(_attributes(attributes.get("attributes"), "resource.attributes"), ("service.name",))
 
 
-def traces(received: Iterable[Received]) -> Iterator[Trace]:
+def traces(received: Iterable[ReceivedSpan]) -> Iterator[Trace]:
     """Yield the traces that the spans belong to, each span once, in the order of their first spans."""
-    groups: dict[str, dict[str, Received]] = {}
-    for one in received:
-        groups.setdefault(one.trace, {})[one.span.id] = one
+    groups: dict[str, dict[str, ReceivedSpan]] = {}
+    for span in received:
+        groups.setdefault(span.trace, {})[span.span.id] = span
     for trace_id, by_id in groups.items():
         group = list(by_id.values())
         scores: Json = {}
-        for one in group:
-            scores |= one.scores
+        for span in group:
+            scores |= span.scores
         yield Trace(
             id=trace_id,
             source=SOURCE,
-            spans=[one.span for one in group],
-            domain=next((one.service for one in group if one.service and one.service != "unknown_service"), ""),
+            spans=[span.span for span in group],
+            domain=next((span.service for span in group if span.service and span.service != "unknown_service"), ""),
             scores=scores,
-            metadata=present(session=next((one.session for one in group if one.session), "")),
+            metadata=present(session=next((span.session for span in group if span.session), "")),
         )
 
 
@@ -202,11 +202,11 @@ def _is_whole(line: bytes) -> bool:
     return True
 
 
-def _take_request(record: Record, found: list[Received], refused: list[str]) -> None:
-    found.extend(decoded(record.value(), refused.append))
+def _take_request(record: Record, received: list[ReceivedSpan], refused: list[str]) -> None:
+    received.extend(decode_spans(record.value(), refused.append))
 
 
-def _take(span: Any, service: str, received: list[Received]) -> None:
+def _take(span: Any, service: str, received: list[ReceivedSpan]) -> None:
     received.append(_received(span, service))
 
 
@@ -217,11 +217,14 @@ def _members(value: Json, names: tuple[str, ...], where: str) -> list[Any]:
     return as_list(value[name], name)
 
 
-def _received(value: Any, service: str) -> Received:
+def _received(value: Any, service: str) -> ReceivedSpan:
     raw = {_camel(key): item for key, item in as_object(value, "the span").items()}
     attributes = _attributes(raw.get("attributes"), "attributes")
     events = [as_object(event, "events") for event in as_list(raw.get("events"), "events")]
-    noted = [(as_text(one.get("name"), "events.name"), _attributes(one.get("attributes"), "events")) for one in events]
+    named_events = [
+        (as_text(raw_event.get("name"), "events.name"), _attributes(raw_event.get("attributes"), "events"))
+        for raw_event in events
+    ]
     name = as_text(raw.get("name"), "name")
     span = Span(
         id=_identity(raw.get("spanId"), "spanId", 16),
@@ -230,23 +233,23 @@ def _received(value: Any, service: str) -> Received:
         kind=_kind(attributes),
         start=_instant(raw.get("startTimeUnixNano"), "startTimeUnixNano"),
         end=_instant(raw.get("endTimeUnixNano"), "endTimeUnixNano"),
-        asked=_first(attributes, noted, _ASKED_KEYS) or _in_events(noted, "gen_ai.user.message"),
-        said=_first(attributes, noted, _SAID_KEYS) or _in_events(noted, "gen_ai.choice"),
+        input_value=_first(attributes, named_events, _INPUT_KEYS) or _in_events(named_events, "gen_ai.user.message"),
+        output_value=_first(attributes, named_events, _OUTPUT_KEYS) or _in_events(named_events, "gen_ai.choice"),
         model=_text(attributes, _MODEL_KEYS),
-        error=_error(raw, noted),
+        error=_error(raw, named_events),
     )
-    return Received(
+    return ReceivedSpan(
         trace=_identity(raw.get("traceId"), "traceId", 32),
         span=span,
         service=service,
         session=_text(attributes, ("session.id", "gen_ai.conversation.id", "langfuse.session.id")),
-        scores=_scores(noted),
+        scores=_scores(named_events),
     )
 
 
 def _camel(key: str) -> str:
-    first, *rest = key.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    first, *words = key.split("_")
+    return first + "".join(word.capitalize() for word in words)
 
 
 def _identity(value: Any, name: str, digits: int) -> str:
@@ -259,7 +262,7 @@ def _identity(value: Any, name: str, digits: int) -> str:
     except (binascii.Error, ValueError):
         raw = b""
     if len(raw) * 2 != digits:
-        raise InvalidInput(f"{name} should be {digits} hex digits or the same in base64, but is {shown(value)}")
+        raise InvalidInput(f"{name} should be {digits} hex digits or the same in base64, but is {abbreviate(value)}")
     return raw.hex()
 
 
@@ -269,33 +272,34 @@ def _instant(value: Any, name: str) -> datetime | None:
     try:
         return EPOCH + timedelta(microseconds=int(value) // 1_000)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{name} should be nanoseconds since 1970, but is {shown(value)}") from error
+        raise InvalidInput(f"{name} should be nanoseconds since 1970, but is {abbreviate(value)}") from error
 
 
 def _attributes(value: Any, name: str) -> Json:
     """Return attributes by their keys, with messages that are spread over numbered keys put together."""
-    found: Json = {}
+    attributes: Json = {}
     numbered: dict[str, dict[int, Json]] = {}
-    for one in as_list(value, name):
-        pair = as_object(one, name)
-        key, held = as_text(pair.get("key"), f"{name}.key"), _value(pair.get("value"), 0)
+    for entry in as_list(value, name):
+        pair = as_object(entry, name)
+        key, attribute = as_text(pair.get("key"), f"{name}.key"), _value(pair.get("value"), 0)
         if spread := _NUMBERED.fullmatch(key):
-            numbered.setdefault(spread[1], {}).setdefault(int(spread[2]), {})[spread[3]] = held
+            numbered.setdefault(spread[1], {}).setdefault(int(spread[2]), {})[spread[3]] = attribute
         else:
-            found[key] = held
+            attributes[key] = attribute
     for key, messages in numbered.items():
-        found.setdefault(key, [_message(messages[n]) for n in sorted(messages)])
-    return found
+        attributes.setdefault(key, [_message(messages[n]) for n in sorted(messages)])
+    return attributes
 
 
 def _message(parts: Json) -> Json:
     """Return a message with the tool calls that its numbered keys spell out."""
     names = [value for key, value in sorted(parts.items()) if key.startswith("tool_calls.") and key.endswith(".name")]
-    given = [
+    arguments = [
         value for key, value in sorted(parts.items()) if key.startswith("tool_calls.") and key.endswith("arguments")
     ]
     calls = [
-        {"function": {"name": name, "arguments": given[n] if n < len(given) else {}}} for n, name in enumerate(names)
+        {"function": {"name": name, "arguments": arguments[n] if n < len(arguments) else {}}}
+        for n, name in enumerate(names)
     ]
     texts = [value for key, value in sorted(parts.items()) if key.endswith(".text") and key.startswith("contents.")]
     return {
@@ -306,23 +310,24 @@ def _message(parts: Json) -> Json:
 
 
 def _value(value: Any, depth: int) -> Any:
-    """Return what an attribute's value holds."""
+    """Return the Python value of an attribute."""
     if depth > MAX_VALUE_DEPTH:
         raise InvalidInput("an attribute nests too deeply; flatten it")
-    held = as_object(value, "an attribute's value") if value is not None else {}
-    for kind, one in held.items():
+    fields = as_object(value, "an attribute's value") if value is not None else {}
+    for kind, content in fields.items():
         match _camel(kind):
             case "intValue":
-                return int(one) if isinstance(one, str) and one.lstrip("-").isdigit() and len(one) < 20 else one
+                is_integer = isinstance(content, str) and content.lstrip("-").isdigit() and len(content) < 20
+                return int(content) if is_integer else content
             case "arrayValue":
-                return [_value(item, depth + 1) for item in as_list(as_object(one, kind).get("values"), kind)]
+                return [_value(item, depth + 1) for item in as_list(as_object(content, kind).get("values"), kind)]
             case "kvlistValue":
-                pairs = [as_object(item, kind) for item in as_list(as_object(one, kind).get("values"), kind)]
+                pairs = [as_object(item, kind) for item in as_list(as_object(content, kind).get("values"), kind)]
                 return {as_text(pair.get("key"), kind): _value(pair.get("value"), depth + 1) for pair in pairs}
             case "bytesValue":
                 return "[bytes]"
             case "stringValue" | "doubleValue" | "boolValue":
-                return one
+                return content
     return None
 
 
@@ -337,38 +342,40 @@ def _kind(attributes: Json) -> str:
     return MODEL if "gen_ai.output.messages" in attributes and "gen_ai.operation.name" not in attributes else OTHER
 
 
-def _first(attributes: Json, noted: list[tuple[str, Json]], keys: tuple[str, ...]) -> Any:
-    for held in (attributes, *(event for _, event in noted)):
-        found = next((held[key] for key in keys if held.get(key) not in (None, "", [], {})), None)
-        if found is not None:
-            return unpacked(found)
+def _first(attributes: Json, events: list[tuple[str, Json]], keys: tuple[str, ...]) -> Any:
+    for source in (attributes, *(event for _, event in events)):
+        value = next((source[key] for key in keys if source.get(key) not in (None, "", [], {})), None)
+        if value is not None:
+            return unpacked(value)
     return None
 
 
-def _in_events(noted: list[tuple[str, Json]], name: str) -> Any:
-    """Return what events of a name say, the last of them."""
-    found = [event for called, event in noted if called == name]
+def _in_events(events: list[tuple[str, Json]], name: str) -> Any:
+    """Return the content of the last event with this name."""
+    matching = [event for event_name, event in events if event_name == name]
     return (
-        unpacked(next((found[-1][key] for key in ("content", "message") if key in found[-1]), None)) if found else None
+        unpacked(next((matching[-1][key] for key in ("content", "message") if key in matching[-1]), None))
+        if matching
+        else None
     )
 
 
-def _error(raw: Json, noted: list[tuple[str, Json]]) -> str:
+def _error(raw: Json, events: list[tuple[str, Json]]) -> str:
     status = as_object(raw.get("status") or {}, "status")
     if status.get("code") not in ERROR_CODES:
         return ""
     raised = next(
-        (_text(event, ("exception.message", "exception.type")) for name, event in noted if name == "exception"), ""
+        (_text(event, ("exception.message", "exception.type")) for name, event in events if name == "exception"), ""
     )
     return as_text(status.get("message"), "status.message") or raised or "error"
 
 
-def _scores(noted: list[tuple[str, Json]]) -> Json:
+def _scores(events: list[tuple[str, Json]]) -> Json:
     """Return evaluations among the events by their names."""
     return {
         str(event["gen_ai.evaluation.name"]): event.get(
             "gen_ai.evaluation.score.value", event.get("gen_ai.evaluation.score.label")
         )
-        for name, event in noted
+        for name, event in events
         if name == "gen_ai.evaluation.result" and "gen_ai.evaluation.name" in event
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.importers.fields import Json, kept, present, without_blobs
+from atlas.importers.fields import Json, present, storable, without_blobs
 from atlas.importers.formats import conversation
 from atlas.importers.logs import FAILED, SCORES, stable_id
 
@@ -51,10 +51,10 @@ class Span:
 
     start: datetime | None = None
     end: datetime | None = None
-    asked: Any = None
+    input_value: Any = None
     """JSON value or text that it was called with."""
 
-    said: Any = None
+    output_value: Any = None
     """JSON value or text that it gave."""
 
     model: str = ""
@@ -70,8 +70,8 @@ class Trace:
     source: str
     spans: Sequence[Span]
     name: str = ""
-    asked: Any = None
-    said: Any = None
+    input_value: Any = None
+    output_value: Any = None
     at: datetime | None = None
     domain: str = ""
     scores: Json = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Trace:
         ordered = sorted(self.spans, key=lambda span: (span.start or _BEGINNING, span.id))
         description = self._description(ordered)
         steps = tuple(_steps(ordered))
-        answer = said(self.said) or next((step.action for step in reversed(steps) if step.action), "")
+        answer = output_text(self.output_value) or next((step.action for step in reversed(steps) if step.action), "")
         errors = [span.error for span in ordered if span.error]
         return Trajectory(
             id=stable_id(self.source, self.id),
@@ -108,42 +108,42 @@ class Trace:
         ids = {span.id for span in ordered}
         roots = [span for span in ordered if span.parent not in ids]
         models = [span for span in ordered if span.kind == MODEL]
-        candidates = (self.asked, *(span.asked for span in (*models, *roots)))
-        found = next((text for value in candidates if (text := asked(value))), "") or self.name
-        found = found or next((span.name for span in roots if span.name), "")
-        if not found.strip():
+        candidates = (self.input_value, *(span.input_value for span in (*models, *roots)))
+        description = next((text for value in candidates if (text := input_text(value))), "") or self.name
+        description = description or next((span.name for span in roots if span.name), "")
+        if not description.strip():
             raise InvalidInput(
                 f"trace {self.id[:40]} has neither an input nor a name, so nothing says what the task was"
             )
-        return found.strip()
+        return description.strip()
 
 
-def asked(value: Any) -> str:
-    """Return what a call was asked, out of whatever shape its maker gives it: the last that a user said."""
+def input_text(value: Any) -> str:
+    """Return the last user message in the input of a call, whatever format its maker uses."""
     value = unpacked(value)
-    if isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value):
-        users = [one for one in value if one["role"] in ("user", "human")]
+    if isinstance(value, list) and value and all(isinstance(message, dict) and "role" in message for message in value):
+        users = [message for message in value if message["role"] in ("user", "human")]
         return found_text(users[-1], _ASKED_UNDER) if users else ""
     if isinstance(value, dict):
         for key in _ASKED_UNDER:
-            if key in value and (text := asked(value[key])):
+            if key in value and (text := input_text(value[key])):
                 return text
         return ""
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and all(isinstance(message, str) for message in value):
         value = "\n\n".join(value)
     if isinstance(value, str):
         return _last_user(value)
     return found_text(value, _ASKED_UNDER)
 
 
-def said(value: Any) -> str:
-    """Return what a call said: its text and the tools that it asked for, or else the value as JSON."""
+def output_text(value: Any) -> str:
+    """Return the output of a call as text: its text and its tool calls, or else the value as JSON."""
     value = unpacked(value)
     calls = tuple(_calls(value, 0))
     text = found_text(value, _SAID_UNDER)
     if text or calls:
         return "\n".join((*((text,) if text else ()), *calls))
-    return "" if value is None or value in ({}, [], "") else json.dumps(kept(value), ensure_ascii=False)
+    return "" if value is None or value in ({}, [], "") else json.dumps(storable(value), ensure_ascii=False)
 
 
 def unpacked(value: Any) -> Any:
@@ -173,27 +173,27 @@ def found_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
 
 
 def _last_user(text: str) -> str:
-    """Return what the user said last in messages that were written as a text, and any other text as it is."""
-    if written := _WRITTEN.findall(text):
-        return str(written[-1][1]).strip()
+    """Return the last user message of messages that were joined into one text, and any other text unchanged."""
+    if messages := _WRITTEN.findall(text):
+        return str(messages[-1][1]).strip()
     if not text.startswith(_ROLES):
         return found_text(text, ())
-    _, found, last = f"\n{text}".rpartition("\nuser:")
-    return last.partition("\nassistant:")[0].strip() if found else ""
+    _, separator, last = f"\n{text}".rpartition("\nuser:")
+    return last.partition("\nassistant:")[0].strip() if separator else ""
 
 
 def _calls(value: Any, depth: int) -> Iterator[str]:
-    """Yield the tools that a model asked for, in the shapes of the common makers."""
+    """Yield the tool calls of a model, in the formats of the common makers."""
     if depth >= MAX_DEPTH:
         return
     if isinstance(value, list):
         for item in value:
             yield from _calls(item, depth + 1)
     elif isinstance(value, dict):
-        called = value.get("function") or value.get("function_call") or (value if _is_call(value) else None)
-        if isinstance(called, dict) and isinstance(called.get("name"), str):
-            arguments: Any = next((called[key] for key in ("arguments", "args", "input") if key in called), {})
-            yield without_blobs(conversation.call(called["name"], kept(arguments)))
+        function = value.get("function") or value.get("function_call") or (value if _is_call(value) else None)
+        if isinstance(function, dict) and isinstance(function.get("name"), str):
+            arguments: Any = next((function[key] for key in ("arguments", "args", "input") if key in function), {})
+            yield without_blobs(conversation.call(function["name"], storable(arguments)))
             return
         for key in ("choices", "message", "messages", "candidates", "content", "parts", "tool_calls", "tool_call"):
             yield from _calls(value.get(key), depth + 1)
@@ -204,37 +204,37 @@ def _is_call(value: Json) -> bool:
 
 
 def _steps(ordered: Sequence[Span]) -> Iterator[Step]:
-    """Yield the calls to models and tools as steps. One inside of another that is a step already says it again."""
+    """Yield the calls to models and tools as steps. A call inside another step would repeat it, and is left out."""
     by_id = {span.id: span for span in ordered}
     parents = {span.parent for span in ordered}
     before = ""
     for span in ordered:
-        is_leaf = span.id not in parents and (span.said is not None or bool(span.error))
+        is_leaf = span.id not in parents and (span.output_value is not None or bool(span.error))
         if (span.kind == OTHER and not is_leaf) or _is_inside(span, by_id):
             continue
         step = _step(span)
-        told = step.action + step.observation
-        if told and (told != before or span.error):
+        text = step.action + step.observation
+        if text and (text != before or span.error):
             yield step
-        before = told
+        before = text
 
 
 def _is_inside(span: Span, by_id: dict[str, Span]) -> bool:
-    seen = {span.id}
-    while (parent := by_id.get(span.parent)) is not None and parent.id not in seen:
-        if parent.kind in (MODEL, TOOL) and parent.kind == span.kind and parent.said is not None:
+    visited = {span.id}
+    while (parent := by_id.get(span.parent)) is not None and parent.id not in visited:
+        if parent.kind in (MODEL, TOOL) and parent.kind == span.kind and parent.output_value is not None:
             return True
-        seen.add(parent.id)
+        visited.add(parent.id)
         span = parent
     return False
 
 
 def _step(span: Span) -> Step:
-    noted = present(span=span.name) | ({FAILED: True} if span.error else {})
+    metadata = present(span=span.name) | ({FAILED: True} if span.error else {})
     if span.kind == MODEL:
-        return Step(action=said(span.said), observation=span.error, metadata=noted)
-    answer = "\n\n".join(text for text in (span.error, said(span.said)) if text)
+        return Step(action=output_text(span.output_value), observation=span.error, metadata=metadata)
+    answer = "\n\n".join(text for text in (span.error, output_text(span.output_value)) if text)
     action = ""
     if span.kind == TOOL:
-        action = without_blobs(conversation.call(span.name, kept(unpacked(span.asked) or {})))
-    return Step(action=action, observation=answer, metadata=noted)
+        action = without_blobs(conversation.call(span.name, storable(unpacked(span.input_value) or {})))
+    return Step(action=action, observation=answer, metadata=metadata)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from atlas.learning.search.forms.nodes import (
     GIVING_NOTHING,
     Comprehension,
-    changed_in,
+    changed_names,
     count_names,
     is_repeatable,
-    negated,
+    is_same_code,
+    negate,
     reads,
-    same,
-    substituted,
+    substitute,
 )
 
 Rule = Callable[[list[ast.stmt], Counter[str]], list[ast.stmt] | None]
@@ -42,13 +42,13 @@ def leaves(block: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def without_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def drop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Put what is behind `else` after the branch that leaves, and leave out what nothing reaches."""
     match block:
         case [ast.If(test=test, body=body, orelse=[_, *_] as other), *rest] if leaves(body):
             return [ast.If(test, body, []), *other, *rest]
         case [ast.If(test=test, body=body, orelse=[_, *_] as other), *rest] if leaves(other):
-            return [ast.If(negated(test), other, []), *body, *rest]
+            return [ast.If(negate(test), other, []), *body, *rest]
         case [ast.Return() | ast.Raise() | ast.Continue() | ast.Break() as last, _, *_]:
             return [last]
         case [ast.Pass(), *rest] if rest:
@@ -56,17 +56,17 @@ def without_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] 
     return None
 
 
-def one_test(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def join_tests(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Join a test and the only one in it."""
     match block:
         case [ast.If(test=test, body=[ast.If(test=inner, body=body, orelse=[])], orelse=[]), *rest]:
             return [ast.If(ast.BoolOp(ast.And(), [test, inner]), body, []), *rest]
         case [ast.If(test=test, body=[ast.Pass()], orelse=[_, *_] as other), *rest]:
-            return [ast.If(negated(test), other, []), *rest]
+            return [ast.If(negate(test), other, []), *rest]
     return None
 
 
-def one_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def join_values(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Join two branches that return a value, or set the same variable."""
     match block:
         case [ast.If(test=test, body=[ast.Return(value=ast.expr() as one)], orelse=[]), ast.Return(value=other), *_]:
@@ -78,29 +78,29 @@ def one_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
                 orelse=[ast.Assign(targets=[ast.Name() as again], value=other)],
             ),
             *rest,
-        ] if same(target, again):
+        ] if is_same_code(target, again):
             return [ast.Assign([target], ast.IfExp(test, one, other)), *rest]
         case [ast.If(test=test, body=[one_step], orelse=[other_step]), *rest]:
-            step = _one_step(test, one_step, other_step)
+            step = _join_steps(test, one_step, other_step)
             return None if step is None else [step, *rest]
     return None
 
 
-def _one_step(test: ast.expr, one: ast.stmt, other: ast.stmt) -> ast.stmt | None:
+def _join_steps(test: ast.expr, step: ast.stmt, other: ast.stmt) -> ast.stmt | None:
     """Join what two branches do with different values: both add to the same, or both append to it."""
-    match one, other:
+    match step, other:
         case ast.AugAssign(target=target, op=operator), ast.AugAssign(target=again, op=other_operator):
-            if same(target, again) and type(operator) is type(other_operator):
-                return ast.AugAssign(target, operator, ast.IfExp(test, one.value, other.value))
+            if is_same_code(target, again) and type(operator) is type(other_operator):
+                return ast.AugAssign(target, operator, ast.IfExp(test, step.value, other.value))
         case (
             ast.Expr(value=ast.Call(func=ast.Attribute() as method, args=[value], keywords=[])),
             ast.Expr(value=ast.Call(func=ast.Attribute() as again, args=[other_value], keywords=[])),
-        ) if same(method, again):
+        ) if is_same_code(method, again):
             return ast.Expr(ast.Call(method, [ast.IfExp(test, value, other_value)], []))
     return None
 
 
-def one_by_one(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def split_assignment(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Take apart what sets several variables to values that do not depend on each other."""
     match block:
         case [
@@ -115,7 +115,7 @@ def one_by_one(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | 
     return None
 
 
-def added_to(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def use_augmented_assignment(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write `x = x + 1` as `x += 1`, for subscripts too."""
     match block:
         case [
@@ -125,11 +125,11 @@ def added_to(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | No
             ),
             *rest,
         ]:
-            if same(target, left):
+            if is_same_code(target, left):
                 return [ast.AugAssign(target, operator, right), *rest]
-            if isinstance(operator, ast.Mult) and same(target, right):
+            if isinstance(operator, ast.Mult) and is_same_code(target, right):
                 return [ast.AugAssign(target, operator, left), *rest]
-            if isinstance(operator, ast.Add) and same(target, right) and _is_number(left):
+            if isinstance(operator, ast.Add) and is_same_code(target, right) and _is_number(left):
                 return [ast.AugAssign(target, operator, left), *rest]
     return None
 
@@ -138,21 +138,21 @@ def _is_number(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and type(value.value) in (int, float)
 
 
-def counted(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def use_get_for_counting(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write the counting in a dict, in its usual ways, as `d[k] = d.get(k, 0) + n`."""
     match block:
         case [ast.If(test=test, body=[one], orelse=[other]), *rest]:
             for branches in ((one, other, ast.In), (other, one, ast.NotIn)):
-                made = _counting(test, *branches)
-                if made is not None:
-                    return [made, *rest]
+                counting = _counting(test, *branches)
+                if counting is not None:
+                    return [counting, *rest]
         case [
             ast.If(test=test, body=[ast.Assign(targets=[place], value=ast.Constant(value=0))], orelse=[]),
             ast.AugAssign(value=more) as adding,
             *rest,
         ]:
-            made = _counting(test, adding, ast.Assign([place], more), ast.NotIn)
-            return None if made is None else [made, *rest]
+            counting = _counting(test, adding, ast.Assign([place], more), ast.NotIn)
+            return None if counting is None else [counting, *rest]
     return None
 
 
@@ -160,43 +160,48 @@ def _counting(test: ast.expr, adding: ast.stmt, starting: ast.stmt, operator: ty
     """Return the counting of a key, if one statement adds to its count where it has one, and the other starts it."""
     match test, adding, starting:
         case (
-            ast.Compare(left=key, ops=[asked], comparators=[held]),
+            ast.Compare(left=key, ops=[asked], comparators=[mapping]),
             ast.AugAssign(target=place, op=ast.Add(), value=more),
             ast.Assign(targets=[again], value=first),
-        ) if type(asked) is operator and same(place, again) and same(more, first) and _is_place(place, held, key):
-            so_far = ast.Call(ast.Attribute(held, "get", ast.Load()), [key, ast.Constant(0)], [])
-            return ast.Assign([ast.Subscript(held, key, ast.Store())], ast.BinOp(so_far, ast.Add(), more))
+        ) if (
+            type(asked) is operator
+            and is_same_code(place, again)
+            and is_same_code(more, first)
+            and _is_place(place, mapping, key)
+        ):
+            so_far = ast.Call(ast.Attribute(mapping, "get", ast.Load()), [key, ast.Constant(0)], [])
+            return ast.Assign([ast.Subscript(mapping, key, ast.Store())], ast.BinOp(so_far, ast.Add(), more))
     return None
 
 
-def _is_place(place: ast.expr, held: ast.expr, key: ast.expr) -> bool:
-    return isinstance(place, ast.Subscript) and same(place.value, held) and same(place.slice, key)
+def _is_place(place: ast.expr, mapping: ast.expr, key: ast.expr) -> bool:
+    return isinstance(place, ast.Subscript) and is_same_code(place.value, mapping) and is_same_code(place.slice, key)
 
 
-def in_place(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def inline_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Put the value of a variable that is set once where the rest of the block reads it."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=value), *rest] if rest:
             n_read = sum(reads(statement, name) for statement in rest)
             if counts[name] != n_read + 1 or not n_read or reads(value, name):
                 return None
-            changed = changed_in(rest)
+            changed = changed_names(rest)
             if name in changed or changed & set(count_names([value])):
-                return _in_next(name, value, n_read, rest)
+                return _inline_in_next(name, value, n_read, rest)
             if n_read == 1 and _is_read_once_in(rest[0], name):
-                return [substituted(rest[0], {name: value}), *rest[1:]]
+                return [substitute(rest[0], {name: value}), *rest[1:]]
             if is_repeatable(value) and (n_read == 1 or len(list(ast.walk(value))) <= MAX_COPIED_NODES):
-                return [substituted(statement, {name: value}) for statement in rest]
+                return [substitute(statement, {name: value}) for statement in rest]
     return None
 
 
-def _in_next(name: str, value: ast.expr, n_read: int, rest: list[ast.stmt]) -> list[ast.stmt] | None:
+def _inline_in_next(name: str, value: ast.expr, n_read: int, following: list[ast.stmt]) -> list[ast.stmt] | None:
     """Put a value into the next statement, where that is the only one to read it, and changes something only then."""
-    if n_read != 1 or not isinstance(rest[0], ast.Assign | ast.AugAssign | ast.Return | ast.Expr):
+    if n_read != 1 or not isinstance(following[0], ast.Assign | ast.AugAssign | ast.Return | ast.Expr):
         return None
-    if name in changed_in(rest[:1]) or not _is_read_once_in(rest[0], name):
+    if name in changed_names(following[:1]) or not _is_read_once_in(following[0], name):
         return None
-    return [substituted(rest[0], {name: value}), *rest[1:]]
+    return [substitute(following[0], {name: value}), *following[1:]]
 
 
 def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
@@ -214,7 +219,7 @@ def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
     return reads(place, name) == 1 and (is_outside or any(reads(items, name) for items in first))
 
 
-def without_its_end(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def drop_dead_statements(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Leave out imports, declarations of globals, and what sets a variable that nothing reads."""
     match block:
         case [ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal(), *rest] if rest:
@@ -231,12 +236,12 @@ def without_its_end(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stm
 
 
 RULES: tuple[Rule, ...] = (
-    without_its_end,
-    one_by_one,
-    without_else,
-    one_test,
-    one_value,
-    added_to,
-    counted,
-    in_place,
+    drop_dead_statements,
+    split_assignment,
+    drop_else,
+    join_tests,
+    join_values,
+    use_augmented_assignment,
+    use_get_for_counting,
+    inline_value,
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from atlas.learning.search.forms.comprehensions import filtered, mapped
+from atlas.learning.search.forms.comprehensions import filter_as_generator, map_as_generator
 from atlas.learning.search.forms.nodes import call, is_boolean, load, reads
 
 _CONSUMERS = frozenset({"all", "any", "frozenset", "max", "min", "set", "sorted", "sum", "tuple"})
 """Functions that take a list, or a generator of the same values, alike."""
 
 
-def called(node: ast.Call) -> ast.expr:
+def simplify_call(node: ast.Call) -> ast.expr:
     """Return a call in one form. What is in it has its form already."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if args and not keywords:
@@ -27,9 +27,9 @@ def called(node: ast.Call) -> ast.expr:
 
 def _of_builtin(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
     for rule in (_over_items, _collected, _computed):
-        found = rule(name, args)
-        if found is not None:
-            return found
+        simplified = rule(name, args)
+        if simplified is not None:
+            return simplified
     if name in _CONSUMERS and len(args) == 1:
         return ast.Call(node.func, [_generator(args[0])], [])
     return node
@@ -39,13 +39,13 @@ def _over_items(name: str, args: list[ast.expr]) -> ast.expr | None:
     """Return what goes over items as a generator, or as a range or a test that does the same."""
     match name, args:
         case "map", [function, items]:
-            return mapped(function, items)
+            return map_as_generator(function, items)
         case "filter", [function, items]:
-            return filtered(function, items)
+            return filter_as_generator(function, items)
         case "range", _:
             return call("range", *_bounds(args))
         case "any", [ast.GeneratorExp() | ast.ListComp() as tests]:
-            return _member(tests) or call("any", _generator(tests))
+            return _membership(tests) or call("any", _generator(tests))
     return None
 
 
@@ -71,7 +71,7 @@ def _computed(name: str, args: list[ast.expr]) -> ast.expr | None:
         case "len", [ast.ListComp(generators=generators)]:
             return call("sum", ast.GeneratorExp(ast.Constant(1), generators))
         case "sum", [ast.GeneratorExp() | ast.ListComp() as terms]:
-            return call("sum", _counted(_generator(terms)))
+            return call("sum", _count_truths(_generator(terms)))
     return None
 
 
@@ -96,7 +96,7 @@ def _generator(items: ast.expr) -> ast.expr:
     return items
 
 
-def _counted(terms: ast.expr) -> ast.expr:
+def _count_truths(terms: ast.expr) -> ast.expr:
     """Return the terms of a sum with what chooses them as a test: a 1 for each truth, none for a 0."""
     if not isinstance(terms, ast.GeneratorExp):
         return terms
@@ -108,19 +108,19 @@ def _counted(terms: ast.expr) -> ast.expr:
             value = ast.Constant(1)
         case _:
             return terms
-    chosen = ast.comprehension(last.target, last.iter, [*last.ifs, test], last.is_async)
-    return ast.GeneratorExp(value, [*terms.generators[:-1], chosen])
+    selection = ast.comprehension(last.target, last.iter, [*last.ifs, test], last.is_async)
+    return ast.GeneratorExp(value, [*terms.generators[:-1], selection])
 
 
-def _member(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
+def _membership(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
     """Return `any(x == one for x in items)` as `one in items`."""
     match tests:
         case ast.GeneratorExp(
             elt=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]),
             generators=[ast.comprehension(target=ast.Name(id=each), iter=items, ifs=[])],
         ):
-            for one, other in ((left, right), (right, left)):
-                if isinstance(one, ast.Name) and one.id == each and not reads(other, each):
+            for side, other in ((left, right), (right, left)):
+                if isinstance(side, ast.Name) and side.id == each and not reads(other, each):
                     return ast.Compare(other, [ast.In()], [items])
     return None
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from atlas.learning.search.forms import blocks, loops
-from atlas.learning.search.forms.expressions import simplified
+from atlas.learning.search.forms.expressions import simplify
 from atlas.learning.search.forms.imports import by_module
 from atlas.learning.search.forms.nodes import count_names, is_nested_deeply, text
 from atlas.learning.search.forms.scopes import with_own_names
@@ -30,14 +30,14 @@ def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.st
     n_nodes = sum(1 for statement in function.body for _ in ast.walk(statement))
     if n_nodes > MAX_NODES or is_nested_deeply(function.body):
         return []
-    return _simplified(by_module(copy.deepcopy(function.body), imports))
+    return _simplify(by_module(copy.deepcopy(function.body), imports))
 
 
-def _simplified(body: list[ast.stmt]) -> list[ast.stmt]:
+def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:
     for _ in range(MAX_PASSES):
         before = _text(body)
-        body = [simplified(statement) for statement in body]
-        body = _without_return(_Blocks(count_names(body)).rewritten(body))
+        body = [simplify(statement) for statement in body]
+        body = _without_return(_Blocks(count_names(body)).rewrite(body))
         if _text(body) == before or sum(1 for one in body for _ in ast.walk(one)) > MAX_NODES:
             break
     return with_own_names(body)
@@ -64,18 +64,18 @@ class _Blocks(ast.NodeTransformer):
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for name, value in ast.iter_fields(node):
             if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                setattr(node, name, self.rewritten(value))
+                setattr(node, name, self.rewrite(value))
         return node
 
-    def rewritten(self, block: list[ast.stmt]) -> list[ast.stmt]:
+    def rewrite(self, block: list[ast.stmt]) -> list[ast.stmt]:
         for statement in block:
             self.visit(statement)
         rest: list[ast.stmt] = []
         for statement in reversed(block):
-            rest = self._applied([statement, *rest])
+            rest = self._apply_rules([statement, *rest])
         return rest
 
-    def _applied(self, rest: list[ast.stmt]) -> list[ast.stmt]:
+    def _apply_rules(self, rest: list[ast.stmt]) -> list[ast.stmt]:
         for rule in _RULES:
             changed = rule(rest, self._counts)
             if changed is not None:

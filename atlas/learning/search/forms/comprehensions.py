@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
-from atlas.learning.search.forms.nodes import Comprehension, load, reads, same, substituted
+from atlas.learning.search.forms.nodes import Comprehension, is_same_code, load, reads, substitute
 
 
 def without_enumerate(node: Comprehension) -> Comprehension:
@@ -19,7 +19,7 @@ def without_enumerate(node: Comprehension) -> Comprehension:
             *_,
         ]:
             first.target, first.iter = ast.Name(position, ast.Store()), positions_of(items)
-            return substituted(node, {element: element_at(items, position)})
+            return substitute(node, {element: element_at(items, position)})
     return node
 
 
@@ -34,7 +34,7 @@ def element_at(items: ast.expr, position: str) -> ast.expr:
     return ast.Subscript(copy.deepcopy(items), load(position), ast.Load())
 
 
-def indexed(iterated: ast.expr) -> ast.expr | None:
+def indexed_items(iterated: ast.expr) -> ast.expr | None:
     """Return what a `range(len(…))` goes over, or None where it is something else."""
     match iterated:
         case ast.Call(func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[items], keywords=[])]):
@@ -42,21 +42,21 @@ def indexed(iterated: ast.expr) -> ast.expr | None:
     return None
 
 
-def by_element(node: ast.AST, items: ast.expr, position: str) -> ast.AST | None:
+def read_elements(node: ast.AST, items: ast.expr, position: str) -> ast.AST | None:
     """Return a copy that reads a position's element under the position's name, or None where it reads more of it."""
-    taking = _Taking(items, position)
-    changed = taking.visit(copy.deepcopy(node))
-    return changed if reads(changed, position) == taking.n else None
+    reader = _ElementReader(items, position)
+    changed = reader.visit(copy.deepcopy(node))
+    return changed if reads(changed, position) == reader.n else None
 
 
-class _Taking(ast.NodeTransformer):
+class _ElementReader(ast.NodeTransformer):
     def __init__(self, items: ast.expr, position: str) -> None:
         self._wanted = element_at(items, position)
         self._position = position
         self.n = 0
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        if isinstance(node.ctx, ast.Load) and same(node, self._wanted):
+        if isinstance(node.ctx, ast.Load) and is_same_code(node, self._wanted):
             self.n += 1
             return load(self._position)
         self.generic_visit(node)
@@ -66,19 +66,19 @@ class _Taking(ast.NodeTransformer):
 def over_elements(node: Comprehension) -> Comprehension:
     """Return a comprehension that goes over elements where it only goes over positions to take them."""
     for number, generator in enumerate(node.generators):
-        items = indexed(generator.iter)
+        items = indexed_items(generator.iter)
         if items is None or not isinstance(generator.target, ast.Name):
             continue
         emptied = copy.deepcopy(node)
         emptied.generators[number].target = emptied.generators[number].iter = ast.Constant(None)
-        changed = by_element(emptied, items, generator.target.id)
+        changed = read_elements(emptied, items, generator.target.id)
         if isinstance(changed, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             changed.generators[number].target, changed.generators[number].iter = generator.target, items
             return changed
     return node
 
 
-def fused(node: Comprehension) -> Comprehension:
+def fuse(node: Comprehension) -> Comprehension:
     """Return a comprehension over what an inner one goes over, whose value it takes in place."""
     for number, generator in enumerate(node.generators):
         inner = generator.iter
@@ -86,7 +86,7 @@ def fused(node: Comprehension) -> Comprehension:
             continue
         after = copy.deepcopy(node)
         after.generators[number].target = after.generators[number].iter = ast.Constant(None)
-        changed = substituted(after, {generator.target.id: inner.elt})
+        changed = substitute(after, {generator.target.id: inner.elt})
         last = inner.generators[-1]
         ifs = [*last.ifs, *changed.generators[number].ifs]
         merged = [*inner.generators[:-1], ast.comprehension(last.target, last.iter, ifs, last.is_async)]
@@ -95,35 +95,35 @@ def fused(node: Comprehension) -> Comprehension:
     return node
 
 
-def mapped(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
+def map_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
     """Return `map(function, items)` as a generator, or None for a function that takes more than one argument."""
-    name = _fresh(items, function)
+    name = _free_name(items, function)
     match function:
         case ast.Lambda(args=ast.arguments(posonlyargs=[], args=[only], vararg=None, kwonlyargs=[], kwarg=None)):
-            return ast.GeneratorExp(function.body, [_each(only.arg, items)])
+            return ast.GeneratorExp(function.body, [_generator_over(only.arg, items)])
         case ast.Lambda():
             return None
     value = ast.Call(copy.deepcopy(function), [load(name)], [])
-    return ast.GeneratorExp(value, [_each(name, items)])
+    return ast.GeneratorExp(value, [_generator_over(name, items)])
 
 
-def filtered(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
+def filter_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
     """Return `filter(function, items)` as a generator, or None where its test is no expression."""
     if isinstance(function, ast.Constant) and function.value is None:
-        name = _fresh(items, function)
-        return ast.GeneratorExp(load(name), [_each(name, items, load(name))])
-    made = mapped(function, items)
-    if made is None or not isinstance(made.generators[0].target, ast.Name):
+        name = _free_name(items, function)
+        return ast.GeneratorExp(load(name), [_generator_over(name, items, load(name))])
+    generator = map_as_generator(function, items)
+    if generator is None or not isinstance(generator.generators[0].target, ast.Name):
         return None
-    name = made.generators[0].target.id
-    return ast.GeneratorExp(load(name), [_each(name, items, made.elt)])
+    name = generator.generators[0].target.id
+    return ast.GeneratorExp(load(name), [_generator_over(name, items, generator.elt)])
 
 
-def _each(name: str, items: ast.expr, *tests: ast.expr) -> ast.comprehension:
+def _generator_over(name: str, items: ast.expr, *tests: ast.expr) -> ast.comprehension:
     return ast.comprehension(ast.Name(name, ast.Store()), items, list(tests), 0)
 
 
-def _fresh(*nodes: ast.AST) -> str:
+def _free_name(*nodes: ast.AST) -> str:
     """Return a name that none of the trees has."""
-    held = {node.id for tree in nodes for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return next(name for name in (f"each_{number}" for number in range(len(held) + 1)) if name not in held)
+    used = {node.id for tree in nodes for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return next(name for name in (f"each_{number}" for number in range(len(used) + 1)) if name not in used)

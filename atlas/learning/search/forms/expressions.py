@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import ast
 
-from atlas.learning.search.forms.calls import called
-from atlas.learning.search.forms.comprehensions import fused, over_elements, without_enumerate
-from atlas.learning.search.forms.nodes import Comprehension, is_boolean, negated, same, text, truth
+from atlas.learning.search.forms.calls import simplify_call
+from atlas.learning.search.forms.comprehensions import fuse, over_elements, without_enumerate
+from atlas.learning.search.forms.nodes import Comprehension, is_boolean, is_same_code, negate, text, truth
 
 _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
-def simplified(statement: ast.stmt) -> ast.stmt:
+def simplify(statement: ast.stmt) -> ast.stmt:
     """Return a statement whose expressions have one form, inner ones first."""
-    changed: ast.stmt = _Simplifying().visit(statement)
+    changed: ast.stmt = _Simplifier().visit(statement)
     return changed
 
 
-class _Simplifying(ast.NodeTransformer):
+class _Simplifier(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.op, ast.Not):
-            node.operand = _tested(node.operand)
+            node.operand = _simplify_test(node.operand)
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[_]) | ast.UnaryOp(op=ast.Not()) as inner):
-                return negated(inner)
+                return negate(inner)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
                 return ast.Constant(-number)
         return node
@@ -34,8 +34,8 @@ class _Simplifying(ast.NodeTransformer):
         if len(node.ops) > 1:
             sides = [node.left, *node.comparators]
             pairs = zip(sides, node.ops, sides[1:], strict=False)
-            return ast.BoolOp(ast.And(), [_turned(ast.Compare(left, [op], [right])) for left, op, right in pairs])
-        return _turned(node)
+            return ast.BoolOp(ast.And(), [_turn(ast.Compare(left, [op], [right])) for left, op, right in pairs])
+        return _turn(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         """Put nested ones of the same kind into one."""
@@ -48,27 +48,27 @@ class _Simplifying(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
-        return _chosen(_tested(node.test), node.body, node.orelse)
+        return _simplify_choice(_simplify_test(node.test), node.body, node.orelse)
 
     def visit_If(self, node: ast.If) -> ast.stmt:
         self.generic_visit(node)
-        node.test = _tested(node.test)
+        node.test = _simplify_test(node.test)
         return node
 
     def visit_While(self, node: ast.While) -> ast.stmt:
         self.generic_visit(node)
-        node.test = _tested(node.test)
+        node.test = _simplify_test(node.test)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)
-        tests = [part for test in node.ifs for part in _conjuncts(_tested(test))]
+        tests = [part for test in node.ifs for part in _conjuncts(_simplify_test(test))]
         node.ifs = [ast.BoolOp(ast.And(), tests)] if len(tests) > 1 else tests
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Name) and same(node.left, node.right):
+        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Name) and is_same_code(node.left, node.right):
             return ast.BinOp(node.left, ast.Pow(), ast.Constant(2))
         return node
 
@@ -86,8 +86,8 @@ class _Simplifying(ast.NodeTransformer):
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Name(id="all" | "any"), args=[ast.GeneratorExp() | ast.ListComp() as tests]):
-                tests.elt = _tested(tests.elt)
-        return called(node)
+                tests.elt = _simplify_test(tests.elt)
+        return simplify_call(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         return self._comprehension(node)
@@ -103,7 +103,7 @@ class _Simplifying(ast.NodeTransformer):
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
         self.generic_visit(node)
-        found = over_elements(fused(without_enumerate(node)))
+        found = over_elements(fuse(without_enumerate(node)))
         match found:
             case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=each), ifs=[])]):
                 if name == each:
@@ -116,7 +116,7 @@ class _Simplifying(ast.NodeTransformer):
         return found
 
 
-def _turned(node: ast.Compare) -> ast.Compare:
+def _turn(node: ast.Compare) -> ast.Compare:
     """Return a comparison with `<` for `>`, and a literal behind what is compared with it."""
     operator = type(node.ops[0])
     right = node.comparators[0]
@@ -127,11 +127,11 @@ def _turned(node: ast.Compare) -> ast.Compare:
     return node
 
 
-def _tested(test: ast.expr) -> ast.expr:
+def _simplify_test(test: ast.expr) -> ast.expr:
     """Return a test without a `bool` that it does not need, and a remainder that is tested as a comparison."""
     match test:
         case ast.Call(func=ast.Name(id="bool"), args=[inner], keywords=[]):
-            return _tested(inner)
+            return _simplify_test(inner)
         case ast.BinOp(op=ast.Mod()):
             return ast.Compare(test, [ast.NotEq()], [ast.Constant(0)])
     return test
@@ -141,19 +141,19 @@ def _conjuncts(test: ast.expr) -> list[ast.expr]:
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
-def _chosen(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr:
+def _simplify_choice(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr:
     """Return `body if test else other`, as a test alone where both or one of them are True or False."""
-    told = _as_test(test, body, other)
-    if told is not None:
-        return told
+    as_test = _as_test(test, body, other)
+    if as_test is not None:
+        return as_test
     match other:
-        case ast.IfExp(test=next_test, body=again, orelse=last) if same(body, again):
+        case ast.IfExp(test=next_test, body=again, orelse=last) if is_same_code(body, again):
             return ast.IfExp(ast.BoolOp(ast.Or(), [test, next_test]), body, last)
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return ast.IfExp(inner, other, body)
         case ast.Compare(ops=[ast.NotEq() | ast.NotIn() | ast.IsNot()]):
-            return ast.IfExp(negated(test), other, body)
+            return ast.IfExp(negate(test), other, body)
     return ast.IfExp(test, body, other)
 
 
@@ -163,9 +163,9 @@ def _as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None
         return body
     ends = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]
     if ends == [True, False] or ends == [False, True]:
-        return truth(test) if ends[0] else negated(test)
+        return truth(test) if ends[0] else negate(test)
     if isinstance(ends[0], bool) and is_boolean(other):
-        return ast.BoolOp(ast.Or(), [truth(test), other]) if ends[0] else ast.BoolOp(ast.And(), [negated(test), other])
+        return ast.BoolOp(ast.Or(), [truth(test), other]) if ends[0] else ast.BoolOp(ast.And(), [negate(test), other])
     if isinstance(ends[1], bool) and is_boolean(body):
-        return ast.BoolOp(ast.Or(), [negated(test), body]) if ends[1] else ast.BoolOp(ast.And(), [truth(test), body])
+        return ast.BoolOp(ast.Or(), [negate(test), body]) if ends[1] else ast.BoolOp(ast.And(), [truth(test), body])
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from atlas.learning.search.forms.nodes import load, substituted
+from atlas.learning.search.forms.nodes import load, substitute
 
 _USUAL = {"np": "numpy", "pd": "pandas"}
 """Names that modules are usually imported by, where the import is not to be seen."""
@@ -17,15 +17,15 @@ def by_module(body: list[ast.stmt], imports: Sequence[ast.stmt]) -> list[ast.stm
     for node in (node for statement in (*imports, *body) for node in ast.walk(statement)):
         match node:
             case ast.ImportFrom(module=str(module), names=imported, level=0):
-                names |= {one.asname or one.name: _dotted(f"{module}.{one.name}") for one in imported}
+                names |= {alias.asname or alias.name: _dotted(f"{module}.{alias.name}") for alias in imported}
             case ast.Import(names=imported):
-                names |= {one.asname: _dotted(one.name) for one in imported if one.asname}
-    return [substituted(statement, names) for statement in body]
+                names |= {alias.asname: _dotted(alias.name) for alias in imported if alias.asname}
+    return [substitute(statement, names) for statement in body]
 
 
 def _dotted(name: str) -> ast.expr:
-    first, *others = name.split(".")
+    first, *attributes = name.split(".")
     value: ast.expr = load(first)
-    for attribute in others:
+    for attribute in attributes:
         value = ast.Attribute(value, attribute, ast.Load())
     return value

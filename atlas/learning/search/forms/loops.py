@@ -9,21 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas.learning.search.forms.blocks import Rule
-from atlas.learning.search.forms.comprehensions import by_element, element_at, indexed, positions_of
-from atlas.learning.search.forms.nodes import call, changed_in, count_names, load, negated, reads, substituted
+from atlas.learning.search.forms.comprehensions import element_at, indexed_items, positions_of, read_elements
+from atlas.learning.search.forms.nodes import call, changed_names, count_names, load, negate, reads, substitute
 
 _NUMBERS = (int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Peeled:
+class PeeledLoop:
     """Loops and tests around one statement, as the generators of a comprehension."""
 
     generators: list[ast.comprehension]
     statement: ast.stmt
 
 
-def peeled(loop: ast.stmt) -> Peeled | None:
+def peel(loop: ast.stmt) -> PeeledLoop | None:
     """Return a loop as generators, or None where more than one statement is in it, or it may end early."""
     generators: list[ast.comprehension] = []
     inner = loop
@@ -36,14 +36,14 @@ def peeled(loop: ast.stmt) -> Peeled | None:
             case _:
                 break
         inner = only
-    return Peeled(generators=generators, statement=inner) if generators else None
+    return PeeledLoop(generators=generators, statement=inner) if generators else None
 
 
-def told(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def use_quantifier(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write a loop that returns True or False early as `any` or `all`."""
     match block:
         case [ast.For() as loop, ast.Return(value=ast.Constant(value=bool(at_end)))]:
-            found = peeled(loop)
+            found = peel(loop)
             if found is None or not found.generators[-1].ifs:
                 return None
             match found.statement:
@@ -53,46 +53,46 @@ def told(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
 
 
 def _quantified(generators: list[ast.comprehension], early: bool) -> ast.expr:
-    *others, last = generators
+    *outer, last = generators
     test = last.ifs[0] if len(last.ifs) == 1 else ast.BoolOp(ast.And(), last.ifs)
-    bare = [*others, ast.comprehension(last.target, last.iter, [], 0)]
-    return call("any", ast.GeneratorExp(test, bare)) if early else call("all", ast.GeneratorExp(negated(test), bare))
+    bare = [*outer, ast.comprehension(last.target, last.iter, [], 0)]
+    return call("any", ast.GeneratorExp(test, bare)) if early else call("all", ast.GeneratorExp(negate(test), bare))
 
 
-def first_found(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def use_next(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write a loop that returns the first of what it looks for as `next`."""
     match block:
         case [ast.For() as loop, ast.Return(value=default)]:
-            found = peeled(loop)
+            found = peel(loop)
             match found:
-                case Peeled(statement=ast.Return(value=ast.expr() as value)) if found.generators[-1].ifs:
+                case PeeledLoop(statement=ast.Return(value=ast.expr() as value)) if found.generators[-1].ifs:
                     is_told = isinstance(value, ast.Constant) and isinstance(value.value, bool)
                     generator = ast.GeneratorExp(value, found.generators)
                     return None if is_told else [ast.Return(call("next", generator, default or ast.Constant(None)))]
     return None
 
 
-def gathered(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write a loop that fills an empty collection, or adds up, as one expression."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
             position = next((n for n, statement in enumerate(rest) if reads(statement, name)), None)
             if position is None:
                 return None
-            found = peeled(rest[position])
-            value = _gathered(name, start, found) if found is not None else None
+            found = peel(rest[position])
+            value = _collect(name, start, found) if found is not None else None
             if value is not None:
                 made = ast.Assign([ast.Name(name, ast.Store())], value)
                 return [*rest[:position], made, *rest[position + 1 :]]
     return None
 
 
-def _gathered(name: str, start: ast.expr, found: Peeled) -> ast.expr | None:
+def _collect(name: str, start: ast.expr, loop: PeeledLoop) -> ast.expr | None:
     """Return what a variable is after a loop, from what it was before."""
-    if any(reads(generator, name) for generator in found.generators) or reads(found.statement, name) != 1:
+    if any(reads(generator, name) for generator in loop.generators) or reads(loop.statement, name) != 1:
         return None
-    generators = found.generators
-    match start, found.statement:
+    generators = loop.generators
+    match start, loop.statement:
         case ast.List(elts=[]) | ast.Call(func=ast.Name(id="list"), args=[]), ast.Expr(
             value=ast.Call(func=ast.Attribute(attr="append"), args=[value])
         ):
@@ -117,29 +117,29 @@ def _gathered(name: str, start: ast.expr, found: Peeled) -> ast.expr | None:
             return ast.Call(
                 ast.Attribute(ast.Constant(""), "join", ast.Load()), [ast.GeneratorExp(value, generators)], []
             )
-    return _accumulated(start, found)
+    return _accumulate(start, loop)
 
 
-def _accumulated(start: ast.expr, found: Peeled) -> ast.expr | None:
-    match start, found.statement:
+def _accumulate(start: ast.expr, loop: PeeledLoop) -> ast.expr | None:
+    match start, loop.statement:
         case ast.Constant(value=int() | float() as first), ast.AugAssign(op=ast.Add(), value=value):
-            total = call("sum", ast.GeneratorExp(value, found.generators))
+            total = call("sum", ast.GeneratorExp(value, loop.generators))
             return total if first == 0 else ast.BinOp(start, ast.Add(), total)
         case ast.Constant(value=1), ast.AugAssign(op=ast.Mult(), value=value):
             product = ast.Attribute(load("math"), "prod", ast.Load())
-            return ast.Call(product, [ast.GeneratorExp(value, found.generators)], [])
+            return ast.Call(product, [ast.GeneratorExp(value, loop.generators)], [])
     return None
 
 
-def counted_up(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def use_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write a loop that only counts, or adds sums, as `n += sum(… for …)`."""
     match block:
         case [ast.For() as loop, *rest]:
-            found = peeled(loop)
+            found = peel(loop)
             match found:
-                case Peeled(statement=ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add(), value=value)) if (
-                    not any(reads(generator, name) for generator in found.generators)
-                ):
+                case PeeledLoop(
+                    statement=ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add(), value=value)
+                ) if not any(reads(generator, name) for generator in found.generators):
                     total = _total(found.generators, value)
                     return None if total is None else [ast.AugAssign(target, ast.Add(), total), *rest]
     return None
@@ -155,7 +155,7 @@ def _total(generators: list[ast.comprehension], value: ast.expr) -> ast.expr | N
     return None
 
 
-def summed(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def merge_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write `n = 0` and `n += x` as `n = x`, where nothing else comes between."""
     match block:
         case [
@@ -171,11 +171,11 @@ def without_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
     """Go over elements where positions only take them, and over positions for `enumerate`."""
     match block:
         case [ast.For(target=ast.Name(id=position), iter=iterated, body=body, orelse=other), *rest]:
-            items = indexed(iterated)
-            if items is None or set(count_names([items])) & changed_in(body):
+            items = indexed_items(iterated)
+            if items is None or set(count_names([items])) & changed_names(body):
                 return None
             inside = ast.If(ast.Constant(None), body, [])
-            changed = by_element(inside, items, position)
+            changed = read_elements(inside, items, position)
             is_alone = counts[position] == 1 + reads(inside, position)
             if isinstance(changed, ast.If) and is_alone and reads(changed, position):
                 return [ast.For(ast.Name(position, ast.Store()), items, changed.body, other), *rest]
@@ -187,8 +187,8 @@ def without_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
                 orelse=other,
             ),
             *rest,
-        ] if element not in changed_in(body) and items.id not in changed_in(body):
-            by_position = [substituted(statement, {element: element_at(items, position)}) for statement in body]
+        ] if element not in changed_names(body) and items.id not in changed_names(body):
+            by_position = [substitute(statement, {element: element_at(items, position)}) for statement in body]
             return [ast.For(ast.Name(position, ast.Store()), positions_of(items), by_position, other), *rest]
     return None
 
@@ -199,7 +199,7 @@ def over_range(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | 
         case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
             position = next((n for n, statement in enumerate(rest) if reads(statement, name)), len(rest))
             before, loop, after = rest[:position], rest[position : position + 1], rest[position + 1 :]
-            if changed_in(before) & set(count_names([start])) or any(reads(statement, name) for statement in after):
+            if changed_names(before) & set(count_names([start])) or any(reads(statement, name) for statement in after):
                 return None
             counting = _counting_up(name, start, loop[0]) if loop else None
             return None if counting is None else [*before, counting, *after]
@@ -215,7 +215,7 @@ def _counting_up(name: str, start: ast.expr, loop: ast.stmt) -> ast.For | None:
             orelse=other,
         ) if name == tested == stepped:
             inside = body[:-1]
-            changed = changed_in(inside)
+            changed = changed_names(inside)
             if name in changed or changed & set(count_names([stop])) or _may_skip(inside):
                 return None
             end = stop if isinstance(operator, ast.Lt) else ast.BinOp(copy.deepcopy(stop), ast.Add(), ast.Constant(1))
@@ -234,7 +234,7 @@ def without_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.st
             for position, statement in enumerate(loop.body[:-1]):
                 match statement:
                     case ast.If(test=test, body=[ast.Continue()], orelse=[]):
-                        under = ast.If(negated(test), loop.body[position + 1 :], [])
+                        under = ast.If(negate(test), loop.body[position + 1 :], [])
                         loop.body = [*loop.body[:position], under]
                         return [loop, *rest]
     return None
@@ -255,9 +255,9 @@ RULES: tuple[Rule, ...] = (
     without_continue,
     over_range,
     without_positions,
-    gathered,
-    counted_up,
-    summed,
-    told,
-    first_found,
+    use_comprehension,
+    use_sum,
+    merge_sum,
+    use_quantifier,
+    use_next,
 )

@@ -26,8 +26,8 @@ _MUTATING = frozenset(
 GIVING_NOTHING = frozenset({"append", "extend", "insert", "reverse", "sort"})
 """Methods of lists that change the list and return None."""
 
-_TELLING_FUNCTIONS = frozenset({"all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"})
-_TELLING_METHODS = frozenset(
+_BOOLEAN_FUNCTIONS = frozenset({"all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"})
+_BOOLEAN_METHODS = frozenset(
     """
     startswith endswith isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace
     istitle isupper issubset issuperset isdisjoint is_integer
@@ -40,9 +40,9 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 
 
-def same(one: ast.AST | None, other: ast.AST | None) -> bool:
+def is_same_code(node: ast.AST | None, other: ast.AST | None) -> bool:
     """Return whether two trees are equal, positions and contexts aside."""
-    return text(one) == text(other)
+    return text(node) == text(other)
 
 
 def text(node: ast.AST | None) -> str:
@@ -72,18 +72,18 @@ def reads(node: ast.AST, name: str) -> int:
     return count_names([node])[name]
 
 
-def changed_in(nodes: Iterable[ast.AST]) -> set[str]:
+def changed_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that are bound, or whose objects are changed as far as the code shows it."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in (inner for tree in nodes for inner in ast.walk(tree)):
         match node:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                found.add(name)
+                names.add(name)
             case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store()):
-                found.add(root_name(node))
+                names.add(root_name(node))
             case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _MUTATING:
-                found.add(root_name(owner))
-    return found
+                names.add(root_name(owner))
+    return names
 
 
 def root_name(node: ast.expr) -> str:
@@ -124,13 +124,13 @@ def is_boolean(value: ast.expr) -> bool:
         case ast.IfExp(body=body, orelse=other):
             return is_boolean(body) and is_boolean(other)
         case ast.Call(func=ast.Name(id=name)):
-            return name in _TELLING_FUNCTIONS
+            return name in _BOOLEAN_FUNCTIONS
         case ast.Call(func=ast.Attribute(attr=method)):
-            return method in _TELLING_METHODS
+            return method in _BOOLEAN_METHODS
     return False
 
 
-def negated(test: ast.expr) -> ast.expr:
+def negate(test: ast.expr) -> ast.expr:
     """Return the opposite of a test, without a `not` where a comparison has one of its own."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
@@ -157,13 +157,13 @@ def load(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
-def substituted(node: Node, values: Mapping[str, ast.expr]) -> Node:
+def substitute(node: Node, values: Mapping[str, ast.expr]) -> Node:
     """Return a copy of a tree with values in place of the names that it reads."""
-    changed: Node = _Substituting(values).visit(copy.deepcopy(node))
+    changed: Node = _Substitution(values).visit(copy.deepcopy(node))
     return changed
 
 
-class _Substituting(ast.NodeTransformer):
+class _Substitution(ast.NodeTransformer):
     def __init__(self, values: Mapping[str, ast.expr]) -> None:
         self._values = values
 

@@ -6,45 +6,45 @@ import ast
 from collections.abc import Iterator
 from itertools import count
 
-from atlas.learning.search.forms.nodes import Comprehension, load, substituted
+from atlas.learning.search.forms.nodes import Comprehension, load, substitute
 
 
 def with_own_names(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return statements in which every comprehension has variables of its own, inner ones first."""
-    renaming = _Renaming()
-    return [renaming.visit(statement) for statement in body]
+    renamer = _Renamer()
+    return [renamer.visit(statement) for statement in body]
 
 
-class _Renaming(ast.NodeTransformer):
+class _Renamer(ast.NodeTransformer):
     def __init__(self) -> None:
         self._numbers = count()
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return self._renamed(node)
+        return self._rename(node)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        return self._renamed(node)
+        return self._rename(node)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        return self._renamed(node)
+        return self._rename(node)
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        return self._renamed(node)
+        return self._rename(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self.generic_visit(node)
         names = {arg.arg: f"each_{next(self._numbers)}" for arg in node.args.args}
-        body = substituted(node.body, {old: load(new) for old, new in names.items()})
+        body = substitute(node.body, {old: load(new) for old, new in names.items()})
         for arg in node.args.args:
             arg.arg = names[arg.arg]
         return ast.Lambda(node.args, body)
 
-    def _renamed(self, node: Comprehension) -> ast.expr:
+    def _rename(self, node: Comprehension) -> ast.expr:
         self.generic_visit(node)
         first = node.generators[0].iter
         node.generators[0].iter = ast.Constant(None)
         names = {name: f"each_{next(self._numbers)}" for name in _targets(node)}
-        changed = substituted(node, {old: load(new) for old, new in names.items()})
+        changed = substitute(node, {old: load(new) for old, new in names.items()})
         for generator in changed.generators:
             for target in ast.walk(generator.target):
                 if isinstance(target, ast.Name):
@@ -54,5 +54,5 @@ class _Renaming(ast.NodeTransformer):
 
 
 def _targets(node: Comprehension) -> Iterator[str]:
-    held = (inner for generator in node.generators for inner in ast.walk(generator.target))
-    return iter(dict.fromkeys(inner.id for inner in held if isinstance(inner, ast.Name)))
+    nodes = (inner for generator in node.generators for inner in ast.walk(generator.target))
+    return iter(dict.fromkeys(inner.id for inner in nodes if isinstance(inner, ast.Name)))

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from atlas.core.types import Step, Trajectory
-from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.parsing import try_parse
 from atlas.memory.strategies.induction.slots import TEXT_CHARACTERS, parse_call
 
 MAX_LINES = 12
@@ -246,7 +246,7 @@ def _parsed(code: str) -> ast.Module | None:
     if len(code) > MAX_PROGRAM_CHARACTERS:
         return None
     for text in (code, f"def program():\n{textwrap.indent(textwrap.dedent(code), '    ')}"):
-        tree = parsed(text)
+        tree = try_parse(text)
         if tree is not None:
             return tree if any(isinstance(node, _DOING) for node in ast.walk(tree)) else None
     return None

@@ -10,8 +10,8 @@ import atlas
 from atlas.core.settings import Settings
 from atlas.core.types import Step, Trajectory
 from atlas.importers import detect, import_paths
-from atlas.importers.formats.agents.claude_code import asked_for
-from atlas.importers.logs import Wishes
+from atlas.importers.formats.agents.claude_code import user_request
+from atlas.importers.logs import LogOptions
 from atlas.importers.sink import CountingSink, MemorySink
 from atlas.testing import HashEmbedder
 
@@ -99,7 +99,7 @@ def test_a_document_of_loglines_gives_the_same(files, session):
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "expected"),
     [
         ("Do it <system-reminder>be good</system-reminder>", "Do it"),
         ("<command-name>/review</command-name><command-args>a.py</command-args>", "/review a.py"),
@@ -107,8 +107,8 @@ def test_a_document_of_loglines_gives_the_same(files, session):
         ("[Request interrupted by user]", ""),
     ],
 )
-def test_what_the_program_wrote_is_no_request(text, asked):
-    assert asked_for(text) == asked
+def test_what_the_program_wrote_is_no_request(text, expected):
+    assert user_request(text) == expected
 
 
 BROKEN = {
@@ -135,13 +135,13 @@ def test_a_broken_line_costs_itself_only(files, session, broken):
 
 def test_a_second_import_adds_nothing_and_a_dry_run_says_so_before(files, session, memory):
     path = files.lines("s1.jsonl", session)
-    wishes, settings = Wishes(crashes=True), Settings()
-    counted = import_paths(CountingSink(memory), [path], wishes=wishes, settings=settings)
-    first = import_paths(MemorySink(memory, "test"), [path], wishes=wishes, settings=settings)
+    log_options, settings = LogOptions(crashes=True), Settings()
+    counted = import_paths(CountingSink(memory), [path], log_options=log_options, settings=settings)
+    first = import_paths(MemorySink(memory, "test"), [path], log_options=log_options, settings=settings)
     assert (first.added_attempts, first.added_entries) == (2, 1)
     assert (counted.added, counted.added_entries) == (first.added, first.added_entries)
     for sink in (MemorySink(memory, "test"), CountingSink(memory)):
-        again = import_paths(sink, [path], wishes=wishes, settings=settings)
+        again = import_paths(sink, [path], log_options=log_options, settings=settings)
         assert (again.added, again.skipped) == (0, 3)
     assert memory.journal.values("entry_type") == {"crash_log": 1}
 
@@ -149,10 +149,10 @@ def test_a_second_import_adds_nothing_and_a_dry_run_says_so_before(files, sessio
 def test_undo_takes_a_session_back_and_it_can_be_imported_again(files, session, memory):
     path = files.lines("s1.jsonl", session)
     sink = MemorySink(memory, "test")
-    import_paths(sink, [path], wishes=Wishes(crashes=True), settings=Settings())
+    import_paths(sink, [path], log_options=LogOptions(crashes=True), settings=Settings())
     memory.undo(sink.operation_id)
     assert (memory.experience.count(), memory.journal.count()) == (0, 0)
-    again = import_paths(MemorySink(memory, "test"), [path], wishes=Wishes(crashes=True), settings=Settings())
+    again = import_paths(MemorySink(memory, "test"), [path], log_options=LogOptions(crashes=True), settings=Settings())
     assert again.added == 3
 
 

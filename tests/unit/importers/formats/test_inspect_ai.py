@@ -106,13 +106,13 @@ def test_tool_calls_and_what_they_returned_become_steps(files, inspect_log, samp
 def test_attachments_are_put_back_and_blobs_are_only_named(files, inspect_log, sample):
     picture = "data:image/png;base64," + "A" * 500
     parts = [{"type": "text", "text": f"attachment://{HASH}"}, {"type": "image", "image": picture}]
-    asked = sample(
+    log_sample = sample(
         input=[{"role": "user", "content": parts}],
         attachments={HASH: "A long question"},
         messages=[{"role": "user", "content": parts}, {"role": "assistant", "content": f"It shows {picture}."}],
         metadata={"thumbnail": picture},
     )
-    read = files.only("inspect", files.json("log.json", inspect_log(asked)))
+    read = files.only("inspect", files.json("log.json", inspect_log(log_sample)))
     assert read.task.description == "A long question\n\n[image]"
     assert read.steps == (Step(action="It shows [image]."),)
     assert read.task.context == {"metadata": {"thumbnail": "[image]"}}

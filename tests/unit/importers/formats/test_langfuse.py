@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.core.types import Step
 from atlas.importers import detect, import_paths
-from atlas.importers.logs import SuccessRule, Wishes
+from atlas.importers.logs import LogOptions, SuccessRule
 
 
 def export(trace: str = "t1", **changes: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_a_trace_is_one_attempt_of_unknown_outcome_in_the_order_of_time(files):
 )
 def test_the_user_says_which_score_is_success(files, sink, rule, success):
     path = files.json("t.json", export())
-    report = import_paths(sink, [path], wishes=Wishes(success=SuccessRule.of(rule)), settings=Settings())
+    report = import_paths(sink, [path], log_options=LogOptions(success=SuccessRule.of(rule)), settings=Settings())
     [item] = sink.items
     assert item.experience.outcome.success is success
     assert report.judged == {str(SuccessRule.of(rule)): int(success is not None)}

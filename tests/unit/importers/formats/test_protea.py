@@ -152,9 +152,9 @@ def test_an_odd_row_is_reported_and_the_others_come_in(tmp_path, changes, reason
     if changes.get("content") == b"\xff":
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("UPDATE memory SET content = CAST(x'ff' AS TEXT) WHERE id = 1")
-    entries, [(position, said)] = read(path)
+    entries, [(position, message)] = read(path)
     assert (len(entries), position) == (1, 1)
-    assert reason in said
+    assert reason in message
 
 
 @pytest.mark.parametrize("content", [7, 0.5])

@@ -65,9 +65,9 @@ def test_a_run_that_broke_down_says_so(files, tau_row):
 
 def test_several_calls_at_once_are_one_action(files, tau_row):
     calls = [{"function": {"name": name, "arguments": "{}"}} for name in ("look", "cancel")]
-    said = [{"role": "assistant", "content": None, "tool_calls": calls}]
+    messages = [{"role": "assistant", "content": None, "tool_calls": calls}]
     heard = [{"role": "tool", "name": name, "content": f"{name} done"} for name in ("look", "cancel")]
-    run = files.only("tau-bench", files.json("runs.json", [tau_row(traj=[*said, *heard])]))
+    run = files.only("tau-bench", files.json("runs.json", [tau_row(traj=[*messages, *heard])]))
     [step] = run.steps
     assert step.action == "look({})\ncancel({})"
     assert step.observation == "[tool look] look done\n\n[tool cancel] cancel done"

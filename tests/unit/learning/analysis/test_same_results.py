@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from atlas.learning.rewrite.executable import standalone
-from atlas.learning.rewrite.shelf import settle
+from atlas.learning.rewrite.shelf import drop_invalid
 from atlas.learning.terms.heads import BLOCK, DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import HOLE, SYMBOL, Term
@@ -304,7 +304,7 @@ def opened(term: Term, holes: Set[Term], found: list[tuple[Term, str]]) -> Term:
 def rewritten(program: str, pattern: Pattern) -> str:
     """The program that calls the pattern as a function; empty where the analysis refuses."""
     shelf = shelf_of([program], pattern)
-    settled = settle(shelf, "shared_", lambda: False)
+    settled = drop_invalid(shelf, "shared_", lambda: False)
     return standalone("p0", shelf, settled.functions) if shelf.patterns and shelf.programs["p0"].calls else ""
 
 

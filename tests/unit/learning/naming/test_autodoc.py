@@ -108,7 +108,7 @@ def test_types_are_taken_as_they_are_written_without_what_follows_them(kind):
 )
 def test_what_does_not_fit_is_asked_for_once_more_with_what_is_wrong(wrong, message):
     llm = ScriptedLLM([answer(**wrong), answer()])
-    found = document(llm, taken=["numbers_of"])
+    found = document(llm, reserved=["numbers_of"])
     assert found.name == "multiples_in"
     assert message in llm.prompts[1]
 

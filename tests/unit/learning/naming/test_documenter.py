@@ -149,7 +149,7 @@ def test_a_name_of_its_own_is_kept():
 
 
 def test_no_name_is_given_twice_or_is_taken():
-    documenter = HeuristicDocumenter(taken=["concept_1", "crop"])
+    documenter = HeuristicDocumenter(reserved=["concept_1", "crop"])
     names = [asyncio.run(documenter.document(concept(PRIME), PRIME_USES)).name for _ in range(4)]
     names.append(asyncio.run(documenter.document(concept("def crop(grid, size): return grid[:size]"), [])).name)
     assert names == [f"concept_{number}" for number in range(2, 7)]

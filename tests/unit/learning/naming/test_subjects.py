@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from atlas.learning.naming.documenter import HeuristicDocumenter
-from atlas.learning.naming.subjects import MIN_OTHERS, telling_words
+from atlas.learning.naming.subjects import MIN_OTHERS, distinctive_words
 from tests.support.learning.builders import concept
 
 OWN = ["Decode a Huffman text.", "Encode with Huffman codes.", "Build the Huffman tree of a text."]
@@ -19,25 +19,25 @@ def document(tasks, own=OWN, **options):
 
 
 def test_a_word_of_all_its_tasks_and_no_others_tells_them():
-    assert telling_words(OWN, [*OWN, *OTHERS]) == ["huffman"]
+    assert distinctive_words(OWN, [*OWN, *OTHERS]) == ["huffman"]
 
 
 def test_a_word_that_others_have_tells_nothing():
-    assert telling_words(OWN, [*OWN, *OTHERS, "A Huffman code.", "Huffman again."]) == []
+    assert distinctive_words(OWN, [*OWN, *OTHERS, "A Huffman code.", "Huffman again."]) == []
 
 
 def test_a_word_that_one_of_its_tasks_has_not_tells_nothing():
-    assert telling_words([*OWN, "Turn a number round."], [*OWN, *OTHERS]) == []
+    assert distinctive_words([*OWN, "Turn a number round."], [*OWN, *OTHERS]) == []
 
 
 def test_few_tasks_tell_nothing():
-    assert telling_words(OWN[:2], [*OWN, *OTHERS]) == []
-    assert telling_words(OWN, [*OWN, *OTHERS[1:]]) == []
+    assert distinctive_words(OWN[:2], [*OWN, *OTHERS]) == []
+    assert distinctive_words(OWN, [*OWN, *OTHERS[1:]]) == []
 
 
 def test_examples_in_a_task_are_no_words_of_it():
     own = [f"{task}\n\ndef decode_zebra(text)" for task in OWN]
-    assert telling_words(own, [*own, *OTHERS]) == ["huffman"]
+    assert distinctive_words(own, [*own, *OTHERS]) == ["huffman"]
 
 
 def test_a_word_of_its_tasks_is_in_the_guidance_and_in_no_name():
@@ -53,4 +53,4 @@ def test_without_other_tasks_no_word_of_its_own_is_used():
 
 
 def test_the_number_is_a_free_one():
-    assert document((), taken=["concept_7", "concept_1"]).name == "concept_2"
+    assert document((), reserved=["concept_7", "concept_1"]).name == "concept_2"

@@ -14,9 +14,9 @@ from atlas.learning.rewrite.gates import (
     ONLY_CALLS_PARAMETER,
     Body,
     Worth,
+    body_problem,
     operations,
-    too_little,
-    too_rare,
+    use_problem,
 )
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import Limits
@@ -45,7 +45,7 @@ def body(source: str, *parameters: str) -> Body:
     ],
 )
 def test_two_tasks_are_enough_where_much_is_saved(n_tasks: int, saving: int, reason: str) -> None:
-    found = too_rare(Worth(n_tasks=n_tasks, saving=saving), LIMITS)
+    found = use_problem(Worth(n_tasks=n_tasks, saving=saving), LIMITS)
     assert found.endswith(reason)
     assert bool(found) == bool(reason)
 
@@ -66,7 +66,7 @@ def test_two_tasks_are_enough_where_much_is_saved(n_tasks: int, saving: int, rea
 )
 def test_one_call_under_another_name_is_refused(source: str, parameters: Sequence[str]) -> None:
     given = body(source, *parameters)
-    assert too_little(given, Limits(min_body_tokens=0)) == ANOTHER_NAME
+    assert body_problem(given, Limits(min_body_tokens=0)) == ANOTHER_NAME
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_one_call_under_another_name_is_refused(source: str, parameters: Sequenc
     ],
 )
 def test_what_only_calls_its_parameters_is_refused(source: str, parameters: Sequence[str]) -> None:
-    assert too_little(body(source, *parameters), LIMITS) == ONLY_CALLS_PARAMETER
+    assert body_problem(body(source, *parameters), LIMITS) == ONLY_CALLS_PARAMETER
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_what_only_calls_its_parameters_is_refused(source: str, parameters: Sequ
     ],
 )
 def test_what_does_more_is_kept(source: str, parameters: Sequence[str]) -> None:
-    assert too_little(body(source, *parameters), LIMITS) == ""
+    assert body_problem(body(source, *parameters), LIMITS) == ""
 
 
 def test_short_bodies_are_refused() -> None:
-    assert too_little(body("return x + y * z", *"xyz"), LIMITS) == "function: shorter than 8 tokens"
+    assert body_problem(body("return x + y * z", *"xyz"), LIMITS) == "function: shorter than 8 tokens"
 
 
 def learned(sources: Sequence[str], **limits: int) -> Compression:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from atlas.learning.compression import SAME, compress
+from atlas.learning.compression import DUPLICATE, compress
 from atlas.learning.rewrite.executable import sources, standalone
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.normal_forms import shape
-from atlas.learning.rewrite.shelf import Shelf, settle, users
+from atlas.learning.rewrite.shelf import Shelf, drop_invalid, users
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.patterns import Pattern, rewrite
@@ -53,7 +53,7 @@ def test_one_function_takes_the_place_of_all_that_have_its_code():
     originals = {f"p{n}": term_of(source) for n, source in enumerate(SOURCES)}
     terms = dict(zip(originals, rewritten(list(originals.values())), strict=True))
     shelf = Shelf(originals, terms, patterns())
-    functions = settle(shelf, "shared_", lambda: False).functions
+    functions = drop_invalid(shelf, "shared_", lambda: False).functions
     assert len({shape(code) for code in sources(shelf, functions).values()}) == 1
     assert merge(shelf, functions) == 1
     assert users(shelf) == {"fn_1": set(originals)}
@@ -70,7 +70,7 @@ def test_a_compression_has_no_function_twice():
     found = compress(programs, engine=Twice())
     (only,) = found.abstractions
     assert only.uses == tuple("012345")
-    assert found.refused == {SAME: 1}
+    assert found.refused == {DUPLICATE: 1}
     assert all(f"{only.name}(a" in one.after for one in found.rewritten.values())
 
 
@@ -79,6 +79,6 @@ def test_what_is_different_stays():
     originals = {str(k): term_of(source) for k, source in enumerate(sources_of)}
     pattern = carve(sources_of[0], "'-'.join(sorted(a))")
     shelf = Shelf(originals, {name: rewrite(term, [pattern]) for name, term in originals.items()}, [pattern])
-    functions = settle(shelf, "shared_", lambda: False).functions
+    functions = drop_invalid(shelf, "shared_", lambda: False).functions
     assert merge(shelf, functions) == 0
     assert users(shelf) == {"fn_0": set(originals)}

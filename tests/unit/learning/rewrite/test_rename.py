@@ -9,41 +9,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.rewrite.rename import renamed
-from atlas.learning.terms.names import function_of, is_free, parameters_of, unused
+from atlas.learning.rewrite.rename import rename_identifiers
+from atlas.learning.terms.names import function_of, is_available, parameters_of, unused_name
 
 CODE = "def fn_0(x0, x1):\n    return [x0 for _ in range(x1)] + (fn_0(x0, x1 - 1) if x1 else [])"
 
 
 def test_a_function_its_parameters_and_its_calls_of_itself_are_renamed():
-    assert renamed(CODE, {"fn_0": "repeat", "x0": "item", "x1": "times"}) == (
+    assert rename_identifiers(CODE, {"fn_0": "repeat", "x0": "item", "x1": "times"}) == (
         "def repeat(item, times):\n    return [item for _ in range(times)] + (repeat(item, times - 1) if times else [])"
     )
 
 
 def test_names_may_be_exchanged():
     with pytest.raises(InvalidInput, match="used in the code for something else"):
-        renamed("def f(a, b): return a - b", {"a": "b", "b": "a"})
+        rename_identifiers("def f(a, b): return a - b", {"a": "b", "b": "a"})
 
 
 def test_the_same_names_leave_the_text_as_it_is():
-    assert renamed("def f(a):  # kept\n    return a", {"f": "f"}) == "def f(a):  # kept\n    return a"
+    assert rename_identifiers("def f(a):  # kept\n    return a", {"f": "f"}) == "def f(a):  # kept\n    return a"
 
 
 def test_attributes_and_texts_are_no_names():
-    assert renamed("def f(a):\n    return a.a + 'a'", {"a": "text"}) == "def f(text):\n    return text.a + 'a'"
+    assert (
+        rename_identifiers("def f(a):\n    return a.a + 'a'", {"a": "text"}) == "def f(text):\n    return text.a + 'a'"
+    )
 
 
 def test_names_that_only_look_like_functions_that_look_names_up_are_no_reason():
     code = "def f(a, dir):\n    vars = g(a, eval=dir)\n    return vars"
-    assert renamed(code, {"a": "x"}).startswith("def f(x, dir):")
+    assert rename_identifiers(code, {"a": "x"}).startswith("def f(x, dir):")
     with pytest.raises(InvalidInput, match="look names up as texts"):
-        renamed("def f(a):\n    return map(eval, a)", {"a": "x"})
+        rename_identifiers("def f(a):\n    return map(eval, a)", {"a": "x"})
 
 
 def test_nested_functions_that_bind_the_name_anew_stay_right():
     code = "def f(a):\n    g = lambda a: a + 1\n    return g(a)"
-    assert renamed(code, {"a": "number"}) == "def f(number):\n    g = lambda number: number + 1\n    return g(number)"
+    assert (
+        rename_identifiers(code, {"a": "number"})
+        == "def f(number):\n    g = lambda number: number + 1\n    return g(number)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,12 +69,12 @@ def test_nested_functions_that_bind_the_name_anew_stay_right():
 )
 def test_names_that_would_change_the_code_are_refused(code, names, message):
     with pytest.raises(InvalidInput, match=message):
-        renamed(code, names)
+        rename_identifiers(code, names)
 
 
 @given(st.permutations(["alpha", "beta", "gamma"]))
 def test_whatever_the_names_the_function_does_the_same(names):
-    code = renamed(CODE, dict(zip(["fn_0", "x0", "x1"], names, strict=True)))
+    code = rename_identifiers(CODE, dict(zip(["fn_0", "x0", "x1"], names, strict=True)))
     function = function_of(code)
     assert [function.name, *parameters_of(function)] == names
     namespace: dict[str, object] = {}
@@ -90,10 +95,10 @@ def test_parameters_of_every_kind_are_told():
 
 
 def test_a_name_that_is_taken_gets_a_number():
-    assert unused("count", {"count", "count_2"}) == "count_3"
-    assert unused("count", set()) == "count"
-    assert unused("list", set()) == "list_2"
-    assert not is_free("match")
+    assert unused_name("count", {"count", "count_2"}) == "count_3"
+    assert unused_name("count", set()) == "count"
+    assert unused_name("list", set()) == "list_2"
+    assert not is_available("match")
 
 
 def test_comments_and_layout_stay_where_names_change():
@@ -101,12 +106,12 @@ def test_comments_and_layout_stay_where_names_change():
         "# Cut.\ndef cut(grid,  box):  # of cells\n    # cut is done here, by box\n"
         "    return (grid[box:],\n            grid.box)\n"
     )
-    assert renamed(code, {"cut": "crop", "box": "frame"}) == (
+    assert rename_identifiers(code, {"cut": "crop", "box": "frame"}) == (
         "# Cut.\ndef crop(grid,  frame):  # of cells\n    # cut is done here, by box\n"
         "    return (grid[frame:],\n            grid.box)\n"
     )
 
 
 def test_names_inside_of_f_strings_change_too():
-    after = renamed("# A note\ndef show(box):\n    return f'{box!r}: {len(box)}'\n", {"box": "frame"})
+    after = rename_identifiers("# A note\ndef show(box):\n    return f'{box!r}: {len(box)}'\n", {"box": "frame"})
     assert "f'{frame!r}: {len(frame)}'" in after

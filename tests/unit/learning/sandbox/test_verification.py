@@ -124,7 +124,7 @@ def test_a_program_that_was_not_rewritten_is_not_run_again(verifier, sandbox):
 
 
 def test_what_a_program_without_tests_shows_may_count(sandbox):
-    verifier = Verifier(sandbox, by_what_it_shows=True)
+    verifier = Verifier(sandbox, compare_output=True)
     script = program("total = sum(range(4))\nprint(total)")
     quiet = program("def f(): pass", name="q")
     assert verdict(verifier, script, "def fn_0(): return 6\ntotal = fn_0()\nprint(total)").is_proven

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from atlas.core.errors import Cancelled
-from atlas.learning.rewrite.shelf import Shelf, located
+from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
 from atlas.learning.search import stitch_worker
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Engine, Proposal
@@ -40,7 +40,7 @@ def gives_back(before: Corpus, found: Proposal) -> bool:
     shelf = Shelf(
         dict(zip(names, before.terms, strict=True)), dict(zip(names, found.terms, strict=True)), found.patterns
     )
-    located(shelf)  # raises where one is not
+    locate_occurrences(shelf)  # raises where one is not
     return True
 
 

@@ -16,7 +16,7 @@ from atlas.learning.terms.codec import decode, encode
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.heads import cost_of, read_head
 from atlas.learning.terms.normalisation import normalise
-from atlas.learning.terms.parsing import NotPython, parse
+from atlas.learning.terms.parsing import InvalidPython, parse
 from atlas.learning.terms.terms import Term, read_term
 
 SYNTAX = [
@@ -124,7 +124,7 @@ def test_every_program_of_the_given_logs_comes_back_as_it_was(real_data: Path, n
         solution = row.get("solution") or ""
         try:
             module = normalise(row["prompt"] + solution if solution.startswith((" ", "\n")) else solution)
-        except NotPython:
+        except InvalidPython:
             continue
         assert ast.dump(decode(read_term(str(encode(module))))) == ast.dump(module)
         n += 1
@@ -159,7 +159,7 @@ def test_any_function_comes_back_as_it_was(lines: list[str]) -> None:
     source = "def f(a):\n    " + "\n    ".join(lines)
     try:
         module = parse(source)
-    except NotPython:  # `1.0e308j`-like texts and numbers that Python does not read again
+    except InvalidPython:  # `1.0e308j`-like texts and numbers that Python does not read again
         return
     assert ast.dump(decode(read_term(str(encode(module))))) == ast.dump(module)
 

@@ -8,25 +8,25 @@ import pytest
 
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.imports import (
-    explicit,
+    expand_stars,
     import_modules,
-    merged,
+    merge_imports,
     n_import_tokens,
-    spare,
-    starred,
-    without_unread,
+    removable_imports,
+    remove_unread_imports,
+    star_modules,
 )
 
 PUBLIC = {"common": frozenset({"f", "g", "np", "size"}), "other": frozenset({"f", "h"})}
 
 
 def named(source: str, *also: str) -> str:
-    return ast.unparse(explicit(ast.parse(source), PUBLIC, frozenset(also)))
+    return ast.unparse(expand_stars(ast.parse(source), PUBLIC, frozenset(also)))
 
 
 def test_the_modules_of_star_imports_are_told():
     source = "from common import *\nfrom math import pi\nif pi:\n    from a.b import *\nfrom . import *"
-    assert starred(ast.parse(source)) == ["common", "", "a.b"]
+    assert star_modules(ast.parse(source)) == ["common", "", "a.b"]
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_what_the_tests_read_is_imported_too():
 
 def test_imports_may_go_that_the_program_reads_and_its_tests_do_not():
     source = "import re, math, os\nfrom a import b as c, d\ndef f():\n    import json\n    return json, re.x, c, d"
-    assert spare(ast.parse(source), frozenset({"d"})) == {"re", "c", "json"}
-    assert spare(ast.parse(source + "\n__all__ = ['re']"), frozenset()) == frozenset()
+    assert removable_imports(ast.parse(source), frozenset({"d"})) == {"re", "c", "json"}
+    assert removable_imports(ast.parse(source + "\n__all__ = ['re']"), frozenset()) == frozenset()
 
 
 def test_an_import_stays_whose_module_may_be_read_through_another_name():
     program = ast.parse("import xml\nimport xml.dom.minidom as m\nimport json.tool as t\nprint(xml.dom, m, t)")
-    assert spare(program, frozenset()) == {"xml", "t"}
+    assert removable_imports(program, frozenset()) == {"xml", "t"}
 
 
 def test_imports_that_nothing_mentions_go_and_others_stay():
@@ -80,7 +80,7 @@ def test_imports_that_nothing_mentions_go_and_others_stay():
         "import re, math\nimport os\nfrom a import b, c\ndef f():\n    import json\n    return c\n"
         "try:\n    import math\nexcept ImportError:\n    pass\ndef g():\n    import json"
     )
-    gone = without_unread(ast.parse(source), frozenset({"re", "math", "b", "c", "json"}))
+    gone = remove_unread_imports(ast.parse(source), frozenset({"re", "math", "b", "c", "json"}))
     assert ast.unparse(ast.fix_missing_locations(gone)) == (
         "import os\nfrom a import c\n\ndef f():\n    return c\ntry:\n    import math\nexcept ImportError:\n    pass\n\n"
         "def g():\n    import json"
@@ -90,7 +90,7 @@ def test_imports_that_nothing_mentions_go_and_others_stay():
 def test_a_library_imports_each_name_once_and_those_of_a_module_together():
     statements = {"from dsl import crop", "from dsl import fill as f", "import numpy as np", "from a.b import c"}
     text = "import numpy as np\nfrom a.b import c\nfrom dsl import crop, fill as f"
-    assert "\n".join(merged(statements)) == text
+    assert "\n".join(merge_imports(statements)) == text
     assert n_import_tokens(frozenset(statements)) == n_tokens(text)
     assert import_modules(statements) == {"dsl", "import numpy as np", "a.b"}
 

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from atlas.learning.terms.normalisation import normalise
-from atlas.learning.terms.parsing import MAX_CHARACTERS, NotPython
+from atlas.learning.terms.parsing import MAX_CHARACTERS, InvalidPython
 
 
 def test_what_people_read_beside_the_code_is_left_out() -> None:
@@ -44,7 +44,7 @@ def test_a_declaration_without_a_value_stays_for_it_makes_a_local() -> None:
     ],
 )
 def test_what_cannot_be_worked_with_is_refused_with_the_reason(source: str, why: str) -> None:
-    with pytest.raises(NotPython, match=why):
+    with pytest.raises(InvalidPython, match=why):
         normalise(source)
 
 

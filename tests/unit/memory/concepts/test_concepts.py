@@ -11,7 +11,7 @@ from atlas.core.codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import decode_line, encode_line
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
-from atlas.learning.composition import PipelineCompositionStrategy, nothing_found
+from atlas.learning.composition import PipelineCompositionStrategy, find_nothing
 from atlas.memory.concepts.memory import COLLECTION, ChromaConceptLibrary
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.protocols.memory import ConceptLibrary
@@ -604,7 +604,7 @@ def test_a_pipeline_asks_the_library_that_it_was_given_to_for_what_its_parts_cal
     composed = library.compose(["arc_rotate_90", "arc_mirror_horizontal"])
     assert composed.name == "rotate_90_then_mirror_horizontal"
     assert composed.examples
-    assert given.find is nothing_found
+    assert given.find is find_nothing
 
 
 def drop_needs(store, **changes):

@@ -11,9 +11,9 @@ import pytest
 import atlas
 from atlas.core.errors import LLMUnavailable, PlanOutdated
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.refinement import PlanRefinement, RefinementFile, planned_now
+from atlas.jobs.refinement import RefinementFile, RefinementJob, plan_now
 from atlas.llm.anthropic import AnthropicLLM
-from atlas.llm.budget import Spent
+from atlas.llm.budget import TokenUsage
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
 from atlas.memory.experience.refinement.plan import RefinePlan, alike_sets
@@ -54,7 +54,7 @@ def actions(plan: RefinePlan) -> dict[str, str]:
 def test_rules_keep_apart_what_ended_differently_and_touch_nothing(memory):
     one, two, failed = memory.experience.ids()
     revision = memory.revision()
-    plan = planned_now(memory)
+    plan = plan_now(memory)
     assert plan.made_by == "rules"
     assert plan.spent == ""
     assert sorted([actions(plan)[one], actions(plan)[two]]) == ["keep", "merge"]
@@ -65,8 +65,8 @@ def test_rules_keep_apart_what_ended_differently_and_touch_nothing(memory):
 def test_a_model_keeps_merges_drops_and_reorders_and_what_it_cost_is_said(memory):
     one, two, failed = memory.experience.ids()
     llm = ScriptedLLM([answer(decide(failed), decide(one, "drop"), decide(two))])
-    llm.spent = Spent(n_calls=1, input_tokens=900, output_tokens=100, cost_usd=0.002)
-    plan = planned_now(memory, llm=llm)
+    llm.spent = TokenUsage(n_calls=1, input_tokens=900, output_tokens=100, cost_usd=0.002)
+    plan = plan_now(memory, llm=llm)
     assert plan.made_by == "scripted"
     assert plan.spent == "1 call, 1,000 tokens, $0.0020"
     assert actions(plan) == {failed: "keep", one: "drop", two: "keep"}
@@ -82,7 +82,7 @@ def test_a_model_behind_a_server_judges_and_its_bill_is_in_the_plan(memory):
     decisions = answer(decide(two), decide(one, "merge", into=two), decide(failed))
     with serving(message(call(answer(decide("elsewhere")))), message(call(decisions))) as server:
         llm = AnthropicLLM(atlas.Settings(llm_base_url=server.url), api_key="key")
-        plan = planned_now(memory, llm=llm)
+        plan = plan_now(memory, llm=llm)
         llm.close()
     assert plan.made_by == "claude-haiku-5-5"
     assert actions(plan) == {one: "merge", two: "keep", failed: "keep"}
@@ -93,7 +93,7 @@ def test_a_model_behind_a_server_judges_and_its_bill_is_in_the_plan(memory):
 def test_merges_and_drops_are_one_operation_and_one_undo(memory):
     one, two, failed = before = memory.experience.ids()
     llm = ScriptedLLM([answer(decide(two), decide(one, "merge", into=two), decide(failed, "drop"))])
-    plan = planned_now(memory, llm=llm)
+    plan = plan_now(memory, llm=llm)
     scoped = memory.experience.within("refine", plan.reason)
     assert scoped.apply_refine(plan) == 2
     (kept,) = memory.experience.get_many(memory.experience.ids())
@@ -112,7 +112,7 @@ def test_merges_and_drops_are_one_operation_and_one_undo(memory):
 def test_where_what_it_touches_has_changed_nothing_is_done(memory, change, which):
     one, two, failed = ids = memory.experience.ids()
     llm = ScriptedLLM([answer(decide(two), decide(one, "merge", into=two), decide(failed, "drop"))])
-    plan = planned_now(memory, llm=llm)
+    plan = plan_now(memory, llm=llm)
     if change == "edit":
         memory.experience.edit(ids[which], feedback="changed")
     elif change == "delete":
@@ -127,7 +127,7 @@ def test_where_what_it_touches_has_changed_nothing_is_done(memory, change, which
 
 def test_what_it_does_not_touch_may_change(memory):
     one, two, failed = memory.experience.ids()
-    plan = planned_now(memory, llm=ScriptedLLM([answer(decide(two), decide(one, "merge", into=two), decide(failed))]))
+    plan = plan_now(memory, llm=ScriptedLLM([answer(decide(two), decide(one, "merge", into=two), decide(failed))]))
     memory.experience.edit(failed, feedback="changed")
     memory.experience.store(attempt("Something new"))
     assert memory.experience.apply_refine(plan) == 1
@@ -136,7 +136,7 @@ def test_what_it_does_not_touch_may_change(memory):
 def test_what_is_pinned_is_not_dropped(memory):
     one, two, failed = memory.experience.ids()
     memory.experience.change_marks([failed], pinned=True)
-    plan = planned_now(memory, llm=ScriptedLLM([answer(decide(one), decide(two), decide(failed, "drop"))]))
+    plan = plan_now(memory, llm=ScriptedLLM([answer(decide(one), decide(two), decide(failed, "drop"))]))
     (saved,) = [decision for decision in plan.decisions if decision.id == failed]
     assert (saved.action, saved.reason, saved.after) == ("keep", "it is pinned; else it would go: drop it", 3)
 
@@ -145,7 +145,7 @@ def test_a_model_that_merges_what_ended_differently_is_asked_again_and_then_repo
     one, two, failed = memory.experience.ids()
     mixing = answer(decide(one), decide(two), decide(failed, "merge", into=one))
     llm = ScriptedLLM([mixing, mixing])
-    plan = planned_now(memory, llm=llm)
+    plan = plan_now(memory, llm=llm)
     assert set(actions(plan).values()) == {"keep"}
     assert "ended differently; keep such attempts apart" in plan.failures[0]
     assert "ended differently" in llm.prompts[1]
@@ -153,7 +153,7 @@ def test_a_model_that_merges_what_ended_differently_is_asked_again_and_then_repo
 
 def test_an_id_outside_the_set_is_refused_and_reported(memory):
     outside = answer(*map(decide, memory.experience.ids()), decide("elsewhere", "drop"))
-    plan = planned_now(memory, llm=ScriptedLLM([outside, outside]))
+    plan = plan_now(memory, llm=ScriptedLLM([outside, outside]))
     assert set(actions(plan).values()) == {"keep"}
     assert "Set 1 was not judged" in plan.failures[0]
     assert "these ids were not given: 'elsewhere'" in plan.failures[0]
@@ -180,7 +180,7 @@ def test_what_is_alike_is_judged_together():
 
 
 def test_a_plan_is_kept_as_it_was_made(memory, tmp_path):
-    plan = planned_now(memory, {"outcome": "succeeded"})
+    plan = plan_now(memory, {"outcome": "succeeded"})
     file = RefinementFile(tmp_path / CACHE, COLLECTION)
     file.save(plan)
     assert file.load() == plan
@@ -188,7 +188,7 @@ def test_a_plan_is_kept_as_it_was_made(memory, tmp_path):
 
 
 def test_a_plan_that_merges_into_what_goes_counts_as_absent(memory, tmp_path):
-    plan = planned_now(memory)
+    plan = plan_now(memory)
     damaged = [replace(decision, into="elsewhere" if decision.into else "") for decision in plan.decisions]
     file = RefinementFile(tmp_path / CACHE, COLLECTION)
     file.save(replace(plan, decisions=tuple(damaged)))
@@ -197,16 +197,16 @@ def test_a_plan_that_merges_into_what_goes_counts_as_absent(memory, tmp_path):
 
 def test_a_worker_that_is_killed_leaves_store_and_plan_as_they_were(memory, tmp_path):
     file = RefinementFile(tmp_path / CACHE, COLLECTION)
-    plan = planned_now(memory)
+    plan = plan_now(memory)
     file.save(plan)
     revision = memory.revision()
-    kill_when_opening(PlanRefinement(store=str(tmp_path), out=str(tmp_path / CACHE)))
+    kill_when_opening(RefinementJob(store=str(tmp_path), out=str(tmp_path / CACHE)))
     assert memory.revision() == revision
     assert file.load() == plan
 
 
 def test_a_job_that_is_to_ask_a_model_says_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    job = PlanRefinement(store=str(tmp_path), out=str(tmp_path), with_model=True)
+    job = RefinementJob(store=str(tmp_path), out=str(tmp_path), with_model=True)
     with pytest.raises(LLMUnavailable, match="set ANTHROPIC_API_KEY"):
         job.run(lambda done, total, message: None)

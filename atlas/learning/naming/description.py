@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Sequence
 
-from atlas.learning.rewrite.rename import Renaming
+from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.search.forms.nodes import count_names, is_nested_deeply
 
 MAX_STEPS = 4
@@ -34,11 +34,11 @@ def describe(body: Sequence[ast.stmt], names: Names) -> str:
     """Return a sentence on the operations of a function, without its full stop."""
     if is_nested_deeply(body):
         return "Does more than can be told step by step"
-    own = {name: names(name) for name in count_names(body)}
+    shown_names = {name: names(name) for name in count_names(body)}
 
     def show(node: ast.AST) -> str:
-        named = Renaming(own).visit(copy.deepcopy(node))
-        text = " ".join(ast.unparse(ast.fix_missing_locations(named)).split())
+        renamed = Renamer(shown_names).visit(copy.deepcopy(node))
+        text = " ".join(ast.unparse(ast.fix_missing_locations(renamed)).split())
         return f"`{text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + '…'}`"
 
     sentence = _steps(body, show)
@@ -68,7 +68,7 @@ def _simple(statement: ast.stmt, show: Show) -> str:
             adds = isinstance(operator, ast.Add)
             return f"adds {show(value)} to {show(target)}" if adds else f"changes {show(target)} by {show(statement)}"
         case ast.Expr(value=value):
-            return _called(value, show)
+            return _call(value, show)
         case ast.Raise(exc=ast.expr() as error):
             return f"raises {show(error)}"
         case ast.Continue() | ast.Break():
@@ -94,10 +94,10 @@ def _compound(statement: ast.stmt, show: Show) -> str:
     return ""
 
 
-def _called(value: ast.expr, show: Show) -> str:
+def _call(value: ast.expr, show: Show) -> str:
     match value:
-        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[given], keywords=[]) if method in _ADDING:
-            return _ADDING[method].format(show(given), show(owner))
+        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[argument], keywords=[]) if method in _ADDING:
+            return _ADDING[method].format(show(argument), show(owner))
         case ast.Constant():
             return ""
     return f"calls {show(value)}"
