@@ -60,7 +60,12 @@ __all__, __getattr__, __dir__ = lazy_names(
         "atlas.learning.reuse": ("HeldOutResult", "Reuse", "evaluate_held_out"),
         "atlas.learning.rewritings": ("Rewriting",),
         "atlas.learning.sandbox.runner": ("Sandbox",),
-        "atlas.learning.strategies": ("LLMCompressionStrategy", "LearnedConcept", "Proposal", "StitchCompressionStrategy"),
+        "atlas.learning.strategies": (
+            "LLMCompressionStrategy",
+            "LearnedConcept",
+            "Proposal",
+            "StitchCompressionStrategy",
+        ),
         "atlas.learning.terms.programs": ("Program",),
     },
 )
