@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
 import numpy.typing as npt
 
+from atlas.core.schema import decode, encode
 from atlas.evaluation.metrics import METRICS
-from atlas.evaluation.report import OwnEvaluation, as_json, from_json
+from atlas.evaluation.report import OwnEvaluation, as_json
 from atlas.jobs.artefact import ArtefactFile
-from atlas.jobs.validation import check_form
 
 
 class EvaluationFile(ArtefactFile[OwnEvaluation]):
@@ -22,12 +22,12 @@ class EvaluationFile(ArtefactFile[OwnEvaluation]):
     kind = "evaluation"
 
     def _header(self, artefact: OwnEvaluation) -> Mapping[str, Any]:
-        header = {field.name: getattr(artefact, field.name) for field in fields(artefact)}
-        return {**header, "report": as_json(artefact.report)}
+        return {**encode(artefact), "report": as_json(artefact.report)}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> OwnEvaluation:
-        evaluation = OwnEvaluation(**{**header, "report": from_json(header["report"])})
-        check_form(evaluation, OwnEvaluation)
+        evaluation = decode(
+            OwnEvaluation, {**header, "report": json.loads(header["report"])}, "evaluation", strict=True
+        )
         if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
             raise ValueError("it says neither when it was measured nor on what")
         for task in filter(attrgetter("rows"), evaluation.report.tasks):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
+from atlas.core.schema import decode
 from atlas.core.statistics import Estimate, Interval
 from atlas.evaluation.bootstrap import SPLIT_SEED, Half
 from atlas.evaluation.foreign import ForeignResult
-from atlas.evaluation.leave_one_out import OutcomeAgreement, OutcomeDifference, OutcomeRow
-from atlas.evaluation.measures import RowResult, TaskResult
+from atlas.evaluation.leave_one_out import OutcomeAgreement
+from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import METRICS
 
 HALVES: Mapping[Half, str] = {
@@ -81,47 +81,9 @@ def from_json(text: str) -> Report:
     """Return the report that `as_json` wrote.
 
     Raises:
-        ValueError: It is not JSON.
-        KeyError, TypeError: It does not have this version's form.
+        ValueError: It is not JSON, or not a report of this version.
     """
-    raw = json.loads(text)
-    outcomes = raw.pop("outcomes")
-    tasks = tuple(_task_of(task) for task in raw.pop("tasks"))
-    foreign = tuple(_foreign_of(result) for result in raw.pop("foreign"))
-    return Report(**raw, tasks=tasks, outcomes=_outcomes_of(outcomes) if outcomes else None, foreign=foreign)
-
-
-def _task_of(raw: dict[str, Any]) -> TaskResult:
-    rows = raw.pop("rows")
-    return TaskResult(**raw, rows=tuple(_row_of(row) for row in rows))
-
-
-def _row_of(raw: dict[str, Any]) -> RowResult:
-    by_metric = _estimates_of(raw.pop("estimates"))
-    differences = {name: _estimates_of(by) for name, by in raw.pop("differences").items()}
-    return RowResult(**raw, estimates=by_metric, differences=differences)
-
-
-def _outcomes_of(raw: dict[str, Any]) -> OutcomeAgreement:
-    rows = raw.pop("rows")
-    return OutcomeAgreement(**raw, rows=tuple(_outcome_row_of(row) for row in rows))
-
-
-def _outcome_row_of(raw: dict[str, Any]) -> OutcomeRow:
-    differences = {name: OutcomeDifference(**_estimates_of(by)) for name, by in raw.pop("differences").items()}
-    figures = _estimates_of({name: raw.pop(name) for name in ("accuracy", "brier")})
-    return OutcomeRow(**{**raw, **figures, "differences": differences})
-
-
-def _foreign_of(raw: dict[str, Any]) -> ForeignResult:
-    return ForeignResult(**{**raw, "told_something": _estimates_of(raw["told_something"])})
-
-
-def _estimates_of(raw: Mapping[str, Any]) -> dict[str, Estimate]:
-    return {
-        name: Estimate(mean=each["mean"], interval=Interval(**each["interval"]) if each["interval"] else None)
-        for name, each in raw.items()
-    }
+    return decode(Report, json.loads(text), "report")
 
 
 def as_text(report: Report) -> str:

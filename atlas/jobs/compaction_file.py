@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, get_type_hints
 
 from atlas.core.journal_codec import TIERS
+from atlas.core.schema import decode, encode
 from atlas.jobs.artefact import ArtefactFile
-from atlas.jobs.validation import check_form
-from atlas.memory.journal import CompactPlan, Eviction, Move, SummaryDraft
-from atlas.storage.records import Moment
+from atlas.memory.journal import CompactPlan, Eviction, Move
 
 
 class CompactionFile(ArtefactFile[CompactPlan]):
@@ -20,21 +19,11 @@ class CompactionFile(ArtefactFile[CompactPlan]):
 
     def _header(self, artefact: CompactPlan) -> Mapping[str, Any]:
         tables = {"moves": _columns(Move, artefact.moves), "evictions": _columns(Eviction, artefact.evictions)}
-        return {**asdict(replace(artefact, moves=(), evictions=())), **tables}
+        return {**encode(replace(artefact, moves=(), evictions=())), **tables}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CompactPlan:
-        """Return the plan of a header. `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
-        drafts = ({**draft, "source_ids": tuple(draft["source_ids"])} for draft in header["summaries"])
-        plan = CompactPlan(
-            **{
-                **header,
-                "moves": (),
-                "evictions": (),
-                "summaries": tuple(SummaryDraft(**draft) for draft in drafts),
-                "moment": Moment(**header["moment"]),
-            }
-        )
-        check_form(plan, CompactPlan)
+        """Return the plan of a header. Raise `TypeError` or `ValueError` where it is not one that was saved."""
+        plan = decode(CompactPlan, {**header, "moves": [], "evictions": []}, "plan", strict=True)
         return replace(
             plan, moves=tuple(_rows(Move, header["moves"])), evictions=tuple(_rows(Eviction, header["evictions"]))
         )

@@ -7,12 +7,13 @@ alike by another way are repeated attempts: merging them would lose a solution.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
+from atlas.core.schema import decode, encode
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.job import StoreJob
 from atlas.jobs.live import LiveResult
@@ -36,20 +37,12 @@ class DuplicatesFile(ArtefactFile[Duplicates]):
     kind = "duplicate_attempts"
 
     def _header(self, artefact: Duplicates) -> Mapping[str, Any]:
-        return asdict(artefact)
+        return encode(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Duplicates:
-        groups = tuple(
-            DuplicateGroup(ids=tuple(group["ids"]), similarity_min=group["similarity_min"])
-            for group in header["groups"]
-        )
-        return Duplicates(
-            groups=groups,
-            threshold=header["threshold"],
-            revision=header["revision"],
-            ledger_id=header.get("ledger_id", ""),
-            digests=header["digests"],  # a file without them is made again
-        )
+        return decode(
+            Duplicates, {"digests": None, **header}, "duplicates", strict=True
+        )  # a file without digests is made again
 
 
 def find_duplicates(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
 from atlas.core.errors import NotFound
+from atlas.core.schema import decode, encode
 from atlas.jobs.artefact import CACHE, ArtefactFile, server_of
 from atlas.jobs.job import CollectionJob
 from atlas.maps.labels import DomainNames
@@ -28,8 +29,8 @@ class MapFile(ArtefactFile[MemoryMap]):
     def _header(self, artefact: MemoryMap) -> Mapping[str, Any]:
         return {
             "ids": artefact.ids,
-            "domains": [asdict(domain) for domain in artefact.domains],
-            "recipe": asdict(artefact.recipe),
+            "domains": [encode(domain) for domain in artefact.domains],
+            "recipe": encode(artefact.recipe),
             "trustworthiness": artefact.trustworthiness,
             "revision": artefact.revision,
             "ledger_id": artefact.ledger_id,
@@ -41,8 +42,8 @@ class MapFile(ArtefactFile[MemoryMap]):
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> MemoryMap:
         memory_map = MemoryMap(
             ids=tuple(header["ids"]),
-            domains=tuple(_domain(each) for each in header["domains"]),
-            recipe=MapRecipe(**header["recipe"]),
+            domains=tuple(decode(Domain, each, "domain") for each in header["domains"]),
+            recipe=decode(MapRecipe, header["recipe"], "recipe"),
             trustworthiness=header["trustworthiness"],
             revision=header["revision"],
             ledger_id=header.get("ledger_id", ""),
@@ -64,10 +65,6 @@ class MapFile(ArtefactFile[MemoryMap]):
         if len(lengths) != 1 or memory_map.coordinates.shape[1:] != (2,):
             raise ValueError("its columns are not of one length")
         return memory_map
-
-
-def _domain(raw: Mapping[str, Any]) -> Domain:
-    return Domain(**{**raw, **{name: tuple(raw[name]) for name in ("terms", "centre", "typical")}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from atlas.core.schema import decode, encode
 from atlas.embedding.cached import CachedEmbedder
 from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
@@ -17,10 +18,9 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.decisions import ExplainingStrategy
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
-from atlas.memory.experience.refinement.plan import PlannedDecision, RefinePlan
+from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
-from atlas.storage.records import Moment
 
 MAX_EXPERIENCES = 500
 """The newest, that are judged where nothing else is asked for."""
@@ -32,18 +32,11 @@ class RefinementFile(ArtefactFile[RefinePlan]):
     kind = "refinement"
 
     def _header(self, artefact: RefinePlan) -> Mapping[str, Any]:
-        return asdict(artefact)
+        return encode(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RefinePlan:
-        """Return what a header says. `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
-        plan = RefinePlan(
-            **{
-                **header,
-                "decisions": tuple(PlannedDecision(**each) for each in header["decisions"]),
-                "moment": Moment(**header["moment"]),
-                "failures": tuple(header["failures"]),
-            }
-        )
+        """Return the plan of a header. Raise `ValueError` where it is not one that was saved."""
+        plan = decode(RefinePlan, header, "plan", strict=True)
         staying = {decision.id for decision in plan.decisions if not decision.goes}
         if any(decision.into not in staying for decision in plan.merged):
             raise ValueError("something is merged into what does not stay")

@@ -86,7 +86,7 @@ def test_marks_change_nothing_on_the_map(large, memory, readings):
 def test_domains_of_a_chosen_size_are_found_once_and_follow_the_store_then(live, memory, monkeypatch):
     before = live.shown(3)
     assert before.recipe.min_domain_size == 3
-    monkeypatch.setattr(map_source, "regrouped", lambda *given: pytest.fail("they were found again"))
+    monkeypatch.setattr(map_source, "regroup", lambda *given: pytest.fail("they were found again"))
     new = add(memory, 1)
     now = live.shown(3)
     assert now.ids == (*before.ids, *new)
