@@ -161,12 +161,17 @@ class PostgresDatabase:
     @contextmanager
     def read(self) -> Iterator[PostgresConnection]:
         """Yield a connection whose statements inside the block all see one state of the store."""
-        with self._translated("nothing was changed"), self._connections.lent() as connection:
-            if connection.in_transaction:
-                yield connection
-                return
-            with self._transaction(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
-                yield connection
+        outer = self._connections.in_use()
+        if outer is not None and outer.in_transaction:
+            with self._translated("nothing was changed"):
+                yield outer
+            return
+        with (
+            self._translated("nothing was changed"),
+            self._connections.lent() as connection,
+            self._transaction(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+        ):
+            yield connection
 
     @contextmanager
     def session(self) -> Iterator[PostgresConnection]:

@@ -87,16 +87,16 @@ def where_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None
     Raises:
         InvalidInput: The filter is malformed.
     """
-    condition = _condition(dialect, collection, parse_where(where))
-    return Sql(f"r.collection = ? AND r.deleted = 0 AND {condition.text}", (collection, *condition.parameters))
+    return _live(dialect, collection, parse_where(where))
 
 
 def matching_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
     """Return the query for the numbers, `seq`, of the live records of a collection that pass a filter."""
-    from_attributes = _from_attributes(dialect, collection, parse_where(where))
+    tree = parse_where(where)
+    from_attributes = _from_attributes(dialect, collection, tree)
     if from_attributes is not None:
         return from_attributes
-    condition = where_sql(dialect, collection, where)
+    condition = _live(dialect, collection, tree)
     return Sql(f"SELECT r.seq FROM records r WHERE {condition.text}", condition.parameters)
 
 
@@ -124,6 +124,11 @@ def _from_attributes(dialect: Dialect, collection: str, tree: Filter) -> Sql | N
         joint.join(f"SELECT seq FROM ({part.text})" for part in parts),
         tuple(parameter for part in parts for parameter in part.parameters),
     )
+
+
+def _live(dialect: Dialect, collection: str, tree: Filter) -> Sql:
+    condition = _condition(dialect, collection, tree)
+    return Sql(f"r.collection = ? AND r.deleted = 0 AND {condition.text}", (collection, *condition.parameters))
 
 
 def _condition(dialect: Dialect, collection: str, tree: Filter) -> Sql:

@@ -60,6 +60,11 @@ class Lending(Generic[C]):
             with self._lock:
                 self._take_back(connection)
 
+    def in_use(self) -> C | None:
+        """Return the connection that this thread has on loan, or None."""
+        connection: C | None = getattr(self._local, "connection", None)
+        return connection if connection is not None and connection in self._in_use else None
+
     def close(self, also: Callable[[], None] = lambda: None) -> None:
         """Close the connections, those that a thread is using when it is done. A later use opens a new one.
 

@@ -153,10 +153,12 @@ class SqliteDatabase:
     @contextmanager
     def read(self) -> Iterator[SqliteConnection]:
         """Yield a connection whose statements inside the block all see one state of the store."""
+        outer = self._connections.in_use()
+        if outer is not None and outer.in_transaction:
+            with self._translated():
+                yield outer
+            return
         with self._translated(), self._connection() as connection:
-            if connection.in_transaction:
-                yield connection
-                return
             connection.execute("BEGIN")
             try:
                 yield connection

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.vectors.products import products
 
 Groups = npt.NDArray[np.int64]
 """Shape (n,)."""
@@ -114,3 +113,13 @@ def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
     else:
         kept = np.arange(len(values))
     return kept[np.argsort(-values[kept], kind="stable")][:k]
+
+
+def products(vectors: Vectors, vector: Vector) -> Vector:
+    """Return the products of rows with one vector, worked out in this thread.
+
+    BLAS shares them out among as many threads as there are processors. As memory is what they wait for, that gains
+    little, and with other processes at work it costs: at 3,000 rows 4 ms of the processor instead of 0.2.
+    """
+    similarities: Vector = np.einsum("ij,j->i", vectors, vector)
+    return similarities

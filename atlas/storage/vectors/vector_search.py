@@ -67,7 +67,6 @@ class Nearest:
             return []
         with self._lock, self._ledger.reading():  # one state of the store: its model and its vectors
             now = self._begin()
-            self.upkeep.look_after()
             k = min(k, now.revision)  # there are never more records than revisions, and the index takes no huge k
             if (found := self._query_index(vector, k, now)) is None:
                 return self.exact.query(vector, k, now)
@@ -147,6 +146,9 @@ class Nearest:
 
     def _query_index(self, vector: Vector, k: int, now: Position, among: Seqs | None = None) -> Neighbours | None:
         """Return what index and tail find, or None where every vector is to be compared."""
-        if self.indexed is None or self.exact.is_preferred(now):
+        if self.indexed is None or not self._count.exceeds(self._exact_max_rows, now):
+            return None
+        self.upkeep.look_after()
+        if self.exact.is_preferred(now):
             return None
         return self.indexed.query(vector, k, now, among)
