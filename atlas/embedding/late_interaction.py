@@ -17,23 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from atlas.core.ranking.tuned import BITS, MOST_PIECES, SHARE
 from atlas.core.types import Vector, Vectors
-
-BITS = 192
-"""Bits that are kept of a word piece's vector. Chosen on the development half of the given data: 128 lose a third of
-the gain, and all of MiniLM's 384 dimensions as they are bring no more."""
-
-SHARE = 0.7
-"""Share of the pooled vectors' cosine that gives way to late interaction in a text that is far longer than the query.
-
-In one of the query's length, none does: there the pooled vectors know better. With a half for texts of any length, of
-the nine sets of the development half three were worse by more than chance. Chosen on that half."""
-
-MOST_PIECES = 512
-"""Different word pieces of a text that are kept. It bounds what a search reads of long texts.
-
-Of more, those with the highest numbers are kept: vocabularies are in the order of how common a piece is, and the rare
-ones tell the most."""
 
 LEAST_TOLD = 0.01
 """By how much more a text has to be found in itself than by chance. With MiniLM it is .46 more."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from atlas.core.errors import NotFound
 from atlas.core.operations import Use
 from atlas.core.statistics import Interval
-from atlas.memory.base.ranking import NUDGES
+from atlas.memory.base.scoring import NUDGES
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank

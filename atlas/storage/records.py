@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import EmbeddingModelMismatch, InvalidInput
 from atlas.core.operations import Marks, Usage, Use
+from atlas.core.ranking.tuned import CONTEXT_SHARES
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Where
@@ -31,9 +32,6 @@ PROJECTION = "late_interaction"
 
 DERIVED = "derived:"
 """Beginning of the name of the ledger's note on what was measured of a collection."""
-
-SMALL = 20
-"""Records below which a collection says little about itself: how rare a word is, or what is foreign to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,9 +210,8 @@ class Context:
     within: str
     """The metadata key whose value they share. Among those that do, they stand in the order of `created_at`."""
 
-    shares: tuple[float, ...] = (0.2, 0.2)
-    """How much the words of the next record count, of the one after it, and so on. Chosen on the development half of
-    given conversations and logs."""
+    shares: tuple[float, ...] = CONTEXT_SHARES
+    """How much the words of the next record count, of the one after it, and so on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

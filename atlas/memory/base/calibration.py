@@ -18,82 +18,40 @@ import numpy.typing as npt
 
 from atlas.core.errors import AtlasError
 from atlas.core.hits import Hit
+from atlas.core.ranking.tuned import (
+    ABOVE_USUAL,
+    ANSWERS,
+    BELOW_USUAL,
+    FOREIGN_SHARE,
+    HIGHEST_LEVEL,
+    LEAST_SPAN,
+    LOOKED_AT,
+    LOWEST_LEVEL,
+    NEAR_BEST,
+    SAMPLED,
+    SHRINKAGE,
+    SMALL,
+    SMALL_LEVEL,
+    TELLING,
+)
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.prompts import NO_PROMPTS, prompts_of
 from atlas.infra.duck_typing import get_offered
 from atlas.infra.locks import SharedLock, lock_of
+from atlas.memory.base.scoring import Calibration, Values, relevance, weighed
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
-from atlas.storage.records import NO_MOMENT, SMALL, Moment
+from atlas.storage.records import NO_MOMENT, Moment
 
 logger = logging.getLogger(__name__)
-
-SAMPLED = 64
-"""Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
 
 GROWTH = 1.2
 """How many times as many records a collection has before it is measured again, or how many times fewer."""
 
 VERSION = 3
 """Of what is kept. Raise it when words or meaning are scored otherwise, or other foreign queries are asked."""
-
-LOOKED_AT = 20
-"""Candidates of either signal among which the best answers to a foreign query are. Comparing word pieces changes their
-order."""
-
-ANSWERS = 3
-"""Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best."""
-
-SMALL_LEVEL = 0.13
-"""The level of a collection of fewer than `SMALL` records, which is too few to measure one by.
-
-Chosen on stores of 5 to 19 records that were drawn from the development half of the given data."""
-
-TELLING = 0.15
-"""Share of what a query's words tell from which a hit is shown in any case there. What two texts share by chance stays
-below. Chosen on the same stores."""
-
-FOREIGN_SHARE = 0.97
-"""Share of foreign queries that are to find nothing."""
-
-LOWEST_LEVEL, HIGHEST_LEVEL = 0.08, 0.21
-"""Bounds of the level. A store of many subjects is at home with some of the foreign queries, so it sets no higher one.
-Chosen on the development half of the given data."""
-
-NEAR_BEST = 0.4
-"""Share of the best hit's relevance that a hit needs to be shown beside it. Chosen on the same half: of the right hits
-among the first ten, 1 in 300 has less."""
-
-WORDS_POWER = 0.7
-"""Of the share of what the words tell: the first telling words that are found say more than the last ones."""
-
-SHRINKAGE = 20
-"""Records that a model's usual similarities count as, so that a store of few records does not set the scale alone."""
-
-Values = npt.NDArray[np.float64]
-"""Shape (n,)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """The scale of similarities in one store with one model."""
-
-    unrelated: float = 0.1
-    """The usual cosine of two texts that have nothing to do with each other."""
-
-    near: float = 0.7
-    """The usual cosine of a text and the nearest other one."""
-
-    def meaning(self, similarity: float) -> float:
-        """Return 0 for unrelated texts, 1 for neighbours. Below and above for what is farther or nearer than those."""
-        return (similarity - self.unrelated) / (self.near - self.unrelated)
-
-    def meanings(self, similarities: Values) -> Values:
-        """Return the same of many."""
-        return (similarities - self.unrelated) / (self.near - self.unrelated)
-
 
 USUAL = {
     "all-MiniLM-L6-v2": Calibration(unrelated=0.08, near=0.65),
@@ -102,15 +60,6 @@ USUAL = {
     "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
 }
 """Similarities that are usual with a model, before a store has records of its own. Those of bge are rough."""
-
-ABOVE_USUAL = 0.1
-"""How far above what is usual with its model the cosine of a store's unrelated texts may be."""
-
-BELOW_USUAL = 0.15
-"""How far below what is usual with its model the cosine of a store's neighbours may be: few texts are no neighbours."""
-
-LEAST_SPAN = 0.1
-"""Cosine between unrelated and near, at least: a store of one text alone has no scale."""
 
 
 def usual_scale(embedder: WholeEmbedder) -> Calibration:
@@ -142,26 +91,6 @@ def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32],
 def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
     typical = float(np.median(values)) if len(values) else usual
     return (typical * len(values) + usual * SHRINKAGE) / (len(values) + SHRINKAGE)
-
-
-def weighed(meaning: float, words: float, weights: RankingWeights) -> tuple[float, float]:
-    """Return what both signals of relevance add to a rank value.
-
-    Args:
-        meaning: On a store's scale.
-        words: Share of what the query's words tell.
-    """
-    return weights.meaning * meaning, weights.words * min(1.0, words) ** WORDS_POWER
-
-
-def of_words(shares: Values) -> Values:
-    """Return what shares of the query's words, of many, add to relevance before they are weighed."""
-    return np.asarray(np.minimum(1.0, shares) ** WORDS_POWER, np.float64)
-
-
-def relevance(meaning: float, words: float, weights: RankingWeights) -> float:
-    """Return the relevance, in [0, 1], that both signals add up to."""
-    return min(1.0, max(0.0, (meaning + words) / ((weights.meaning + weights.words) or 1.0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,12 +225,12 @@ class LiveCalibration:
         assert self._measured is not None
         return self._measured
 
-    def cut(self, weights: RankingWeights) -> Cut:
-        """Return which hits are shown where a search names no threshold."""
-        measured, held = self.now(), self._cut
-        if held is None or held[0] is not measured or held[1] != weights:
-            held = self._cut = measured, weights, measured.cut(weights)
-        return held[2]
+    def cut(self, measured: Measured, weights: RankingWeights) -> Cut:
+        """Return which hits are shown where a search names no threshold. The last answer is remembered."""
+        last = self._cut
+        if last is None or last[0] is not measured or last[1] != weights:
+            last = self._cut = measured, weights, measured.cut(weights)
+        return last[2]
 
     def _take(self, measured: Measured) -> None:
         self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False

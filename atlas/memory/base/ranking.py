@@ -1,42 +1,24 @@
-"""The order of what was retrieved, the same for every memory: relevance first, then small nudges for what worked.
-
-Relevance is a sum of two calibrated values rather than of ranks: how near the texts are, on a scale from unrelated
-texts of this store to its neighbours, and what share of the query's words, weighed by how much each tells, the memory
-holds. So it does not depend on what else was found, and says by itself whether anything was.
-"""
+"""The order of scored hits, the same for every memory: by rank value, one for each task, unlike each other."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
-from atlas.core.hits import Candidates, Hit, Worth
-from atlas.core.operations import NO_USAGE, Usage
+from atlas.core.hits import Hit, Worth
+from atlas.core.ranking.tuned import ALIKE, FEWEST_RANKED, RANKED_PER_HIT
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Outcome, Vectors
-from atlas.memory.base.calibration import Calibration, Values, of_words, relevance, weighed
-from atlas.storage.damage import stored_instant
+from atlas.core.types import Vectors
+from atlas.memory.base.scoring import ASKED, NUDGES, Calibration, Candidate, Values, relevance_signals, score
 
 T = TypeVar("T")
-
-WORKED = {True: 1.0, None: 0.5, False: 0.0}
-LABELS = {success: Outcome(success).label for success in WORKED}
-
-NUDGES = ("success", "use", "recency", "pin", "importance")
-
-ASKED = ("meaning", "words", "context")
-"""The signals that relevance is made of."""
-
-ALIKE = 0.03
-"""By how much the meaning of two attempts at one task, and what both signals of relevance add up to, may differ for
-them to count as alike. One that succeeded then stands for all, however little less it answers the query."""
 
 ROUNDING = 1e-9
 """By how much two ways of adding up the same may differ."""
@@ -56,70 +38,11 @@ SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
 """The words for a share of the query's words from so much."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate(Generic[T]):
-    """A retrieved memory before it is ranked."""
-
-    item: T
-    similarity: float
-    words: float = 0.0
-    """Share of what the query's words tell that it holds, in [0, 1]."""
-
-    context: float = 0.0
-    """The same of the records just after it, as far as that counts for it. Above 1 where several hold much."""
-
-    task_id: str = ""
-    """The task that it was an attempt at, or empty where that is not known."""
-
-    success: bool | None = None
-    prior: float | None = None
-    """How likely it is to help at all, in [0, 1], in place of how it went itself, or None where `success` says it."""
-
-    created_at: datetime
-    usage: Usage = NO_USAGE
-    is_pinned: bool = False
-    importance: float | None = None
-    """In [0, 1], of a journal's entry, which no success belongs to, or None for others."""
-
-
-def candidates_of(
-    found: Candidates,
-    usage: Mapping[str, Usage],
-    pinned: Mapping[str, bool],
-    prior: Callable[[Usage], float] | None = None,
-) -> list[Candidate[str]]:
-    """Return the records that a store found, by id, before they are ranked.
-
-    Args:
-        prior: From how often a record was used and helped to how likely it is to help, for records without an outcome
-            of their own.
-    """
-    information = found.word_information or 1.0
-    context = found.context or [0.0] * len(found.ids)
-    rows = zip(found.ids, found.similarities, found.words, context, found.metadatas, strict=True)
-    return [
-        Candidate(
-            item=record_id,
-            similarity=similarity,
-            words=words / information,
-            context=around / information,
-            task_id=str(metadata.get("task_id", "")),
-            success=metadata.get("success"),
-            prior=prior(usage.get(record_id, NO_USAGE)) if prior else None,
-            created_at=stored_instant(metadata),
-            usage=usage.get(record_id, NO_USAGE),
-            is_pinned=pinned.get(record_id, False),
-            importance=metadata.get("importance"),
-        )
-        for record_id, similarity, words, around, metadata in rows
-    ]
-
-
 def best_asked(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
     """Return what says which candidates are the n most relevant by meaning and words, equal ones included."""
 
     def is_best(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-        asked = _asked(similarities, words, weights, calibration)
+        asked = relevance_signals(similarities, words, weights, calibration)
         return asked >= np.partition(asked, -n)[-n] if len(asked) > n else np.ones(len(asked), bool)
 
     return is_best
@@ -133,17 +56,13 @@ def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> 
     """
 
     def is_worth(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-        asked = _asked(similarities, words, weights, calibration)
+        asked = relevance_signals(similarities, words, weights, calibration)
         if len(asked) <= n:
             return np.ones(len(asked), bool)
         least = np.partition(asked, -n)[-n] - weights.nudges - ROUNDING
         return np.asarray(asked >= least, bool)
 
     return is_worth
-
-
-def _asked(similarities: Values, words: Values, weights: RankingWeights, calibration: Calibration) -> Values:
-    return weights.meaning * calibration.meanings(similarities) + weights.words * of_words(words)
 
 
 def rank(
@@ -165,7 +84,7 @@ def rank(
         distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
             them, which says how those of the candidates went.
     """
-    pairs = [(candidate, _hit(candidate, weights, calibration, now)) for candidate in candidates]
+    pairs = [(candidate, score(candidate, weights, calibration, now)) for candidate in candidates]
     if is_kept is not None:
         pairs = [pair for pair in pairs if is_kept(pair[1])]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
@@ -229,26 +148,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def overfetch(k: int) -> int:
     """Return how many of the most similar to rank, so that the nudges find k among them."""
-    return max(4 * k, 100) if k > 0 else 0
-
-
-def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> float:
-    """Return the weight of a memory of this age: 1 when new, halving every `half_life`, never under `floor`.
-
-    Args:
-        age: Time since it was made; negative counts as new.
-        half_life: Positive.
-        floor: In [0, 1].
-
-    Raises:
-        InvalidInput: `half_life` is not positive, or `floor` is outside [0, 1].
-
-    Source:
-        Half-life form of Settles & Meeder, ACL 2016.
-    """
-    if half_life <= timedelta(0) or not 0 <= floor <= 1:
-        raise InvalidInput(f"expected a positive half-life and a floor in [0, 1], but got {half_life} and {floor}")
-    return max(floor, float(0.5 ** (max(age, timedelta(0)) / half_life)))
+    return max(RANKED_PER_HIT * k, FEWEST_RANKED) if k > 0 else 0
 
 
 def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, diversity: float = 0.3) -> list[int]:
@@ -305,37 +205,3 @@ def _marginal(vectors: Vectors, relevance: Sequence[float], diversity: float) ->
         yield position, float(nearest[position])
         is_left[position] = False
         nearest = np.maximum(nearest, vectors @ vectors[position])
-
-
-def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
-    near = calibration.meaning(candidate.similarity)
-    meaning, words = weighed(near, candidate.words, weights)
-    context = weighed(near, candidate.words + candidate.context, weights)[1] - words
-    asked = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
-    asked |= {"context": context} if context else {}
-    return Hit(
-        item=candidate.item,
-        similarity=candidate.similarity,
-        meaning=near,
-        words=candidate.words,
-        context=min(1.0, candidate.context),
-        relevance=relevance(meaning, words + context, weights),
-        signals=asked | _nudges(candidate, weights, now),
-        outcomes={LABELS[candidate.success]: 1},
-    )
-
-
-def _nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
-    helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
-    half_life = timedelta(days=weights.recency_half_life_days)
-    if candidate.importance is not None:  # a journal's entry, which is no attempt
-        good = {"importance": weights.importance * candidate.importance}
-    else:
-        good = {
-            "success": weights.success * (WORKED[candidate.success] if candidate.prior is None else candidate.prior)
-        }
-    return good | {
-        "use": weights.use * helped,
-        "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
-        "pin": weights.pin * candidate.is_pinned,
-    }

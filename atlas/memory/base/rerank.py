@@ -7,14 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.hits import Hit
+from atlas.core.ranking.tuned import RERANKED, RERANKER_WEIGHT
 from atlas.infra.bridge import call
 from atlas.protocols.strategies import Reranker
-
-RERANKED = 20
-"""Hits that a reranker reads, the first of them."""
-
-WEIGHT = 0.2
-"""The addition for a score of 1, so a hit never passes one that is better by more than this without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +39,7 @@ def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], r
     if problem := _problem(scores, len(read)):
         return Reranked(list(hits), (f"the reranker's answer was left out: {problem}",))
     scored = {
-        hit.item: replace(hit, signals={**hit.signals, "reranker": WEIGHT * s})
+        hit.item: replace(hit, signals={**hit.signals, "reranker": RERANKER_WEIGHT * s})
         for hit, s in zip(read, scores, strict=True)
     }
     return Reranked(sorted((scored.get(hit.item, hit) for hit in hits), key=lambda hit: -hit.rank_value))

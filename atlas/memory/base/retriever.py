@@ -11,14 +11,13 @@ import numpy as np
 from atlas.core.hits import Candidates, Hit, check_limit
 from atlas.core.json_values import check_text
 from atlas.core.operations import Usage
+from atlas.core.ranking.tuned import COMPARED, MOST_CANDIDATES, RERANKED
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
-from atlas.memory.base.calibration import Cut, LiveCalibration, relevance
+from atlas.memory.base.calibration import Cut, LiveCalibration
 from atlas.memory.base.ranking import (
-    Candidate,
     best_asked,
-    candidates_of,
     check_diversity,
     check_threshold,
     diversified,
@@ -27,7 +26,8 @@ from atlas.memory.base.ranking import (
     worth_ranking,
 )
 from atlas.memory.base.records import first_vectors
-from atlas.memory.base.rerank import RERANKED, Reranked, rerank
+from atlas.memory.base.rerank import Reranked, rerank
+from atlas.memory.base.scoring import Calibration, Candidate, candidates_of, relevance
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
 from atlas.storage.collection import Collection
@@ -35,13 +35,6 @@ from atlas.storage.records import Context
 
 QUERY_CHARACTERS = 50_000
 """Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
-
-MOST_CANDIDATES = 2_000
-"""Candidates of either kind among which distinct ones are looked for."""
-
-
-COMPARED = 100
-"""Most relevant candidates whose word pieces are compared with the query's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +65,15 @@ class Ranked:
 
     threshold: float
     """The relevance that decided it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standards:
+    """What the candidates of one search are scored and shown by."""
+
+    weights: RankingWeights
+    scale: Calibration
+    cut: Cut
 
 
 @dataclass(slots=True)
@@ -154,21 +156,20 @@ class Retriever:
         Args:
             n_withheld: How many records the memory leaves out of what is found.
         """
-        weights = self.weights()
-        cut = self._cut(weights, search.threshold)
+        standards = self._standards(search.threshold)
         if search.vector is None:
-            return Ranked(hits=[], n_hidden=0, threshold=cut.least(0.0))
+            return Ranked(hits=[], n_hidden=0, threshold=standards.cut.least(0.0))
         k = search.k + n_withheld
-        candidates = self._candidates(search, k, weights, cut, n_withheld)
-        every = self._ranked(candidates, weights)
-        best = _best(every, weights)
-        is_shown = cut.shown_beside(best)
+        candidates = self._candidates(search, k, standards, n_withheld)
+        every = self._ranked(candidates, standards)
+        best = _best(every, standards.weights)
+        is_shown = standards.cut.shown_beside(best)
         hits = [hit for hit in every if is_shown(hit)]
         if search.distinct:  # what is hidden stands for nothing
-            hits = self._ranked(candidates, weights, is_kept=is_shown, distinct=True)
-            every = self._ranked(candidates, weights, distinct=True)
+            hits = self._ranked(candidates, standards, is_kept=is_shown, distinct=True)
+            every = self._ranked(candidates, standards, distinct=True)
         n_hidden = sum(not is_shown(hit) for hit in every[:k])
-        return Ranked(hits=hits, n_hidden=n_hidden, threshold=cut.least(best))
+        return Ranked(hits=hits, n_hidden=n_hidden, threshold=standards.cut.least(best))
 
     def calibrate(self) -> None:
         """Measure the level of the store, and keep it with the store."""
@@ -177,7 +178,7 @@ class Retriever:
     def level(self) -> float:
         """Return the relevance that the best hit of a search needs for any to be shown. It may measure the store."""
         self._calibration.prepare()
-        return self._calibration.cut(self.weights()).best
+        return self._standards(threshold=None).cut.best
 
     def n_read(self, search: Search) -> int:
         """Return how many of the first hits `ordered` may choose from."""
@@ -211,8 +212,9 @@ class Retriever:
     def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
         """Return the k nearest to a vector, by meaning alone."""
         found = self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
-        weights = self.weights()
-        return self._ranked(self._known(found), replace(weights, words=0.0))[:k]
+        standards = self._standards(threshold=0.0)
+        by_meaning = replace(standards, weights=replace(standards.weights, words=0.0))
+        return self._ranked(self._known(found), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
         """Return the passage of a text that is nearest to a query, or None where the model reads all at once.
@@ -238,23 +240,26 @@ class Retriever:
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 
-    def _cut(self, weights: RankingWeights, threshold: float | None) -> Cut:
-        """Return which hits are shown: those of a threshold that a search names, else those of the store's level."""
-        if threshold is not None:
-            return Cut(best=0.0, each=threshold)
-        return self._calibration.cut(weights)
+    def _standards(self, threshold: float | None) -> Standards:
+        """Return the weights in use, the store's scale, and the relevance that hits need.
 
-    def _candidates(
-        self, search: Search, k: int, weights: RankingWeights, cut: Cut, n_withheld: int
-    ) -> list[Candidate[str]]:
+        Args:
+            threshold: Named by the search. None for the store's own level.
+        """
+        weights, measured = self.weights(), self._calibration.now()
+        cut = self._calibration.cut(measured, weights) if threshold is None else Cut(best=0.0, each=threshold)
+        return Standards(weights=weights, scale=measured.scale, cut=cut)
+
+    def _candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
         n, worth = overfetch(k), None
+        weights, scale, cut = standards.weights, standards.scale, standards.cut
         # Where attempts stand for each other, or few records are spared, those far below the best count as well, and
         # where words nearby count, the best by its own words may be far below.
         if not (search.distinct or cut.spares_words or self.context):
-            worth = worth_ranking(self.n_read(search) + n_withheld, weights, self._calibration.now().scale)
+            worth = worth_ranking(self.n_read(search) + n_withheld, weights, scale)
         compared = None
         if self.store.keeps_tokens and self.compares_tokens:
-            compared = best_asked(COMPARED, weights, self._calibration.now().scale)
+            compared = best_asked(COMPARED, weights, scale)
         while True:
             found = self.store.candidates(
                 search.vector,
@@ -269,7 +274,7 @@ class Retriever:
             candidates = self._known(found)
             if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:
                 return candidates
-            ranked = self._ranked(candidates, weights, distinct=True)
+            ranked = self._ranked(candidates, standards, distinct=True)
             n_shown = sum(map(cut.shown_beside(_best(ranked, weights)), ranked))
             if n_shown >= k or not n_shown:  # more candidates are no better ones
                 return candidates
@@ -283,12 +288,12 @@ class Retriever:
     def _ranked(
         self,
         candidates: list[Candidate[str]],
-        weights: RankingWeights,
+        standards: Standards,
         *,
         is_kept: Callable[[Hit[str]], bool] | None = None,
         distinct: bool = False,
     ) -> list[Hit[str]]:
-        scale, now = self._calibration.now().scale, self.clock.now()
+        weights, scale, now = standards.weights, standards.scale, self.clock.now()
         return rank(candidates, weights, scale, now, is_kept=is_kept, distinct=distinct)
 
 

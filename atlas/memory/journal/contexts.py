@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Usage
 from atlas.core.types import JournalEntry
-from atlas.memory.base.ranking import retention
+from atlas.memory.base.scoring import retention
 from atlas.memory.journal.entries import LIVE, EntryLog
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import MIDDLING, SCORE, SCORED, score_of, with_feedback

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from atlas.core.ranking.tuned import FIELD_WEIGHTS
 from atlas.storage.records import Seqs
 from atlas.storage.text.bm25 import Postings
-
-FIELD_WEIGHTS = 1.0, 0.5
-"""How often a word counts for each time that the document, and the search text, hold it."""
 
 SEARCH_TEXT = 2**30
 """Added to the places of the words of a search text, so that no phrase reaches from the document into it."""

@@ -15,6 +15,7 @@ from functools import reduce
 
 import numpy as np
 
+from atlas.core.ranking.tuned import K1, B
 from atlas.storage.postgres.packing import (
     LARGEST,
     Held,
@@ -32,8 +33,8 @@ from atlas.storage.postgres.tokens import tokens, tokens_of_record
 from atlas.storage.records import Scope, Seqs
 from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
 from atlas.storage.text.analyzer import Term
-from atlas.storage.text.bm25 import K1, B, Postings
 from atlas.storage.text.bm25 import Numbers as Lengths
+from atlas.storage.text.bm25 import Postings
 
 MOST_PARTS = 64
 """Writes after which the rows of a word are brought together."""

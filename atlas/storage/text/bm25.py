@@ -16,10 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from atlas.core.ranking.tuned import K1, B
 from atlas.storage.records import Seqs
-
-K1, B = 1.2, 0.75
-"""How soon repeating a word stops counting, and how much a long text is held against it. As FTS5 has them."""
 
 FIRST_SCORED = 1_024
 """How many records are scored before it is asked whether any other could be among the best."""

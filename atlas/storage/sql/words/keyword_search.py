@@ -12,46 +12,31 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from atlas.core.ranking.tuned import (
+    COMMON,
+    FEW_RECORDS,
+    FEWEST,
+    FUNCTION_WEIGHT,
+    FUNCTION_WEIGHT_OF_SMALL,
+    K1,
+    MAX_POSTINGS,
+    MAX_SEARCHED,
+    SMALL,
+)
 from atlas.core.words import FUNCTION_WORDS
-from atlas.storage.records import NO_TIP, SMALL, Matches, Position, Scope
+from atlas.storage.records import NO_TIP, Matches, Position, Scope
 from atlas.storage.sql.connection import Connection, Database, Totals
 from atlas.storage.sql.meta import has_change, read_position
 from atlas.storage.sql.words.held_words import HeldWords, WordTable
 from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
-from atlas.storage.text.bm25 import K1, Postings, Scores
+from atlas.storage.text.bm25 import Postings, Scores
 from atlas.storage.text.stemming import stem
-
-MAX_SEARCHED = 48
-"""Of more terms that are held, the rarest are searched for. Further ones find nothing better, and take longer."""
-
-MAX_POSTINGS = 40_000
-"""Terms are searched for, rarest first, until records hold them this often. So nothing is left out of collections of a
-few thousand records, and of large ones the commonest words, which tell the least."""
-
-COMMON = 10_000
-FEWEST = 3
-"""A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this. FTS5 gives
-what half of the records hold no weight. A pair is not looked for at all if more than `COMMON` hold one of its words:
-to find it, all occurrences of both would have to be read."""
 
 NARROW = 0.1
 """Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
 
-FUNCTION_WEIGHT = 0.5
-"""Share of its weight that a function word keeps, and a pair of them.
-
-A third of the words of a question hold it together and name nothing. In a small store they are rare by chance. Taken
-out altogether, they cost where a text is nearly the query's own."""
-
-FUNCTION_WEIGHT_OF_SMALL = 0.01
-"""The same in a collection of fewer than `SMALL` records: next to nothing, so that a share of the words tells by itself
-whether a record has to do with a query."""
-
 _NAMING_NOTHING = FUNCTION_WORDS | {stem(word) for word in FUNCTION_WORDS}
 """Function words and their stems, which are looked for beside them."""
-
-FEW_RECORDS = 10
-"""In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
 
 MAX_COUNTS = 50_000
 DRIFT = 0.01

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from atlas.core.ranking.tuned import FIELD_WEIGHTS
 from atlas.storage.records import Scope, Seqs
 from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
 from atlas.storage.text.analyzer import Term
@@ -31,9 +32,6 @@ MOST_PARTS = 4
 
 PAGES_MERGED = 1_000
 """Of some 4 kB, that are written at a time at most. A bulk that leaves more is merged in several turns."""
-
-FIELD_WEIGHTS = 1.0, 0.5
-"""How often a word counts for each time that the document, and the search text, hold it."""
 
 MAX_OCCURRENCES = 100_000
 """Of one word, to be read one by one. `bm25` takes a tenth of a second for as many."""

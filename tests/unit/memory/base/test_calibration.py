@@ -8,23 +8,11 @@ import numpy as np
 import pytest
 
 import atlas
+from atlas.core.ranking.tuned import HIGHEST_LEVEL, LOWEST_LEVEL, NEAR_BEST, SMALL, SMALL_LEVEL, TELLING
 from atlas.core.settings import RankingWeights, Settings
 from atlas.embedding.foreign_queries import evaluation_queries
-from atlas.memory.base.calibration import (
-    HIGHEST_LEVEL,
-    LOWEST_LEVEL,
-    NEAR_BEST,
-    SMALL,
-    SMALL_LEVEL,
-    TELLING,
-    USUAL,
-    VERSION,
-    Calibration,
-    Cut,
-    LiveCalibration,
-    Measured,
-    calibrate,
-)
+from atlas.memory.base.calibration import USUAL, VERSION, Cut, LiveCalibration, Measured, calibrate
+from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import DERIVED
 from atlas.testing import HashEmbedder
 

@@ -15,16 +15,8 @@ from hypothesis import strategies as st
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
-from atlas.memory.base.calibration import Calibration
-from atlas.memory.base.ranking import (
-    Candidate,
-    check_threshold,
-    diversified,
-    explain,
-    maximal_marginal_relevance,
-    rank,
-    retention,
-)
+from atlas.memory.base.ranking import check_threshold, diversified, explain, maximal_marginal_relevance, rank
+from atlas.memory.base.scoring import Calibration, Candidate, retention
 from tests.support.memories import NOW, ago, attempt, memory_over, task
 
 WEIGHTS = RankingWeights()

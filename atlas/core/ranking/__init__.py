@@ -1,0 +1,1 @@
+"""Numbers that decide which hits a search finds, and in which order."""

@@ -1,0 +1,153 @@
+"""The numbers that decide which hits a search finds, in which order, and which of them it shows.
+
+They stand in the order in which a score comes about: words, word pieces, scale, relevance, nudges, order, what is
+shown. `atlas.memory.base.scoring` adds them up. Each group says what its numbers were chosen on. To choose one again,
+change it here and compare the rows of this command before and after:
+
+    atlas evaluate PATH... --half dev
+
+The paths are the runs of the given data that docs/benchmarks.md lists. `dev` is the half of the tasks that numbers may
+be chosen on. Report figures of `--half test`. Numbers of which a group says that they were set by hand were not chosen
+on data: their reason stands beside them. The weights of the signals are settings of a store, with their own defaults in
+`atlas.core.settings.RankingWeights`. Those were chosen in the same way.
+"""
+
+from __future__ import annotations
+
+# --- Words: BM25. K1 and B are what FTS5 uses, as both engines have to rank alike. The rest was set by hand, and bounds
+# the time of a query in a large collection.
+
+K1, B = 1.2, 0.75
+"""How soon repeating a word stops counting, and how much a long text is held against it."""
+
+FIELD_WEIGHTS = 1.0, 0.5
+"""How often a word counts for each time that the document, and the search text, hold it."""
+
+FUNCTION_WEIGHT = 0.5
+"""Share of its weight that a function word keeps, and a pair of them.
+
+A third of the words of a question hold it together and name nothing. In a small store they are rare by chance. Taken
+out altogether, they cost where a text is nearly the query's own."""
+
+FUNCTION_WEIGHT_OF_SMALL = 0.01
+"""The same in a collection of fewer than `SMALL` records: next to nothing, so that a share of the words tells by itself
+whether a record has to do with a query."""
+
+SMALL = 20
+"""Records below which a collection says little about itself: how rare a word is, or what is foreign to it."""
+
+FEW_RECORDS = 10
+"""In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
+
+MAX_SEARCHED = 48
+"""Of more terms that are held, the rarest are searched for. Further ones find nothing better, and take longer."""
+
+MAX_POSTINGS = 40_000
+"""Terms are searched for, rarest first, until records hold them this often. So nothing is left out of collections of a
+few thousand records, and of large ones the commonest words, which tell the least."""
+
+COMMON = 10_000
+FEWEST = 3
+"""A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this. FTS5 gives
+what half of the records hold no weight. A pair is not looked for at all if more than `COMMON` hold one of its words:
+to find it, all occurrences of both would have to be read."""
+
+CONTEXT_SHARES = 0.2, 0.2
+"""In a log or a conversation, how much the words of the next record count for one, and those of the one after. Chosen
+on the development half of given conversations and logs."""
+
+# --- Word pieces: late interaction. Chosen on the development half. Packed vectors are stored, so a change of `BITS` or
+# `MOST_PIECES` also needs `atlas reembed`.
+
+BITS = 192
+"""Bits that are kept of a word piece's vector: 128 lose a third of the gain, and all of MiniLM's 384 dimensions as they
+are bring no more."""
+
+SHARE = 0.7
+"""Share of the pooled vectors' cosine that gives way to late interaction in a text that is far longer than the query.
+
+In one of the query's length, none does: there the pooled vectors know better. With a half for texts of any length, of
+the nine sets of the development half three were worse by more than chance."""
+
+MOST_PIECES = 512
+"""Different word pieces of a text that are kept. It bounds what a search reads of long texts.
+
+Of more, those with the highest numbers are kept: vocabularies are in the order of how common a piece is, and the rare
+ones tell the most."""
+
+COMPARED = 100
+"""Most relevant candidates whose word pieces are compared with the query's."""
+
+# --- Scale: which similarity is near. Set by hand, to bound what is measured on each store.
+
+SAMPLED = 64
+"""Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
+
+SHRINKAGE = 20
+"""Records that a model's usual similarities count as, so that a store of few records does not set the scale alone."""
+
+ABOVE_USUAL = 0.1
+"""How far above what is usual with its model the cosine of a store's unrelated texts may be."""
+
+BELOW_USUAL = 0.15
+"""How far below what is usual with its model the cosine of a store's neighbours may be: few texts are no neighbours."""
+
+LEAST_SPAN = 0.1
+"""Cosine between unrelated and near, at least: a store of one text alone has no scale."""
+
+# --- Relevance and nudges.
+
+WORDS_POWER = 0.7
+"""Exponent of the share of what the words tell: the first telling words that are found say more than the last ones."""
+
+WORKED = {True: 1.0, None: 0.5, False: 0.0}
+"""Share of the nudge for success, by outcome. Set by hand: an unknown outcome is halfway."""
+
+# --- Order. Set by hand.
+
+FEWEST_RANKED = 100
+"""Candidates of either kind that are ranked at least."""
+
+RANKED_PER_HIT = 4
+"""Candidates of either kind that are ranked for each wanted hit, so that the nudges find the best among them."""
+
+MOST_CANDIDATES = 2_000
+"""Candidates of either kind among which distinct ones are looked for."""
+
+ALIKE = 0.03
+"""By how much the meaning of two attempts at one task, and what both signals of relevance add up to, may differ for
+them to count as alike. One that succeeded then stands for all, however little less it answers the query."""
+
+RERANKED = 20
+"""Hits that a reranker reads, the first of them."""
+
+RERANKER_WEIGHT = 0.2
+"""The addition for a score of 1, so a hit never passes one that is better by more than this without it."""
+
+# --- What is shown: the level of a store. Chosen on the development half.
+
+FOREIGN_SHARE = 0.97
+"""Share of foreign queries that are to find nothing."""
+
+LOOKED_AT = 20
+"""Candidates of either signal among which the best answers to a foreign query are. Comparing word pieces changes their
+order."""
+
+ANSWERS = 3
+"""Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best."""
+
+LOWEST_LEVEL, HIGHEST_LEVEL = 0.08, 0.21
+"""Bounds of the level. A store of many subjects is at home with some of the foreign queries, so it sets no higher
+one."""
+
+SMALL_LEVEL = 0.13
+"""The level of a collection of fewer than `SMALL` records, which is too few to measure one by. Chosen on stores of 5 to
+19 records that were drawn from the development half."""
+
+TELLING = 0.15
+"""Share of what a query's words tell from which a hit is shown in any case in a collection of fewer than `SMALL`
+records. What two texts share by chance stays below. Chosen on the same stores."""
+
+NEAR_BEST = 0.4
+"""Share of the best hit's relevance that a hit needs to be shown beside it: of the right hits among the first ten, 1 in
+300 has less."""
