@@ -70,10 +70,9 @@ def distinct(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVectors:
     """
     if not len(ids):
         return NO_TOKENS
-    distinct_ids, places = np.unique(ids, return_inverse=True)
-    sums = np.zeros((len(distinct_ids), vectors.shape[1]), np.float32)
-    np.add.at(sums, places.reshape(-1), _unit(vectors))
-    return TokenVectors(distinct_ids, _unit(sums))
+    order = np.argsort(ids, kind="stable")
+    pieces, starts = np.unique(ids[order], return_index=True)
+    return TokenVectors(pieces, _unit(np.add.reduceat(_unit(vectors)[order], starts, axis=0)))
 
 
 def join(parts: Sequence[TokenVectors]) -> TokenVectors:
