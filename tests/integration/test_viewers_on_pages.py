@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from atlas.infra.actor import Actor, Role
-from tests.support.dashboard import RUN_SECONDS, of_type
+from tests.support.dashboard import of_type, page_at
 from tests.support.everything import Ids, content, make_everything
 from tests.support.repository import REPOSITORY
 from tests.support.sample import opened
@@ -118,10 +118,7 @@ def copied(store: Path, own: Path) -> Iterator[Path]:
 
 
 def drawn(page: str, address: dict[str, str]) -> AppTest:
-    app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=RUN_SECONDS)
-    app.query_params.update(address)
-    app.switch_page(f"pages/{page}.py")
-    app.run()
+    app = page_at(page, address).run()
     assert not app.exception, (page, address)
     return app
 

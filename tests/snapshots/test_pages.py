@@ -13,14 +13,12 @@ import streamlit as st
 from streamlit.runtime.state.query_params_proxy import QueryParamsProxy
 from streamlit.testing.v1 import AppTest
 
+from tests.support.dashboard import page_at
 from tests.support.repository import REPOSITORY
 from tests.support.sample import make_sample, opened
 from tests.support.snapshots import assert_unchanged
 
 PAGES = tuple(sorted(path.stem for path in (REPOSITORY / "pages").glob("[a-z]*.py")))
-SECONDS = 300
-"""How long a page may take on a busy machine."""
-
 QUEUES = ("duplicates", "failing", "never", "stale", "unknown", "buried", "rule", "refine", "compress")
 WORDS = {"scope_text": "report", "scope_by": "Words"}
 """A search that embeds nothing."""
@@ -60,9 +58,7 @@ class Pages:
         """What a page reads of its address and which widgets it draws."""
         os.environ["ATLAS_STORE"] = str(self.store)
         self.asked.clear()
-        app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=SECONDS)
-        app.query_params.update(address)
-        app.switch_page(f"pages/{page}.py").run()
+        app = page_at(page, address).run()
         assert not app.exception
         assert not app.error
         said = "&".join(f"{name}={_plain(value)}" for name, value in address.items())

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Node
 
 from pages.components.lists.selection import Selection
+from tests.support.repository import REPOSITORY
 
 PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history", "settings"]
-RUN_SECONDS = 120
+RUN_SECONDS = 300
 """How long a page may take before a test gives up on it."""
+
+
+def page_at(page: str, query: Mapping[str, str]) -> AppTest:
+    """Return a page that has yet to run.
+
+    Args:
+        query: Parameters of its URL.
+    """
+    app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=RUN_SECONDS)
+    # It would look for components in every installed package first, which takes longer than to draw the page.
+    app._bidi_component_manager = BidiComponentManager()
+    app.query_params.update(query)
+    return app.switch_page(f"pages/{page}.py")
 
 
 def assert_no_problem(app: AppTest) -> None:

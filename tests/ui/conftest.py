@@ -11,8 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from tests.support.dashboard import RUN_SECONDS, Dashboard
-from tests.support.repository import REPOSITORY
+from tests.support.dashboard import Dashboard, page_at
 from tests.support.stores import opened_store
 
 
@@ -23,10 +22,7 @@ def dashboard() -> Iterator[Dashboard]:
 
     def open_page(store: Path, page: str, *, read_only: bool = False, **query: str) -> AppTest:
         os.environ.update(ATLAS_STORE=str(store), ATLAS_READ_ONLY="1" if read_only else "0")
-        app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=RUN_SECONDS)
-        app.query_params.update(query)
-        app.switch_page(f"pages/{page}.py")
-        return app.run()
+        return page_at(page, query).run()
 
     yield open_page
     st.cache_resource.clear()
