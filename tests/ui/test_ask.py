@@ -14,7 +14,7 @@ from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.dashboard import Dashboard, assert_no_problem, cards, text_of
 from tests.support.messages_server import Reply, message, serving, text
 from tests.support.records import attempt, concept
-from tests.support.stores import MODEL
+from tests.support.stores import MODEL, copied
 
 RED = "Rotate the red grid by a quarter"
 HOSTILE = "<b>bold</b> [link](https://example.invalid) $x$"
@@ -29,23 +29,36 @@ def opened(store: Path, embedder: SentenceTransformerEmbedder) -> atlas.MemorySy
     return atlas.open_memory(store, embedder=embedder, settings=atlas.Settings())
 
 
-@pytest.fixture
-def grids(tmp_path, embedder) -> Path:
+@pytest.fixture(scope="module")
+def grids_once(tmp_path_factory, embedder) -> Path:
     """Each memory holds something about turning grids; the experiences hold more."""
+    store = tmp_path_factory.mktemp("grids")
     blue = attempt("Rotate the blue grid by a quarter", task_id="b")
-    with opened(tmp_path, embedder) as memory:
+    with opened(store, embedder) as memory:
         memory.experience.store_many([attempt(RED, success=False, task_id="r"), blue])
         memory.strategies.add(Strategy(title=HOSTILE, situation="A grid has to be rotated", suggestion=HOSTILE))
         memory.concepts.add(concept(name="rotate_grid", description="Rotate a grid by a quarter"))
         memory.journal.add("reflection", f"Rotate the grid before it is cropped. {HOSTILE}", generation=2)
-    return tmp_path
+    return store
 
 
 @pytest.fixture
-def only_experiences(tmp_path, embedder) -> Path:
-    with opened(tmp_path, embedder) as memory:
+def grids(grids_once, tmp_path) -> Path:
+    """A copy of that store."""
+    return copied(grids_once, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def only_experiences_once(tmp_path_factory, embedder) -> Path:
+    store = tmp_path_factory.mktemp("experiences")
+    with opened(store, embedder) as memory:
         memory.experience.store_many([attempt(RED, success=False, task_id="r")])
-    return tmp_path
+    return store
+
+
+@pytest.fixture
+def only_experiences(only_experiences_once, tmp_path) -> Path:
+    return copied(only_experiences_once, tmp_path)
 
 
 def lines(app: AppTest) -> list[str]:

@@ -18,7 +18,7 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
 from tests.support.dashboard import Dashboard, assert_no_problem, cards, run_until, text_of, undo_button
 from tests.support.records import attempt, attempts
-from tests.support.stores import MODEL, make_store, opened_store
+from tests.support.stores import MODEL, copied, make_store, opened_store
 
 COMPARE = {"evaluation_tab": "Compare profiles"}
 RED = "Rotate the red grid by a quarter"
@@ -165,14 +165,21 @@ def test_the_button_measures_in_another_process_also_where_the_store_is_read_onl
     assert_no_problem(app)
 
 
-@pytest.fixture
-def grids(tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def grids_once(tmp_path_factory) -> Path:
     """A store in which the nearest attempt failed."""
+    store = tmp_path_factory.mktemp("grids")
     blue = attempt("Rotate the blue grid by a quarter", task_id="b")
-    with atlas.open_memory(tmp_path, embedder=SentenceTransformerEmbedder(MODEL), settings=atlas.Settings()) as memory:
+    with atlas.open_memory(store, embedder=SentenceTransformerEmbedder(MODEL), settings=atlas.Settings()) as memory:
         memory.experience.store_many([attempt(RED, success=False, task_id="r"), blue])
-    save(tmp_path, "eager", success=10.0)
-    return tmp_path
+    save(store, "eager", success=10.0)
+    return store
+
+
+@pytest.fixture
+def grids(grids_once, tmp_path) -> Path:
+    """A copy of that store."""
+    return copied(grids_once, tmp_path)
 
 
 def titles(app: AppTest) -> list[str]:
