@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 LOCK := .lock
 INSTALL := $(BIN)/python -m pip install --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -q
+RULES := tests/unit/test_docstrings.py tests/unit/test_layout.py tests/unit/views/test_views_are_pure.py
 # Where the stores of tests are written without waiting for a disk, if it has 4 GB free.
 SHARED_MEMORY := $(shell [ -w /dev/shm ] && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 
@@ -50,11 +51,12 @@ browser-tests:
 test-slow: $(VENV)/.dev browser ## set up if needed, then the tests that count in full, which `make test` leaves out
 	@$(PYTEST) -m slow tests
 
-check: $(VENV)/.dev ## format, lint, types, import rules
+check: $(VENV)/.dev ## format, lint, types, import rules, docstrings, layout
 	@failed=0; \
 	echo "==> ruff"; $(BIN)/ruff format --check . || failed=1; $(BIN)/ruff check . || failed=1; \
 	echo "==> mypy"; $(BIN)/mypy || failed=1; \
 	echo "==> import-linter"; $(BIN)/lint-imports --no-cache --no-logo || failed=1; \
+	echo "==> docstrings and layout"; $(PYTEST) $(RULES) || failed=1; \
 	exit $$failed
 
 format: $(VENV)/.dev ## format, and mend what the linter can mend

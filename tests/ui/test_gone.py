@@ -1,4 +1,4 @@
-"""Every page refuses a store that was cut off or is gone, whether it is opened on it or was open before."""
+"""A page refuses a store that was cut off or is gone, whether it is opened on it or was open before."""
 
 from __future__ import annotations
 
@@ -15,18 +15,9 @@ from tests.support.dashboard import Dashboard, counted_on
 from tests.support.records import attempts, concept, entry
 from tests.support.stores import make_journal, make_library, make_store, opened_store
 
-PAGES = [
-    "overview",
-    "map",
-    "experiences",
-    "concepts",
-    "strategies",
-    "journal",
-    "ask",
-    "evaluation",
-    "curate",
-    "history",
-]
+PAGES = ["experiences", "history"]
+"""A list with a panel, and a page over all memories. Every page refuses in one place, before it is drawn."""
+
 PAGE_BYTES = 8192
 CUTS = {"nothing left": 0.0, "a header": 100, "a page": PAGE_BYTES, "half": 0.5}
 

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.support.repository import REPOSITORY
 
 AS_DATA = ("atlas/primitives/arc/", "atlas/primitives/swe/")
@@ -40,26 +38,15 @@ VERBS_AND_NOUNS = words_of("""
 NO_OPENING = {"That", "Those", "What", "Whatever", "Whether"}
 PROPERTIES = {"property", "cached_property", "setter"}
 
+PACKAGES = ("atlas", "pages")
+
 Documented = tuple[ast.AST, str, int]
 """A function, class, field (its assignment) or module, its docstring, and its line."""
 
 
-def packages() -> dict[str, list[Path]]:
-    """Return the files of each package or lone module by its name."""
-    found: dict[str, list[Path]] = {"app": [REPOSITORY / "app.py"]}
-    for path in sorted((REPOSITORY / "atlas").rglob("*.py")):
-        found.setdefault(path.relative_to(REPOSITORY / "atlas").parts[0].removesuffix(".py"), []).append(path)
-    found["pages"] = [REPOSITORY / "app.py", *sorted((REPOSITORY / "pages").rglob("*.py"))]
-    return found
-
-
-PACKAGES = packages()
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_docstrings_begin_as_the_rule_says(package):
-    offences = [offence for path in PACKAGES[package] if not is_data(path) for offence in offences_in(path)]
-    assert offences == []
+def test_docstrings_begin_as_the_rule_says():
+    files = [REPOSITORY / "app.py", *sorted(path for top in PACKAGES for path in (REPOSITORY / top).rglob("*.py"))]
+    assert [offence for path in files if not is_data(path) for offence in offences_in(path)] == []
 
 
 def is_data(path: Path) -> bool:
