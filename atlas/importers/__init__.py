@@ -1,13 +1,13 @@
 """Runs and logs that other programs wrote, read as attempts, concepts and entries of the journal.
 
-`detect` tells a file's format by its first bytes, and `import_paths` hands what files hold to a `Sink` in batches.
-`FORMATS` is the table of the formats, each of them one file in `formats`. It yields a `Row` after the other, and holds
-no more than one. A row that cannot be read costs only itself, and is reported with its place.
+`detect` recognises a file's format by its first bytes, and `import_paths` passes the records of files to a `Sink` in
+batches. `FORMATS` is the table of the formats, each of them one file in `formats`. It yields a `Row` after the other,
+and holds no more than one. A row that cannot be read costs only itself, and is reported with its place.
 
 No input is trusted: `Limits` bound what is read, `archive` what a packed file may unpack to, and `spans` finds the
 elements of a large document without holding it. `sink` puts what was read into the memories, as one operation that can
-be undone. `logs` prepares what logs of somebody's own work hold: secrets are taken out, and ids stay. `sample`
-imports the sample data. `corpora` makes retrieval tasks of runs.
+be undone. `logs` prepares the records of personal logs: secrets are taken out, and ids stay. `sample` imports the
+sample data. `corpora` makes retrieval tasks of runs.
 """
 
 from atlas.importers.registry import FORMATS, Format, detect

@@ -46,7 +46,7 @@ def opened(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
 
 
 def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: Limits) -> bytes:
-    """Return what an entry unpacks to.
+    """Return the unpacked content of an entry.
 
     Raises:
         InvalidInput: It is too large, packed too tightly, encrypted, or damaged; the message names it.

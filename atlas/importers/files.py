@@ -1,4 +1,4 @@
-"""Files that nobody can vouch for, read in bounded memory, with exact places of what is wrong."""
+"""Untrusted files, read in bounded memory, with exact positions in errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Record:
         """Return the JSON value.
 
         Raises:
-            InvalidInput: It is not JSON, or was not read; the message says why.
+            InvalidInput: It is not JSON, or was not read.
         """
         if self.problem:
             raise InvalidInput(self.problem)
@@ -63,7 +63,7 @@ def read_head(path: Path, limits: Limits) -> bytes:
 
 
 def parse_json(raw: bytes) -> Any:
-    """Return a JSON value. NaN and infinities are read, and left to whoever keeps the value.
+    """Return a JSON value. NaN and infinities are read. The caller has to handle them.
 
     Raises:
         InvalidInput: Not UTF-8, not JSON, too deep, a number of too many digits, or a key that appears twice.
@@ -100,7 +100,7 @@ def records(path: Path, limits: Limits) -> Iterator[Record]:
 
 
 def lines(path: Path, limits: Limits) -> Iterator[Record]:
-    """Yield the lines of a JSONL file but for blank ones. One that is too long is passed over and says so.
+    """Yield the lines of a JSONL file without blank ones. A line that is too long raises when it is read.
 
     Raises:
         ImportFailed: As `read_head`.

@@ -1,4 +1,4 @@
-"""Logs of somebody's own work: what the store takes of them, without secrets, judged as asked, under ids that stay.
+"""Personal logs: what the store takes of them, without secrets, judged as asked, under ids that stay.
 
 All formats of logs go through here, and so does whatever hands over attempts that were read elsewhere.
 """
@@ -43,7 +43,7 @@ _RULE = re.compile(r"\s*(?P<name>[^<>=]{1,200}?)\s*(?P<sign>>=|<=|>|<|=)\s*(?P<b
 
 @dataclass(frozen=True, slots=True)
 class SuccessRule:
-    """The score that says whether an attempt succeeded, and from which value on."""
+    """The score that decides whether an attempt succeeded, with its threshold."""
 
     name: str
     sign: str
@@ -82,10 +82,10 @@ class SuccessRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogOptions:
-    """Decisions about logs that only whoever imports them can take."""
+    """Options of an import of logs."""
 
     success: SuccessRule | None = None
-    """Rule for outcomes, or None to leave unknown what a log does not say."""
+    """Rule for outcomes, or None to leave outcomes unknown that a log does not record."""
 
     crashes: bool = False
     """True to note every tool call that failed as a crash in the journal."""
@@ -97,7 +97,7 @@ def stable_id(*parts: Any) -> str:
 
 
 def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item]:
-    """Return what the store takes for an item of a log, and count in `secrets` the secrets that were in it."""
+    """Return the records to store for an item of a log, and count the removed secrets in `secrets`."""
     if not isinstance(item, Trajectory):
         return [item]
     clean = scrub_record(item, secrets)

@@ -45,13 +45,13 @@ class Format:
     """Function that yields the rows of a file, and raises `ImportFailed` if it cannot be read as a whole."""
 
     is_log: bool = False
-    """True for logs of somebody's own work, which may hold secrets and whose attempts have ids that stay."""
+    """True for personal logs, which may contain secrets and whose attempts have stable ids."""
 
     why_unknown: str = "the file does not say how the attempt ended"
     """Reason why the outcome of an attempt may be unknown."""
 
     judged_by: Callable[[Trajectory], str] = by_no_score
-    """Function that tells by which score, and from which value on, an attempt is a success: `reward ≥ 1`. The score's
+    """Function that returns the score and the threshold that decide an attempt's success: `reward ≥ 1`. The score's
     name may come from the file. Empty where no score decides."""
 
 
@@ -112,10 +112,10 @@ FORMATS: Mapping[str, Format] = {
 
 
 def detect(path: Path, limits: Limits | None = None) -> Format:
-    """Return the format of a file, told by what is in it.
+    """Return the format of a file, recognised by its content.
 
     Raises:
-        ImportFailed: The file cannot be read, is empty or too large, or is in none of the formats.
+        ImportFailed: The file cannot be read, is empty or too large, or has an unknown format.
     """
     try:
         head = read_head(path, limits or Limits())

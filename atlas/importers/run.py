@@ -24,7 +24,7 @@ BATCH_BYTES = 32 * MEGABYTE
 MAX_REJECTIONS = 100
 
 Progress = Callable[[int, int], None]
-"""Callback that is told the bytes read so far, and the bytes of all files."""
+"""Callback with the bytes read so far, and the bytes of all files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def import_paths(
     Args:
         sink: Stores the items.
         paths: Files and directories.
-        format: A name in `FORMATS`, or `auto` to tell each file's format by what is in it.
+        format: A name in `FORMATS`, or `auto` to recognise each file's format by its content.
         strict: Stop at the first row or file that is refused; what came before it has been handed over.
         log_options: Decisions about logs, such as which score is success.
         settings: Gives the largest size of a file.
@@ -265,7 +265,7 @@ class _Run:
             self._tell_progress()
 
     def report(self, n_files: int) -> ImportReport:
-        """Return what has been done so far."""
+        """Return the report so far."""
         return ImportReport(
             read=self._n_read,
             added=self._n_added,
@@ -325,7 +325,7 @@ def _is_unknown(item: Item) -> bool:
 
 
 def _rows(path: Path, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:
-    """Yield a file's rows with its format's name. Row 0 says why a file cannot be read, or not to its end."""
+    """Yield a file's rows with its format's name. Row 0 has the reason why a file cannot be read completely."""
     try:
         reader = chosen_format or detect(path, limits)
         for row in reader.read(path, limits):
@@ -372,7 +372,7 @@ def _walk(directory: Path) -> list[SourceFile]:
 
 
 def _belongs_to_database(path: Path) -> bool:
-    """Return whether a file is one that SQLite keeps beside a database that somebody has open."""
+    """Return whether a file is a side file of an open SQLite database."""
     database, dash, suffix = str(path).rpartition("-")
     return bool(dash) and suffix in ("wal", "shm", "journal") and Path(database).is_file()
 

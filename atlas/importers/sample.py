@@ -39,7 +39,7 @@ class LoadedSample:
     """Number of those that are attempts."""
 
     operation_id: str | None
-    """Operation to undo, None where nothing was added."""
+    """Operation to undo, None if no record was added."""
 
 
 def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> LoadedSample:
@@ -88,5 +88,5 @@ def _other_memories(memory: MemorySystem) -> tuple[Memory[Any], ...]:
 
 
 def is_new(memory: MemorySystem) -> bool:
-    """Return whether nothing was ever stored. A store that was emptied is not filled with sample data again."""
+    """Return whether the store was never written to. A store that was emptied is not filled with sample data again."""
     return not memory.history(limit=1)

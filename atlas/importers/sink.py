@@ -96,7 +96,7 @@ MAX_SAMPLES = 3
 
 
 class CountingSink:
-    """A sink that stores nothing, and counts what the memories do not hold yet, by id and by what attempts say."""
+    """A sink for previews. It counts the new records, by id and by the content of attempts."""
 
     def __init__(self, memory: MemorySystem | None) -> None:
         """Count against a memory, or against none."""
@@ -128,7 +128,7 @@ class CountingSink:
         return True
 
     def _hashes(self, item: Item) -> list[str]:
-        """Return the hash of what an attempt says, as the memory would store it."""
+        """Return the content hash of an attempt, as the memory would store it."""
         if isinstance(item, ExportedExperience):
             return [item.content_hash or to_metadata(item.experience)["content_hash"]]
         if isinstance(item, Trajectory):

@@ -150,12 +150,12 @@ def _chunk(handle: BinaryIO) -> bytes:
 
 
 def _string_end(chunk: bytes) -> int:
-    """Return where the string ends in which the chunk begins, or the chunk's end where it goes on."""
+    """Return the end of the string in which the chunk begins, or the chunk's end if the string continues."""
     match = _STRING_REST.match(chunk)
     return match.end() if match else len(chunk) + 1
 
 
 def _next_mark(chunk: bytes, at: int, depth: int) -> int:
-    """Return where the next mark that matters at this depth stands, or a quote whose string goes on."""
+    """Return the position of the next relevant token at this depth, or of a quote whose string continues."""
     match = (_TO_BRACKET if depth > 2 else _TO_MARK).match(chunk, at) if at <= len(chunk) else None
     return match.end() if match else at

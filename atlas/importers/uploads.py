@@ -1,4 +1,4 @@
-"""Files to import that somebody sends, or that lie on this machine."""
+"""Files to import, uploaded or on this machine."""
 
 from __future__ import annotations
 

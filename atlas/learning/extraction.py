@@ -2,9 +2,8 @@
 
 One program an attempt. It is the solution where that is Python: as it stands, in a fenced block, or as what completes
 the task's prompt. Where it is not, it is the last whole program among the steps: an action, a fenced block in one, a
-file that was written from one, or a file that edits have built up. A program defines a function. One that defines
-none but does something counts where there is nothing better. A patch is no program: the files around it are not
-there.
+file that was written from one, or a file that edits have built up. A program defines a function. A script without a
+function is taken only if there is no such program. A patch is no program: the files around it are not there.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
     """Return the Python programs of the attempts that succeeded.
 
     Args:
-        unknown_too: Also of those where nobody said how they ended.
+        unknown_too: Include attempts with an unknown outcome.
     """
     programs: dict[tuple[str, str], Program] = {}
     dropped: Counter[str] = Counter()
@@ -184,7 +183,7 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
 
 
 def _whole_program(text: str) -> str | None:
-    """Return the text as a program without blank lines around it, or None where it is no Python, or does nothing."""
+    """Return the text as a program without blank lines around it, or None if it is not Python or has no effect."""
     if len(text) > MAX_CHARACTERS:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"

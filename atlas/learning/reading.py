@@ -1,4 +1,4 @@
-"""Programs as they are compressed: terms, with star imports made explicit, or the reasons why some cannot be."""
+"""Programs read as terms with explicit star imports, or the reason why one cannot be compressed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from atlas.learning.terms.scopes import imported_names
 from atlas.learning.terms.terms import Term
 
 StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
-"""Function that returns the names that `from … import *` brings of each module, or a line on why nobody knows."""
+"""Function that returns the names of each module's star import, or the reason why they are unknown."""
 
 OWN_CHECK = "line: an assertion or a print at a program's top level"
 TOO_DEEP = "nested too deeply, or in blocks too long"
@@ -32,25 +32,25 @@ class Originals:
     """Programs that can be compressed, by id."""
 
     terms: dict[str, Term] = field(default_factory=dict)
-    """Programs in the form in which they are searched: without comments, docstrings and annotations."""
+    """Programs as they are searched: without comments, docstrings and annotations."""
 
     with_stars: dict[str, Term] = field(default_factory=dict)
-    """The programs whose star imports were made explicit, with these as they were written."""
+    """The programs whose star imports were made explicit, in their original form."""
 
     removable_imports: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Names whose imports leave a program once it reads them no more."""
+    """Names whose imports are removed once the program no longer reads them."""
 
     notes: tuple[str, ...] = ()
     """Lines on star imports that had to stay."""
 
     def keep_stars(self, terms: Mapping[str, Term]) -> None:
-        """Take programs as they were written that are chosen so: of a star import nobody knows what may go."""
+        """Keep the imports of programs whose star imports stay, because their names are unknown."""
         for name in [name for name, term in terms.items() if term is self.with_stars.get(name)]:
             self.removable_imports[name] = frozenset()
 
 
 def as_programs(programs: Iterable[Program | str]) -> list[Program]:
-    """Return programs. One that is given as its source alone has its position as id, and is a task of its own."""
+    """Return programs. A source alone becomes a program with its position as id and as task."""
     return [
         Program(id=str(position), task_id=str(position), description="", source=program)
         if isinstance(program, str)
@@ -60,7 +60,7 @@ def as_programs(programs: Iterable[Program | str]) -> list[Program]:
 
 
 def free_prefix(programs: Iterable[Program]) -> str:
-    """Return a beginning of placeholder names that no program uses."""
+    """Return a prefix for placeholder names that no program uses."""
     prefix = "concept_"
     while any(prefix in program.source for program in programs):
         prefix += "_"
@@ -93,7 +93,7 @@ def read_programs(
 
 
 def _stars(source: str) -> list[str]:
-    """Return the modules all of whose names a program imports."""
+    """Return the modules of a program's star imports."""
     tree = try_parse(source) if _STAR.search(source) else None
     return star_modules(tree) if tree is not None else []
 
@@ -116,7 +116,7 @@ class _Original:
 
 
 def _read_program(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]) -> _Original | str:
-    """Return a program and the names whose imports may go, or why it cannot be compressed."""
+    """Return a program and its removable imports, or why it cannot be compressed."""
     try:
         module = normalise(program.source)
         if looks_up_names(module):
@@ -142,7 +142,7 @@ def _read_program(program: Program, limits: Limits, public: Mapping[str, frozens
 
 
 def _shadows(module: ast.Module) -> bool:
-    """Return whether a program binds a builtin's name at its top, where functions put before it would see it too."""
+    """Return whether a program rebinds a builtin at its top level, where inserted functions would see it."""
     return any(hasattr(builtins, name) for node in module.body for name in _top_level_names(node))
 
 

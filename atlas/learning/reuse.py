@@ -1,4 +1,4 @@
-"""A learned library in programs that it was not learned from: the figure that says whether it is worth having."""
+"""The effect of a learned library on programs that it was not learned from."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Reuse:
     """Functions in the library."""
 
     used: Mapping[str, int]
-    """Number of the programs that need each function that any needs, by name."""
+    """Number of programs that need each function, by name."""
 
     tokens_before: int
     tokens_after: int
@@ -44,7 +44,7 @@ class Reuse:
 
     rewritten: Mapping[str, RewrittenProgram]
     n_refused: int
-    """Programs that did something else with the functions, and were left as they were."""
+    """Programs that behaved differently with the functions, and were left unchanged."""
 
     @property
     def ratio(self) -> float:
@@ -75,7 +75,7 @@ def evaluate_held_out(
     """Learn from one half, and rewrite the other. All programs of a task are in the same half.
 
     Raises:
-        Cancelled: `cancelled` said so.
+        Cancelled: `cancelled` returned True.
         EngineFailed: The search ended without an answer.
     """
     tasks = sorted({program.task_id for program in programs})
@@ -132,12 +132,12 @@ def reuse(
 
 
 def _prefix(library: Library) -> str:
-    """Return the beginning of the functions' names. A program that uses it cannot be told from one that calls them."""
+    """Return the prefix of the functions' names. Programs that already use it are left out."""
     return next((function.name.rstrip("0123456789") for function in library.functions.values()), "\0")
 
 
 def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:
-    """Put back the programs that do something else, and return how many."""
+    """Restore the programs that behave differently, and return how many."""
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     if verify is None or not rewritten:
         return 0

@@ -1,4 +1,4 @@
-"""Programs rewritten to call concepts by their names, as they are shown, proven and run for examples."""
+"""Programs rewritten to call concepts by their names, as they are shown, verified and run for examples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Rewriting:
     """Ids of the concepts that it needs."""
 
     does_the_same: bool | None
-    """Result of its proof, None where it has no tests, or none that run what was put in."""
+    """Result of its verification, None if no test runs the inserted calls."""
 
 
 def rewritten_programs(
@@ -41,7 +41,7 @@ def rewritten_programs(
     verifier: Verifier,
     on_progress: Progress | None,
 ) -> list[Rewriting]:
-    """Return every rewritten program with its concepts as they are proposed, run once more."""
+    """Return every rewritten program with its proposed concepts, verified by running it again."""
     texts = {name: with_concept_names(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
     sources = {
         name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in texts.items()
@@ -82,7 +82,7 @@ def recordings(
 
 
 def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
-    """Return a rewritten program that calls concepts by their names, as far as it does not use those itself.
+    """Return a rewritten program that calls concepts by their names, except those that it already uses.
 
     Returns:
         Its source, and the names under which it calls each concept, by placeholder.

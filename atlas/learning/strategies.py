@@ -1,4 +1,4 @@
-"""Concepts found in attempts: their programs compressed, what was found named, and everything run once more."""
+"""Concepts learned from attempts: their programs are compressed, the functions named, and everything verified."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from atlas.protocols.strategies import ConceptDocumenter
 _log = logging.getLogger(__name__)
 
 PROVEN = "proven"
-"""Under which a learned concept's metadata says whether running programs has proven it."""
+"""Metadata key of a learned concept: whether running programs has verified it."""
 
 MAX_EXAMPLES = 10
 """Uses of a concept that its documenter is shown."""
@@ -52,7 +52,7 @@ MAX_EXAMPLES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedConcept:
-    """A concept that compression found, and what speaks for it."""
+    """A concept that compression found, with its measurements."""
 
     concept: CodeConcept
     saving: int
@@ -128,8 +128,8 @@ class ProvenCompression:
     async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
         """Return concepts that shorten the successful programs of these attempts, each after those that it calls.
 
-        The `proven` in a concept's metadata is True where running programs has proven it, else False. The log says how
-        many are not proven, or why there is no concept at all.
+        The `proven` in a concept's metadata is True where running programs has proven it, else False. The log reports
+        how many are not verified, or why there is no concept.
         """
         proposal = await self.propose(trajectories)
         n, n_unproven = len(proposal.concepts), len(proposal.concepts) - len(proposal.proven)
@@ -157,7 +157,7 @@ class ProvenCompression:
             library: Concepts that are there: their names are not given again, and one that is found again is known.
 
         Raises:
-            Cancelled: `cancelled` said so; nothing was changed.
+            Cancelled: `cancelled` returned True; nothing was changed.
             EngineFailed: The search ended without an answer.
         """
         extraction = await asyncio.to_thread(programs_of, attempts)
@@ -266,7 +266,7 @@ class LLMCompressionStrategy(ProvenCompression):
 
 
 def _verification_progress(progress: StageProgress | None) -> Progress | None:
-    """Return a callback that tells which share of the programs was run."""
+    """Return a callback that reports the share of programs that were run."""
     return None if progress is None else lambda done, total: progress("verifying", done / total)
 
 
@@ -279,7 +279,7 @@ def _call_by_name(code: str, names: Mapping[str, str]) -> str:
 
 
 def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
-    """Return what was found, under its placeholder, calling the others by their names."""
+    """Return an abstraction as a concept under its placeholder, which calls the others by their names."""
     names = {placeholder: function_name(concepts[placeholder]) for placeholder in abstraction.calls}
     return CodeConcept(
         name=abstraction.name,
@@ -298,7 +298,7 @@ def _examples(
     programs: Mapping[str, Program],
     concepts: Mapping[str, CodeConcept],
 ) -> list[tuple[str, str]]:
-    """Return tasks, and the programs that solved them with this function."""
+    """Return tasks with the programs that solved them by this function."""
     direct = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
     names = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
     return [
@@ -307,7 +307,7 @@ def _examples(
 
 
 def _with_free_name(concept: CodeConcept, reserved: set[str]) -> CodeConcept:
-    """Return the concept with a free name. A documenter knows only the names that it gave."""
+    """Return the concept with a free name, since a documenter knows only the names it has assigned."""
     free = unused_name(concept.name, reserved)
     if free == concept.name:
         return concept
@@ -327,7 +327,7 @@ def _with_examples(concept: CodeConcept, examples: Mapping[str, tuple[tuple[str,
 
 
 def _record_proof(learned: LearnedConcept) -> LearnedConcept:
-    """Return the same with a concept that says itself whether it is proven. One of the library stays as it is."""
+    """Return it with the result of its verification in the concept's metadata. An existing concept stays unchanged."""
     if learned.is_known:
         return learned
     return replace(

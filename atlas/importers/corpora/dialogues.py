@@ -1,4 +1,4 @@
-"""τ-bench's conversations: what a customer says later on finds the other trials of the same task.
+"""τ-bench's conversations: a later message of the customer should find the other trials of the same task.
 
 Whole conversations are asked for, and single turns as a log of them would have them.
 """
@@ -30,11 +30,11 @@ class _Dialogue:
     id: str
     task_id: str
     turns: tuple[tuple[str, str], ...]
-    """Speakers, and what they said."""
+    """Speakers and their messages."""
 
     @property
     def questions(self) -> list[str]:
-        """Messages of the customer that are asked with, none of them the first."""
+        """Messages of the customer that serve as queries, without the first one."""
         messages = [text for speaker, text in self.turns if speaker == CUSTOMER][1:]
         return [text for text in messages if len(text.split()) >= LEAST_WORDS][:MOST_ASKED]
 
@@ -93,7 +93,7 @@ def _talks(runs: Sequence[Trajectory]) -> list[_Dialogue]:
 
 
 def _turns(run: Trajectory) -> Iterator[tuple[str, str]]:
-    """Yield what was said, in order. An action after which a person speaks, or the last one, is said to them."""
+    """Yield the messages, in order. An action after which a person speaks, or the last one, is said to them."""
     for step in run.steps:
         is_spoken = step.metadata.get("observation_from") == "user" or not step.observation
         if is_spoken and step.action.strip():

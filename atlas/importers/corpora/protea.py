@@ -88,5 +88,5 @@ def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Seq
 
 
 def _is_left_out(other: LogEntry, reflection: LogEntry) -> bool:
-    """Return whether an entry is of the same generation, but not its crash, or says just what is asked."""
+    """Return whether an entry is of the same generation, but not its crash, or has the same text."""
     return (other.generation == reflection.generation and other.kind != CRASH) or other.text == reflection.text

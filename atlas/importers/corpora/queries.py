@@ -31,7 +31,7 @@ def corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> Judged
     """Return the attempts, with the file's queries about them.
 
     Raises:
-        ImportFailed: The file is not as it should be, or judges a task that none of the attempts is at.
+        ImportFailed: The file has another form, or judges a task without an attempt.
     """
     of_task: dict[str, list[str]] = defaultdict(list)
     for attempt in attempts:

@@ -1,4 +1,4 @@
-"""The records that queries are asked of, which hold only what a task says."""
+"""Records of an evaluation corpus, which contain only the text of a task."""
 
 from __future__ import annotations
 

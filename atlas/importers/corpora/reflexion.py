@@ -49,7 +49,7 @@ def is_programming(attempt: Trajectory) -> bool:
 
 
 def in_other_words(description: str) -> str:
-    """Return a problem's first sentence without signature, examples, names of code and what every problem says."""
+    """Return a problem's first sentence without signature, examples, names of code and stock phrases."""
     prose = description.rpartition("\n\ndef ")[0] or description
     sentence = " ".join(_SENTENCE_END.split(prose.strip(), maxsplit=1)[0].split())
     words = " ".join(_CODE.sub(" ", _ASKING.sub("", sentence)).split())

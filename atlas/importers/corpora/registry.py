@@ -26,7 +26,7 @@ LOOKED_FOR = (
 
 
 def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus]:
-    """Return what can be evaluated on among files and the files under directories, and pass over other files.
+    """Return the evaluation corpora in files and directories. Other files are skipped.
 
     Raises:
         ImportFailed: There is nothing of the kind under one of the paths, or a file of a known kind has a row that

@@ -18,7 +18,7 @@ from atlas.importers.corpora.records import record
 
 
 def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
-    """Return the runs by their first messages, and by what was said in them, as far as that can be asked with.
+    """Return the corpus of first messages, and those of later messages that have queries.
 
     Raises:
         ImportFailed: A run does not begin with a message of its customer.

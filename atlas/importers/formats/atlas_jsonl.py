@@ -13,13 +13,13 @@ from atlas.importers.rows import Item, Limits, Row, convert
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether lines hold an experience, or anything else of ours that says what it is."""
+    """Return whether lines are experiences, or other records with their kind."""
     required = ({"experience"}, *({"kind", kind} for kind in ("trajectory", "strategy", "concept", "entry", "turn")))
     return any(names <= keys for keys in record_keys(head) for names in required)
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield what a file holds, one record a line."""
+    """Yield the records of a file, one per line."""
     for record in lines(path, limits):
         yield convert(record.position, partial(_item, record), offset=record.end, n_bytes=len(record.raw))
 

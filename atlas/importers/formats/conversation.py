@@ -53,10 +53,10 @@ def split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
 
 
 def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
-    """Return the conversation as steps, nothing left out.
+    """Return the whole conversation as steps.
 
-    What comes before the agent's first message is the observation of a step without an action. A step's metadata says
-    in `observation_from` who spoke.
+    What comes before the agent's first message is the observation of a step without an action. A step's metadata names
+    the speaker in `observation_from`.
     """
     bounds = [n for n, message in enumerate(messages) if message.role == AGENT] + [len(messages)]
     opening = [_step(None, messages[: bounds[0]])] if bounds[0] else []
@@ -64,7 +64,7 @@ def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
 
 
 def final_action(messages: Sequence[Message]) -> str:
-    """Return the agent's last tool call and what it said after that, or without calls its last words."""
+    """Return the agent's last tool call and the text after it, or without calls its last message."""
     acting = [message for message in messages if message.role == AGENT and message.action]
     last_call = max((n for n, message in enumerate(acting) if message.calls), default=len(acting) - 1)
     return "\n\n".join(message.action for message in acting[max(last_call, 0) :])

@@ -74,7 +74,7 @@ def _json_sample(handle: BinaryIO, span: Span, header: Header, limits: Limits) -
 
 
 def _json_header(path: Path, limits: Limits) -> Header:
-    """Return what is common to the samples, which may stand before or behind them."""
+    """Return the header of the log, which may stand before or behind the samples."""
     fields: Json = {}
     with path.open("rb") as handle:
         try:

@@ -45,7 +45,7 @@ LATER = ("importance", "tier")
 """Columns of the later form alone."""
 
 LOCKED_SECONDS = 5.0
-"""Time to wait for whoever keeps the database locked."""
+"""Time to wait for a lock on the database."""
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
@@ -83,8 +83,8 @@ def matches(path: Path, head: bytes) -> bool:
 def create_table(path: Path) -> bool:
     """Give a SQLite file of the agent the table of entries where it has none, and return whether there are any.
 
-    What other parts of the agent keep in the file stays as it is. Where the file cannot be written, or where its table
-    of that name is something else, nothing is changed, and the log says so.
+    What other parts of the agent keep in the file stays as it is. If the file cannot be written, or has another table
+    of that name, it stays unchanged, and a warning is logged.
 
     Raises:
         ImportFailed: It is no SQLite file, or a damaged one.
@@ -262,7 +262,7 @@ def _copied(path: Path) -> sqlite3.Connection:
 
 
 def _refuse_busy(status: int, remaining: int, total: int) -> None:
-    """End a backup that would wait for ever for whoever keeps the database locked."""
+    """Raise if a backup waits too long for a lock on the database."""
     if status in _LOCKED:
         raise sqlite3.OperationalError("database is locked; import it once that is done")
 

@@ -18,7 +18,7 @@ from atlas.memory.journal import Journal
 from atlas.memory.promotion import LOG
 
 TELLING = ("id", "generation", "entry_type", "timestamp", "content")
-"""Columns that tell a row from others. Protea never changes what they hold, as it does importance and tier."""
+"""Columns that identify a row. Protea never changes what they hold, as it does importance and tier."""
 
 ROW_DIGITS, LOG_DIGITS = 24, 8
 """Digits of an entry's id."""
@@ -43,7 +43,7 @@ class LogNames:
     """The names under which the journal has a log's entries."""
 
     def __init__(self, journal: Journal) -> None:
-        """Look nothing up yet."""
+        """Keep the journal for later."""
         self._journal = journal
         self._known_as: dict[str, str] = {}
 

@@ -81,7 +81,7 @@ def _attempt(
 
 
 def _benchmark(row: Json) -> str:
-    """Return `mbpp`, `humaneval` or `leetcode`, as the row's own id or keys tell, empty where they do not."""
+    """Return `mbpp`, `humaneval` or `leetcode` by the row's id or keys, else an empty text."""
     name = str(row.get("name", row.get("task_id"))).lower()
     from_name = next((benchmark for benchmark in ("mbpp", "humaneval", "leetcode") if name.startswith(benchmark)), "")
     return from_name or ("leetcode" if "cannonical_solution" in row else "")  # spelt so in that log only

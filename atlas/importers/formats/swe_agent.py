@@ -1,6 +1,6 @@
 """SWE-agent's `.traj` files: one run each, on an issue of a repository or on a capture-the-flag challenge.
 
-A run does not say whether it solved its task, so its outcome is unknown. Demonstrations are no steps of the run.
+A run does not record whether it solved its task, so its outcome is unknown. Demonstrations are no steps of the run.
 
 Source:
     https://github.com/SWE-agent/SWE-agent
@@ -125,7 +125,7 @@ def _problem_statement(run: Json) -> str:
 
 
 def _model(run: Json) -> str:
-    """Return the language model, where the file says which. `replay` stands for none."""
+    """Return the name of the language model, empty if it is unknown. `replay` stands for none."""
     agent = _replay_config(run).get("agent")
     model = agent.get("model") if isinstance(agent, dict) else None
     name = model.get("name") if isinstance(model, dict) else None

@@ -1,6 +1,6 @@
 """τ-bench runs: a JSON list of customer-service conversations, each with a reward.
 
-The system prompt, the same long policy in every run, is not kept; everything else that was said is.
+The system prompt is left out, because it is the same long policy in every run. All other messages are kept.
 
 Source:
     https://github.com/sierra-research/tau-bench
@@ -41,12 +41,12 @@ REWARD_TOLERANCE = 1e-6
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the file's rows have a task, its reward and what was said."""
+    """Return whether the file's rows have a task, its reward and its messages."""
     return any({"task_id", "reward"} <= keys and keys & {"traj", "info"} for keys in record_keys(head))
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield the runs of a file. The task's domain is taken from the file's name where that says it."""
+    """Yield the runs of a file. The task's domain is taken from the file's name, if it contains one."""
     domain = next((name for name in DOMAINS if name in re.split(r"[^a-z]+", path.name.lower())), "")
     for record in records(path, limits):
         make = partial(_trajectory, record, domain)

@@ -1,7 +1,7 @@
 """Voyager skill libraries: a JSON object of JavaScript functions by name, each with a description, kept as concepts.
 
-A description is a function's head around a comment, as Voyager's prompt asks the model for it; the comment is what it
-says, and the head is the signature.
+Voyager's prompt asks for a description in the form of a function with a comment. The comment becomes the description,
+and the function's head the signature.
 
 Source:
     https://github.com/MineDojo/Voyager
@@ -32,7 +32,7 @@ _DESCRIPTION = re.compile(r"\A(?P<head>(?:async )?function [^{]*?)\s*\{(?P<body>
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the file is an object of objects with code and a description, and nothing else."""
+    """Return whether the file is an object of objects that all have code and a description."""
     return member_keys(head) == SKILL
 
 
@@ -67,7 +67,7 @@ def _concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeCon
 
 
 def _split_description(description: str) -> tuple[str, str]:
-    """Return a description's words and the signature that it names, or all of it and nothing in another form."""
+    """Return the text and the signature in a description, or all of it and an empty signature."""
     match = _DESCRIPTION.match(description.strip())
     text = " ".join(_COMMENT.sub("", match["body"]).split()) if match else ""
     return (text, " ".join(match["head"].split())) if match and text else (description.strip(), "")

@@ -70,13 +70,13 @@ _OF_TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Co
 class LLMAutoDocumenter:
     """A language model that names one function after the other, each in the light of the names before it.
 
-    An answer that does not fit the code is asked for once more, with what is wrong; after that, and where there is no
-    answer, the name is derived as `HeuristicDocumenter` does, and the concept's metadata says why in
-    `undocumented_because`.
+    An answer that does not fit the code is rejected once, with the reason. If the second one does not fit either, or
+    the model does not answer, the name is derived as in `HeuristicDocumenter`. The reason is then in the concept's
+    metadata, as `undocumented_because`.
     """
 
     def __init__(self, llm_client: LLMClient, reserved: Iterable[str] = ()) -> None:
-        """Give no name of those taken: of other concepts, and of whatever the programs to be rewritten define."""
+        """Keep the reserved names free: those of other concepts, and those that the programs define."""
         self.llm = llm_client
         self._reserved = set(reserved)
         self._descriptions: dict[str, str] = {}
@@ -109,7 +109,7 @@ class LLMAutoDocumenter:
     async def _ask(
         self, concept: CodeConcept, function: Function, uses: Sequence[tuple[str, str]], reserved: set[str]
     ) -> Documentation | str:
-        """Return what the model says of the function, or why that cannot be used."""
+        """Return the model's documentation, or why it cannot be used."""
         question = _prompt(concept.code, uses, self._descriptions)
         objection = ""
         for _ in range(N_TRIES):
@@ -125,7 +125,7 @@ class LLMAutoDocumenter:
 
 
 def _prompt(code: str, uses: Sequence[tuple[str, str]], names: Mapping[str, str]) -> str:
-    """Return the question as one JSON object, which nothing in the texts can end."""
+    """Return the question as one JSON object, so that no text in it can break out."""
     question = {
         "names_given_so_far": dict(list(names.items())[-MAX_NAMES_SHOWN:]),
         "code": cut(code, MAX_CODE_CHARACTERS),
@@ -138,7 +138,7 @@ def _prompt(code: str, uses: Sequence[tuple[str, str]], names: Mapping[str, str]
 
 
 def cut(text: str, characters: int) -> str:
-    """Return the beginning of a text that is longer."""
+    """Return the text, cut with an ellipsis where it is longer."""
     return text if len(text) <= characters else text[:characters] + "…"
 
 
@@ -151,7 +151,7 @@ def _validate(answer: Any, code: str, function: Function, reserved: set[str]) ->
     """Return the answer as documentation that fits the code.
 
     Raises:
-        InvalidInput: It does not; the message says to the model what is wrong.
+        InvalidInput: It does not. The message is for the model.
     """
     if not isinstance(answer, Mapping):
         raise InvalidInput(f"expected an object with the asked fields, got {type(answer).__name__}")
@@ -195,7 +195,7 @@ def _parameters(value: Any, function: Function) -> tuple[tuple[str, ...], tuple[
 
 
 def _type(value: Any, field: str) -> str:
-    """Return a type annotation, empty where nothing usable is given for it."""
+    """Return a type annotation, empty where the answer has none."""
     text = value.strip() if isinstance(value, str) else ""
     if not text:
         return ""
@@ -207,7 +207,7 @@ def _type(value: Any, field: str) -> str:
 
 
 def _names_types(annotation: ast.expr) -> bool:
-    """Return whether it only names types: nothing is called in it, nor in what is quoted in it."""
+    """Return whether an annotation only names types, without calls, also in quoted parts."""
     for node in ast.walk(annotation):
         match node:
             case ast.Constant(value=str(quoted)):
@@ -230,6 +230,6 @@ def _text(answer: Mapping[str, Any], field: str, *, required: bool = False) -> s
 
 
 def one_line(value: Any) -> str:
-    """Return a model's text without line breaks and control characters, cut where too long, empty if it is no text."""
+    """Return a model's text as one line, without control characters and cut to length. Empty if it is no text."""
     text = " ".join("".join(c if c.isprintable() else " " for c in value).split()) if isinstance(value, str) else ""
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1].rstrip() + "…"

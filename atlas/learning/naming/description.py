@@ -1,4 +1,4 @@
-"""The operations of code, one by one, in plain words."""
+"""Descriptions of code in words, operation by operation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.search.forms.nodes import count_names, is_nested_deeply
 
 MAX_STEPS = 4
-"""Operations that are told one by one."""
+"""Operations that are described one by one."""
 
 MAX_CHARACTERS = 60
 """Length of a piece of code that is shown."""

@@ -49,24 +49,24 @@ class Documentation:
     """New names, in the order of the code's own."""
 
     types: tuple[str, ...] = ()
-    """Annotations of the parameters, empty where nobody knows."""
+    """Annotations of the parameters, empty where unknown."""
 
     returns: str = ""
     guidance: str = ""
 
 
 class HeuristicDocumenter:
-    """A describer of functions that keeps their own names, and numbers those that have none. No name is given twice."""
+    """A documenter that keeps the functions' own names, and numbers those without one. No name is used twice."""
 
     def __init__(
         self, reserved: Iterable[str] = (), tasks: Iterable[str] = (), placeholders: Iterable[str] = ()
     ) -> None:
-        """Give no name of those taken: of other concepts, and of whatever the programs to be rewritten define.
+        """Keep the reserved names free: those of other concepts, and those that the programs define.
 
         Args:
             placeholders: Names that functions have until they are named. Only the function that has one may keep it.
-            tasks: Texts of all tasks, with which those of a function are compared. Without them, its guidance names
-                no word of a task. A name never does.
+            tasks: Texts of all tasks, to find words that are typical of a function's tasks. They are used in its
+                guidance only.
         """
         self._reserved = set(reserved)
         self._tasks = tuple(tasks)
@@ -94,7 +94,7 @@ def derive(
     reserved: Iterable[str] = (),
     tasks: Iterable[str] = (),
 ) -> Documentation:
-    """Return what can be said of a concept's function from its code, and as far as that goes from its uses.
+    """Return documentation of a concept's function, derived from its code and its uses.
 
     Args:
         tasks: Texts of all tasks, its own among them.
@@ -127,7 +127,7 @@ def _returns_boolean(code: str, function: Function) -> bool:
 
 
 def apply_documentation(concept: CodeConcept, documentation: Documentation, *, by: str) -> CodeConcept:
-    """Return the concept with what is said of it, but for a name that the code fixes.
+    """Return the concept with the documentation. Names that the code cannot change stay.
 
     Args:
         by: Kept as `documented_by` in the concept's metadata, with the `original_name`.
@@ -170,7 +170,7 @@ def _has(code: str, name: str) -> bool:
 
 
 def _rename_if_possible(code: str, names: dict[str, str]) -> str:
-    """Return the code with all of the names at once, or else with those that it lets go one by one."""
+    """Return the code with all names changed, or with as many as can be changed one by one."""
     try:
         return rename_identifiers(code, names)
     except InvalidInput:
@@ -183,21 +183,21 @@ def _rename_if_possible(code: str, names: dict[str, str]) -> str:
 
 
 def _name(function: Function, reserved: set[str]) -> str:
-    """Return the function's own name where it is free and not made up, else one that only counts."""
+    """Return the function's own name if it is free and not a placeholder, else a numbered one."""
     own = function.name
     is_meaningful = is_available(own) and not _MADE_UP.fullmatch(own)
     return own if own not in reserved and (is_meaningful or _COUNTED.fullmatch(own)) else _numbered_name(reserved)
 
 
 def _numbered_name(reserved: set[str]) -> str:
-    """Return the first of `concept_1`, `concept_2` and so on that is free: it says nothing, and nothing wrong."""
+    """Return the first free name of `concept_1`, `concept_2` and so on."""
     return next(
         name for name in (f"concept_{number}" for number in range(1, len(reserved) + 2)) if name not in reserved
     )
 
 
 def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
-    """Return names for the parameters: what all uses call them, else what they are for, else their own."""
+    """Return names for the parameters: the name that all uses pass, else their role, else their own."""
     used = identifiers(function) | {function.name}
     names: list[str] = []
     for position, parameter in enumerate(parameters_of(function)):

@@ -43,17 +43,17 @@ _ON_NUMBERS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
 def role_of(function: Function, parameter: str) -> str:
-    """Return a name for a parameter, `value` where the code says nothing of it."""
+    """Return a name for a parameter by its role in the code, or `value`."""
     roles = [role for node in ast.walk(function) for role in _roles(node, parameter)]
     return next((role for role in _ORDER if role in roles), "value")
 
 
 _ORDER = ("function", "mapping", "text", "items", "index", "n", "number", "other")
-"""Roles, the most telling first, for a parameter with which the code does several things."""
+"""Roles in order of preference, for a parameter with several."""
 
 
 def _roles(node: ast.AST, parameter: str) -> Iterator[str]:
-    """Yield what one node takes a name for."""
+    """Yield the roles of a name in one node."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=args):
             yield from ["function"] * (name == parameter)

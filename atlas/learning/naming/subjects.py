@@ -1,4 +1,4 @@
-"""Words that tell the tasks of a function from all others. A word that other tasks have as well says nothing of it."""
+"""Words that distinguish the tasks of a function from other tasks."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from collections.abc import Iterable, Sequence
 from atlas.core.words import words
 
 MIN_TASKS = 3
-"""Tasks of its own that it takes to say anything."""
+"""Smallest number of its own tasks."""
 
 MIN_OTHERS = 20
-"""Tasks of other programs that it takes to compare with."""
+"""Smallest number of other tasks to compare with."""
 
 NEARLY_ALL = 0.9
-"""Share of its own tasks that have a word which tells them."""
+"""Smallest share of its own tasks that contain a distinctive word."""
 
 FEW = 0.05
-"""Share of the other tasks that have it at most."""
+"""Largest share of other tasks that contain a distinctive word."""
 
 MAX_CHARACTERS = 10_000
 """Characters of a task's text that are read."""
 
 _EXAMPLES = re.compile(r"\n\ndef |>>>|https?://\S+|(?i:\bexamples?:)")
-"""Beginnings of what says nothing in a task's prose, or stands behind it: a signature, examples, an address."""
+"""Beginnings of the parts of a task that are left out: a signature, examples, an address."""
 
 
 def distinctive_words(own_tasks: Iterable[str], tasks: Iterable[str]) -> list[str]:
-    """Return the words that nearly all of its own tasks have, and few others, the rarest elsewhere first.
+    """Return the words of nearly all of its own tasks and few others, the rarest elsewhere first.
 
     Args:
         tasks: Texts of all tasks, its own among them.

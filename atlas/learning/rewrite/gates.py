@@ -20,7 +20,7 @@ ONLY_CALLS_PARAMETER = f"{FUNCTION}does nothing but call its parameters"
 SAVES_NOTHING = f"{FUNCTION}makes programs and library no shorter"
 
 STEERING = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.IfExp, ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
-"""Syntax that says whether and how often something is done."""
+"""Syntax that controls whether and how often code runs."""
 
 REPEATING = (*STEERING, *COMPREHENSIONS)
 
@@ -33,7 +33,7 @@ _OPERATIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """The body of a function, as far as the gates ask for it."""
+    """The properties of a function's body that the gates check."""
 
     statements: Sequence[ast.stmt]
     """Statements without imports."""
@@ -50,11 +50,11 @@ class Worth:
     """Different tasks that need it, directly or through another function."""
 
     saving: int
-    """Tokens by which programs and library are shorter for it, itself counted."""
+    """Tokens that it saves over programs and library, its own length included."""
 
 
 def use_problem(worth: Worth, limits: Limits) -> str:
-    """Return why a function is not needed enough, or an empty text where it is."""
+    """Return why a function is used too rarely, or an empty text."""
     if worth.n_tasks < limits.min_tasks:
         return f"{FUNCTION}fewer than {limits.min_tasks} tasks need it"
     if worth.saving <= 0:
@@ -66,7 +66,7 @@ def use_problem(worth: Worth, limits: Limits) -> str:
 
 
 def body_problem(body: Body, limits: Limits) -> str:
-    """Return why a function does too little for a name of its own, or an empty text where it does enough."""
+    """Return why a function is too trivial, or an empty text."""
     if body.n_tokens < limits.min_body_tokens:
         return f"{FUNCTION}shorter than {limits.min_body_tokens} tokens"
     performed = list(operations(body.statements))
@@ -79,10 +79,10 @@ def body_problem(body: Body, limits: Limits) -> str:
 
 
 def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield what code does: its calls, operations, items that it asks for, loops and conditions.
+    """Yield the operations of code: calls, operators, subscripts, loops and conditions.
 
-    Reading a name or an attribute and giving a result a name is no operation, and neither is the sign of a number. Of a
-    comprehension, each further `for` counts, and each that has an `if`.
+    Reading a name or an attribute, an assignment, and the sign of a number do not count. In a comprehension, each
+    further `for` counts, and each `for` with an `if`.
     """
     for statement in statements:
         for node in ast.walk(statement):

@@ -22,11 +22,11 @@ def prune(
     cancelled: IsCancelled,
     refused: Counter[str],
 ) -> dict[str, int]:
-    """Take off what does not pass the gates, the worst first, and return the saving of each function that stays.
+    """Remove functions that fail a gate, the worst first, and return the savings of the others.
 
     Args:
         tasks: The task of each program.
-        refused: Is told how many were taken off, by reason.
+        refused: Counter of removed functions by reason, which is updated.
     """
     lengths = Lengths(shelf, functions)
     savings: dict[str, int] = {}
@@ -58,7 +58,7 @@ def prune(
 
 
 class _Judge:
-    """The judgement on what each function does, made once for each body that it has."""
+    """The cached result of the body gate for each function."""
 
     def __init__(self, lengths: Lengths, functions: Mapping[str, Function], limits: Limits) -> None:
         self._lengths = lengths
@@ -67,7 +67,7 @@ class _Judge:
         self._known: dict[Pattern, str] = {}
 
     def reason(self, name: str, pattern: Pattern) -> str:
-        """Return why a function is refused for what it does, or an empty text where it is not."""
+        """Return why a function's body is refused, or an empty text."""
         if pattern not in self._known:
             function = replace(self._functions[name], pattern=pattern)
             body = Body(

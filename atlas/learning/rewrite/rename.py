@@ -1,4 +1,4 @@
-"""New names for a function and its parameters, which change nothing else about it."""
+"""Renaming of a function and its parameters, without any other change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atlas.learning.terms.parsing import try_parse
 
 
 def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
-    """Return the code with other names for functions, parameters and variables. It does the same.
+    """Return the code with functions, parameters and variables renamed.
 
     Raises:
         InvalidInput: It does not parse; a new name is reserved or taken in it; or an old one is also bound in a way
@@ -39,7 +39,7 @@ def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
 
 
 def _edit_text(code: str, changed: Mapping[str, str]) -> str:
-    """Return the code with other words for the names. Layout, comments and attributes stay."""
+    """Return the source text with the names replaced. Layout, comments and attributes stay."""
     lines = code.splitlines(keepends=True)
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))

@@ -1,10 +1,10 @@
-"""Programs of unknown origin, run within limits to prove that they still do the same.
+"""Programs of unknown origin, run within limits to verify that they still behave the same.
 
 A `Sandbox` runs programs, each in a fork of `forkserver` that `confinement` keeps from the network, from other
 processes and from files, by a list of the `system_calls` that are allowed. Each works in a `directory` of its own.
-`RunLimits` bound time, memory and output, and a `RunResult` says how a program ended. A `Verifier` runs an original
-twice and the rewritten program once, and proves something only if the original does. `PublicNames` asks modules for
-what a star import brings, and `preloading` says which are imported once for all.
+`RunLimits` bound time, memory and output, and a `RunResult` records how a program ended. A `Verifier` runs an original
+twice and the rewritten program once. It verifies something only if the original's tests do. `PublicNames` finds the
+names that a star import binds, and `preloading` selects the modules that are imported in advance.
 """
 
 from atlas.learning.sandbox.modules import PublicNames

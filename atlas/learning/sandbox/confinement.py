@@ -1,7 +1,7 @@
-"""Limits that a process sets on itself, and the kernel keeps: seccomp, Landlock and resource limits.
+"""Limits that a process sets on itself and the kernel enforces: seccomp, Landlock and resource limits.
 
-Standard library only, because it is read by a process that holds nothing else. None of it can be taken back, not even
-by root. It stops programs that go wrong. It is no jail for one that was written to break out of the kernel.
+Standard library only, because the process that runs it imports nothing else. No limit can be lifted again, not even by
+root. The limits stop programs that go wrong. They are no jail for a program that attacks the kernel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 
 
 def confine(directory: str, readable: Iterable[str] = ()) -> frozenset[str]:
-    """Give up, for good, what the kernel lets a process give up, and return which of the three it keeps from now on.
+    """Drop permissions for good, and return the restrictions that the kernel enforces from now on.
 
     Args:
         directory: The one place where files may be made and written; only Python's own files may be read besides.
@@ -60,7 +60,7 @@ def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> No
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when its parent ends. Without such a kernel nothing happens."""
+    """Have the kernel end this process when its parent ends. Other systems than Linux ignore it."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
@@ -71,7 +71,7 @@ def refuse(*_: object, **__: object) -> None:
 
 
 def guard() -> None:
-    """Take from Python's modules what the kernel was not asked to refuse. It stops accidents, not intent."""
+    """Remove functions from Python's modules where the kernel enforces no limit. It stops accidents, not intent."""
     import _posixsubprocess
     import _socket
 

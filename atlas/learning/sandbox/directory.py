@@ -51,7 +51,7 @@ class WorkingDirectory:
 
 
 def empty(directory: str) -> None:
-    """Remove what is in a directory, as far as the system lets it.
+    """Remove the content of a directory, as far as the system permits.
 
     Directories in it are emptied into it first, because a program may nest them deeper than a path can be long.
     """

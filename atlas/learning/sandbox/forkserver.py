@@ -1,4 +1,4 @@
-"""The process that tries programs out: it forks itself for each, and says in one line how the program ended.
+"""The process that runs programs: it forks itself for each, and reports in one line how the program ended.
 
 It imports nothing of ATLAS but `confinement`, and `runner` starts it without ATLAS on its path, so that a fork of it is
 cheap and holds no secrets. Requests and answers are lines of JSON on what were its stdin and stdout.
@@ -29,14 +29,14 @@ Answer = dict[str, Any]
 MAX_ANSWER_BYTES = 2**20
 MAX_DETAIL_CHARACTERS = 300
 MAX_VALUE_PARTS = 10_000
-"""Parts of a value that a program leaves behind. A larger one is told by its first parts."""
+"""Parts of a final value that are compared. Only the first parts of a larger value are."""
 
 _READ_BYTES = 2**16
 _RESULT = 3  # the file descriptor on which the fork says how it ended
 
 
 def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -> None:
-    """Serve until nobody asks any more.
+    """Serve requests until stdin is closed.
 
     Args:
         preloaded: Modules to import once, so that no program has to. Those that are not there are left out.
@@ -49,7 +49,7 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
         os.dup2(nothing, standard)
     ahead = _preload(preloaded)
     enforced = _supported_restrictions() if is_confined else frozenset()
-    _send(answers, {"kept": sorted(enforced)})
+    _send(answers, {"enforced": sorted(enforced)})
     pending = b""
     while True:
         while b"\n" not in pending:
@@ -58,7 +58,7 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
                 return
             pending += chunk
         line, _, pending = pending.partition(b"\n")
-        _send(answers, _serve({**json.loads(line), "kept": enforced, "path": path, "ahead": ahead}, requests))
+        _send(answers, _serve({**json.loads(line), "enforced": enforced, "path": path, "ahead": ahead}, requests))
 
 
 def _preload(modules: tuple[str, ...]) -> int:
@@ -71,7 +71,7 @@ def _preload(modules: tuple[str, ...]) -> int:
 
 
 def _address_space() -> int:
-    """Return the bytes of this process's address space, 0 where the system does not tell."""
+    """Return the bytes of this process's address space, 0 where it is unknown."""
     try:
         return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
     except OSError:
@@ -79,7 +79,7 @@ def _address_space() -> int:
 
 
 def _supported_restrictions() -> frozenset[str]:
-    """Return what a fork can have the kernel keep."""
+    """Return the restrictions that the kernel enforces on a fork."""
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
@@ -120,7 +120,7 @@ def _serve(request: Answer, requests: int) -> Answer:
 
 
 class _Listener:
-    """The two pipes of a fork: of what it prints, the beginning and a digest of all."""
+    """A reader of the two pipes of a fork. It keeps the beginning of the output, and a digest of all of it."""
 
     def __init__(self, output_bytes: int) -> None:
         self.result = b""
@@ -174,7 +174,7 @@ def _end(pid: int) -> tuple[int, resource.struct_rusage]:
 
 
 def _reported_answer(message: bytes, token: str) -> Answer | None:
-    """Return what the fork itself said, or None where it said nothing, or not with the token that it was given."""
+    """Return the result that the fork reported, or None without a valid report that begins with the token."""
     mark, _, body = message.partition(b"\n")[0].partition(b" ")
     if mark != token.encode() or not message.endswith(b"\n"):
         return None
@@ -186,7 +186,7 @@ def _reported_answer(message: bytes, token: str) -> Answer | None:
 
 
 def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:
-    """Return how a fork ended that could not say so itself."""
+    """Return how a fork ended that reported no result."""
     if is_late:
         return _answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
     code = os.waitstatus_to_exitcode(status)
@@ -198,7 +198,7 @@ def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, 
 
 
 def _run_in_fork(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
-    """Run the program in this fork, confined, and say how it ended."""
+    """Run the program in this fork, confined, and report how it ended."""
     leave, write, encode = os._exit, os.write, json.dumps  # a program may put others in their place
     try:
         try:
@@ -231,9 +231,9 @@ def _set_up(request: Answer, results: int, printed: int, directory: str) -> None
         memory_megabytes=request["memory_megabytes"] + request["ahead"],
         file_megabytes=request["file_megabytes"],
     )
-    if request["kept"]:
+    if request["enforced"]:
         confine(directory, request["path"])
-    if PROCESSES not in request["kept"]:
+    if PROCESSES not in request["enforced"]:
         guard()
     sys.path[:0] = request["path"]  # only now: what lies there may be anything
     _forget_others(request["path"])

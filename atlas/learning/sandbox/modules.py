@@ -1,4 +1,4 @@
-"""The names that modules have for others, asked where programs run: an import may do anything."""
+"""The public names of modules, found in the sandbox, because an import may run any code."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ del names
 
 
 class PublicNames:
-    """The names that `from … import *` brings of each module, which is asked once."""
+    """The names that `from … import *` imports from each module, found once per module."""
 
     def __init__(self, sandbox: Sandbox, *, is_cancelled: Callable[[], bool] | None = None) -> None:
-        """Ask nothing yet."""
+        """Keep the sandbox for later."""
         self._sandbox = sandbox
         self._is_cancelled = is_cancelled
         self._names: dict[str, frozenset[str] | str] = {}
@@ -30,7 +30,7 @@ class PublicNames:
         """Return the names by module, or one line on why a module cannot be imported.
 
         Raises:
-            Cancelled: `is_cancelled` said so.
+            Cancelled: `is_cancelled` returned True.
         """
         new = [module for module in modules if module not in self._names]
         asking = [(_ASKING.format(module=module, mark=_MARK), "") for module in new]
@@ -40,7 +40,7 @@ class PublicNames:
 
 
 def _parse_names(result: RunResult) -> frozenset[str] | str:
-    """Return the names that a module told, whatever it printed meanwhile."""
+    """Return the names in a result, whatever the module printed."""
     if result.outcome != "passed":
         return result.detail.rpartition(_PLACE)[0] or result.detail
     return frozenset(name.removeprefix(_MARK) for name in result.values if name.startswith(_MARK))

@@ -1,4 +1,4 @@
-"""Modules that are slow to import, and are imported once for all programs of a run that name them."""
+"""Modules that are slow to import, and are imported once for all programs of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODULES = frozenset(
         *(f"sklearn.{part}" for part in ("cluster", "linear_model", "metrics", "preprocessing")),
     ]
 )
-"""Well-known modules, which do nothing but define when they are imported. No other is imported outside of a fork."""
+"""Well-known modules whose import has no side effects. No other is imported outside of a fork."""
 
 MAX_FILES = 64
 """Modules beside programs that are read for what they import."""
@@ -31,7 +31,7 @@ _IMPORT = re.compile(
 
 
 def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[str]:
-    """Return those modules of `MODULES` that programs name in imports, with those that the modules beside them name.
+    """Return the modules of `MODULES` that programs import, directly or through modules beside them.
 
     Args:
         path: Directories of the modules beside the programs.
@@ -79,7 +79,7 @@ def _beside(name: str, path: Sequence[str]) -> Path | None:
 
 
 def _read_start(file: Path) -> str:
-    """Return the text of a module, none where it may not be read: the programs that import it find that out."""
+    """Return the text of a module, empty if it cannot be read. The programs that import it report that."""
     with suppress(OSError), file.open(encoding="utf-8", errors="replace") as stream:
         return stream.read(MAX_CHARACTERS)
     return ""

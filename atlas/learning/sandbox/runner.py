@@ -1,8 +1,8 @@
-"""Programs of unknown making, each run in a process of its own, with limits, and cut off by the kernel.
+"""Programs of unknown origin, each run in a process of its own, with limits that the kernel enforces.
 
-The guarantees depend on the system, and `Sandbox.kept` returns them. On Linux on x86-64 and aarch64 programs reach no
-network. They start, signal and slow down no other processes. They read no files but Python's own, and write only in a
-directory that is removed when they end. Elsewhere those functions are taken out of Python's modules, which stops
+The guarantees depend on the system, and `Sandbox.enforced` returns them. On Linux on x86-64 and aarch64 programs reach
+no network. They start, signal and slow down no other processes. They read no files but Python's own, and write only in
+a directory that is removed when they end. Elsewhere those functions are taken out of Python's modules, which stops
 accidents only. Everywhere, limits hold on time, memory (not on macOS), files and output. Nothing of the environment is
 handed on, and what a program leaves running is killed. None of it is a jail for a program written to break out.
 
@@ -115,7 +115,7 @@ class Sandbox:
         n_workers: int | None = None,
         is_confined: bool = True,
     ) -> None:
-        """Start nothing yet.
+        """Keep the settings. Processes start with the first program.
 
         Args:
             path: Directories of modules that programs may import, before all others, and may read the files of.
@@ -136,9 +136,9 @@ class Sandbox:
         self.close()
 
     @property
-    def kept(self) -> frozenset[str]:
-        """The things that the kernel keeps programs from here: `network`, `processes`, `files`."""
-        return self._ready_workers([], 1)[0].kept
+    def enforced(self) -> frozenset[str]:
+        """The restrictions that the kernel enforces here: `network`, `processes`, `files`."""
+        return self._ready_workers([], 1)[0].enforced
 
     def run(self, source: str, tests: str = "") -> RunResult:
         """Return how one program ends, with its tests after it."""
@@ -158,7 +158,7 @@ class Sandbox:
             is_cancelled: Asked about ten times a second.
 
         Raises:
-            Cancelled: `is_cancelled` said so; programs that were running were ended.
+            Cancelled: `is_cancelled` returned True; programs that were running were ended.
         """
         try:
             return self._run_all(programs, on_progress, is_cancelled)
@@ -198,7 +198,7 @@ class Sandbox:
         self._workers = []
 
     def _ready_workers(self, sources: Iterable[str], n_programs: int) -> list[_Worker]:
-        """Return as many workers as have something to do, with the modules at hand that the programs name."""
+        """Return the workers for these programs, with the modules preloaded that the programs import."""
         needed = self._preloaded | slow_modules(sources, self._path)
         if needed != self._preloaded:
             self.close()
@@ -240,7 +240,7 @@ def _work(
 
 
 def _result(answer: Mapping[str, Any]) -> RunResult:
-    """Return how a program ended, by what is said of it. One that has found out how may say anything itself."""
+    """Return how a program ended. The answer is untrusted, because a program may forge it."""
     texts = [answer.get(name) for name in ("detail", "output", "printed")]
     values = answer.get("values")
     is_sound = (
@@ -257,7 +257,7 @@ def _result(answer: Mapping[str, Any]) -> RunResult:
 
 
 class _Worker:
-    """A process of the fork server, and another one where a program has taken it down."""
+    """A process of the fork server, restarted after a program has ended it."""
 
     def __init__(self, preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -> None:
         self._preloaded = preloaded
@@ -320,7 +320,7 @@ class _Worker:
         ready = self._read_answer(GRACE_SECONDS * 3)
         if ready is None:
             raise AtlasError(f"the process that runs programs did not start ({sys.executable}); is memory left?")
-        self.kept: frozenset[str] = frozenset(ready["kept"])
+        self.enforced: frozenset[str] = frozenset(ready["enforced"])
 
     def _ask(self, line: bytes, seconds: float) -> dict[str, Any] | None:
         assert self._child.stdin is not None
@@ -333,7 +333,7 @@ class _Worker:
         return self._read_answer(seconds)
 
     def _read_answer(self, seconds: float) -> dict[str, Any] | None:
-        """Return the next line that the process says, or None where it ends or says nothing for so long."""
+        """Return the next answer of the process, or None if it ends or exceeds the time."""
         assert self._child.stdout is not None
         line, deadline = b"", time.monotonic() + seconds
         poll = select.poll()

@@ -1,7 +1,7 @@
 """The system calls that a program may make, as a filter that the kernel runs before each of them.
 
 The list holds what CPython and numpy need. A call that is not on it is refused, so one that a later kernel adds is too.
-Standard library only, because it is read by a process that holds nothing else.
+Standard library only, because the process that runs it imports nothing else.
 """
 
 from __future__ import annotations

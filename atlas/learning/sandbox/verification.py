@@ -1,4 +1,4 @@
-"""Proof that a rewritten program still does what the original did, by running both."""
+"""Verification that a rewritten program behaves like the original, by running both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import Progress
 
 Ending = RunResult | str
-"""Result of an original that is the same each time, or the reason why it proves nothing."""
+"""Reproducible result of an original, or the reason why it verifies nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +23,10 @@ class Verdict:
     """The result of running a program before and after it was rewritten."""
 
     state: Literal["same", "different", "unproven"]
-    """State of the proof. `unproven`: the original shows nothing that a rewritten one could be held to."""
+    """State of the verification. `unproven`: the original has no result to compare with."""
 
     reason: str = ""
-    """One line on what differs, or on why nothing is proven, empty where it is the same."""
+    """One line on the difference, or on why nothing is verified. Empty if both are the same."""
 
     @property
     def is_proven(self) -> bool:
@@ -37,10 +37,9 @@ class Verdict:
 class Verifier:
     """A runner of originals, twice and once for all, and of rewritten programs against them.
 
-    An original is a proof where it passes its tests, and prints the same, both times; and where the tests do not also
-    pass once all that it defines raises, as tests do that nobody calls. One without tests defines functions that nobody
-    calls, so that running it says nothing of them: it proves nothing, unless `compare_output` says that what such a
-    program prints and the values that it leaves behind will do.
+    An original counts only if it passes its tests and prints the same in both runs, and if its tests fail once all its
+    functions raise. Otherwise the tests do not call the functions. A program without tests does not count either,
+    unless `compare_output` is set. Then its output and its final values are compared.
     """
 
     def __init__(
@@ -53,10 +52,10 @@ class Verifier:
         self._endings: dict[tuple[str, str], Ending] = {}
 
     def unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
-        """Return the programs that prove nothing, by id, each with the reason on one line.
+        """Return the programs that verify nothing, by id, each with the reason on one line.
 
         Raises:
-            Cancelled: `is_cancelled` said so.
+            Cancelled: `is_cancelled` returned True.
         """
         originals = list(programs)
         keys = list(dict.fromkeys(_key(program) for program in originals if _key(program) not in self._endings))
@@ -78,14 +77,14 @@ class Verifier:
     def verdicts(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, Verdict]:
-        """Return what is proven of each rewritten program, by the original's id.
+        """Return the verdict on each rewritten program, by the original's id.
 
         Args:
             pairs: Originals, with the source that is to take their place.
             on_progress: Told of the originals that were not run before, then of what is to take their place.
 
         Raises:
-            Cancelled: `is_cancelled` said so.
+            Cancelled: `is_cancelled` returned True.
         """
         self.unproven([program for program, _ in pairs], on_progress=on_progress)
         to_run = {
@@ -103,10 +102,10 @@ class Verifier:
     def same(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, bool | None]:
-        """Return whether each rewritten program does the same, by the original's id, None where nothing is proven.
+        """Return whether each rewritten program behaves the same, by the original's id, None if it is not verified.
 
         Raises:
-            Cancelled: `is_cancelled` said so.
+            Cancelled: `is_cancelled` returned True.
         """
         answers = {"same": True, "different": False, "unproven": None}
         verdicts = self.verdicts(pairs, on_progress=on_progress)
@@ -152,7 +151,7 @@ def _verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
 
 
 def _difference(original: RunResult, rewritten: RunResult) -> str:
-    """Return what a rewritten program does otherwise, if anything. It may define more than the original did."""
+    """Return how a rewritten program differs from the original, or an empty text. Further definitions do not count."""
     if rewritten.outcome != "passed":
         return f"{rewritten.outcome}: {rewritten.detail}"
     if rewritten.printed != original.printed:

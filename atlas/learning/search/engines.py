@@ -56,7 +56,7 @@ class Engine(Protocol):
         """Return the abstractions that pay most, each allowed to call those before it.
 
         Raises:
-            Cancelled: `cancelled` said so.
+            Cancelled: `cancelled` returned True.
             EngineError: The search ended without an answer.
         """
         ...

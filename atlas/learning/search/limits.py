@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from atlas.core.errors import InvalidInput
 
 StageProgress = Callable[[str, float], None]
-"""Callback that is told what is being done, and which share of it is done, in [0, 1]."""
+"""Callback with the name of the current stage and its progress in [0, 1]."""
 
 IsCancelled = Callable[[], bool]
-"""Callback that is asked now and then whether to stop."""
+"""Callback that returns whether to stop. It is called repeatedly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

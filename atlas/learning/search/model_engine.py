@@ -74,7 +74,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class ModelEngine:
-    """A language model that reads the programs, in batches of similar ones, and says what they repeat."""
+    """A language model that reads the programs in batches of similar ones, and proposes the functions they repeat."""
 
     def __init__(self, llm: LLMClient) -> None:
         self._llm = llm

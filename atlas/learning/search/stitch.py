@@ -29,7 +29,7 @@ BUSY = 20
 """Factor by which a search may take longer than on a processor of its own. It ends one that hangs."""
 
 SPARE_SECONDS = 60
-"""Time after which a search ends by itself that nobody has ended in time."""
+"""Time after which a search ends by itself, if it was not ended before."""
 
 LONGEST_SECONDS = 1e8  # a timer takes no more than some centuries
 OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # not on Windows, where only the clock ends a search
@@ -118,7 +118,7 @@ def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
-    """Return why the search ended before its end, or an empty text where it did not."""
+    """Return why the search stopped early, or an empty text."""
     command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
     with (directory / "errors.txt").open("wb") as errors:
         process = subprocess.Popen(command, cwd=directory, stdout=errors, stderr=errors, stdin=subprocess.DEVNULL)

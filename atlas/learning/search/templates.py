@@ -1,4 +1,4 @@
-"""Functions that somebody wrote, as patterns of the code that a call of one could take the place of."""
+"""Given functions as patterns of the code that calls of them can replace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = (READ, "e:Tuple/")
 
 
 def patterns_of(code: str) -> list[Pattern]:
-    """Return the forms in which the body of a function may stand in programs, none of them named yet.
+    """Return the patterns of the code that a call of a function can replace, without names.
 
     Parameters that are only read stand for any expression, other variables for a variable. What returns an expression
     is that expression. Statements stand at the beginning of a block or after others; with their `return`, or, where
@@ -71,7 +71,7 @@ def _statements(block: Term) -> Iterator[Term]:
 
 
 def _gives_back(statement: Term) -> bool:
-    """Return whether it returns variables, and nothing that is made of them."""
+    """Return whether a statement returns only variables."""
     if not statement.head.startswith(RETURN):
         return False
     return all(term.head.startswith((*NAMES, SYMBOL)) for child in statement.children for term in child.walk())

@@ -66,7 +66,7 @@ def encode(module: ast.Module, excluded: Collection[ast.stmt] = ()) -> Term:
         excluded: Statements of it that are in no pattern. They and their parts are of a sort that none has.
 
     Raises:
-        InvalidInput: It has syntax that this version does not know, by its name.
+        InvalidInput: It has syntax that this version does not support.
     """
     marks = {id(statement): number for number, statement in enumerate(excluded)}
     digest = hashlib.blake2b(ast.dump(module).encode("utf-8", "replace"), digest_size=6).hexdigest() if marks else ""
@@ -216,7 +216,7 @@ def decode(term: Term) -> ast.Module:
 
 
 class Decoder:
-    """A maker of syntax trees from terms. Subclasses say what becomes of heads that are not Python's."""
+    """A maker of syntax trees from terms. Subclasses handle the heads that are not Python syntax."""
 
     def node(self, term: Term) -> Any:
         """Return the syntax node of a term of any sort but blocks."""

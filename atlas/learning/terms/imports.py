@@ -1,4 +1,4 @@
-"""Imports of programs: star imports made explicit, those that nothing reads taken out, and many counted as one."""
+"""Imports of programs: star imports expanded, unread imports removed, and lengths counted per module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALIASED = 2
 
 
 def star_modules(module: ast.Module) -> list[str]:
-    """Return the modules all of whose names a program imports, empty for one named by its place in a package."""
+    """Return the modules of a program's star imports, empty for a relative import."""
     return ["" if node.level else str(node.module) for node in ast.walk(module) if _is_star(node)]
 
 
@@ -59,7 +59,7 @@ def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt 
 def _needed(
     body: list[ast.stmt], star: int, names: frozenset[str], public: Mapping[str, frozenset[str]]
 ) -> frozenset[str]:
-    """Return those of some names that are not surely bound again before anything reads them.
+    """Return the names that may be read before they are bound again.
 
     The bodies of functions count as read as soon as a statement may call one.
 
@@ -124,10 +124,10 @@ def mentioned_names(node: ast.AST) -> Iterator[str]:
 
 
 def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
-    """Return the names whose imports may go once nothing of a program mentions them: all that it reads.
+    """Return the imported names that a program reads. Their imports may be removed once it no longer does.
 
     One that is never read is imported for what that does, and stays, as does `import a.b as c` where `a` is bound too:
-    `a.b` may be read through that. In a program that says what it is made of nothing may go.
+    `a.b` may be read through that. A program with `__all__` keeps all imports.
 
     Args:
         also: Names that are read by what follows the program, such as its tests.
@@ -159,7 +159,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def remove_unread_imports(module: ast.Module, may_go: frozenset[str]) -> ast.Module:
-    """Return a program without the imports that may go and that nothing mentions. It changes the tree that it is given.
+    """Remove the removable imports whose names a program does not mention, in place.
 
     Only those go that stand directly in the module or in a function.
     """
@@ -172,7 +172,7 @@ def remove_unread_imports(module: ast.Module, may_go: frozenset[str]) -> ast.Mod
 
 
 def remove_names(node: ast.stmt, removed: frozenset[str]) -> ast.stmt | None:
-    """Return a statement without the imports of some names, or None where it does nothing else."""
+    """Return an import statement without some names, or None if no name is left."""
     if not isinstance(node, IMPORTS):
         return node
     names = [alias for alias, name in zip(node.names, imported_names(node), strict=True) if name not in removed]

@@ -13,7 +13,7 @@ from atlas.learning.terms.parsing import try_parse
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
-"""Names that nothing may be given: words of the language, and those of the builtins."""
+"""Names that cannot be assigned: keywords and builtins."""
 
 _BY_TEXT = frozenset({"eval", "exec", "locals", "vars", "globals", "dir"})
 
@@ -34,12 +34,12 @@ _OF_INSPECT = frozenset({"stack", "trace", "*"})
 
 
 def is_available(name: str) -> bool:
-    """Return whether something may be named so as far as Python is concerned."""
+    """Return whether Python permits a name: an identifier that is no keyword and no builtin."""
     return name.isidentifier() and name.isascii() and name not in RESERVED and not name.startswith("__")
 
 
 def unused_name(name: str, reserved: Iterable[str]) -> str:
-    """Return the name itself, or the name with the first number that none of those taken has."""
+    """Return the name, or the name with the first number that makes it unique."""
     reserved_names = set(reserved)
     candidates = (f"{name}_{number}" for number in range(2, len(reserved_names) + 3))
     return (
@@ -98,7 +98,7 @@ def bound_names(tree: ast.AST) -> set[str]:
 
 
 def looks_up_names(tree: ast.AST) -> set[str]:
-    """Return those of Python's functions that look names up as text, and that code calls or hands on."""
+    """Return the builtins that code uses to look up names by text, such as `eval`."""
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
@@ -107,7 +107,7 @@ def looks_up_names(tree: ast.AST) -> set[str]:
 
 
 def looks_at_stack(tree: ast.AST) -> bool:
-    """Return whether code may see which functions call it, and so would see those that are put into it."""
+    """Return whether code may inspect the call stack, where inserted functions would be visible."""
     mentioned = set[str]().union(*map(_names_of, ast.walk(tree)))
     if "inspect" in mentioned and mentioned & _OF_INSPECT:
         return True

@@ -1,4 +1,4 @@
-"""Programs in one form, without what only people read."""
+"""Programs in normalised form, without comments, docstrings and annotations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def normalise(source: str) -> ast.Module:
     """Return the program without docstrings, annotations, comments and `from __future__` imports.
 
     Raises:
-        InvalidPython: It does not parse, is too long or too deeply nested, or cannot be written down again as it was.
+        InvalidPython: It does not parse, is too long or too deeply nested, or does not survive `ast.unparse`.
     """
     module = strip(source)
     check_round_trip(module)
@@ -23,21 +23,21 @@ def normalise(source: str) -> ast.Module:
 
 
 def check_round_trip(module: ast.Module) -> None:
-    """Raise an error where a program does not read the same once it is written down.
+    """Raise an error if a program changes when it is unparsed and parsed again.
 
     Raises:
-        InvalidPython: It does not, or cannot be written down.
+        InvalidPython: It changes, or `ast.unparse` fails.
     """
     try:
         same = ast.dump(parse(ast.unparse(module))) == ast.dump(module)
     except (ValueError, RecursionError) as error:  # an f-string with a backslash inside its braces, for one
-        raise InvalidPython(f"expected code that can be written down again, got: {error}") from error
+        raise InvalidPython(f"the code does not survive `ast.unparse`: {error}; leave this program out") from error
     if not same:
-        raise InvalidPython("expected code that reads the same when it is written down again")
+        raise InvalidPython("the code does not survive `ast.unparse`; leave this program out")
 
 
 def strip(source: str) -> ast.Module:
-    """Return the same as `normalise`, even for code that cannot be written down again as it was.
+    """Return the same as `normalise`, also for code that does not survive `ast.unparse`.
 
     Raises:
         InvalidPython: It does not parse, is too long or too deeply nested.
@@ -50,7 +50,7 @@ def strip(source: str) -> ast.Module:
 def own_checks(module: ast.Module) -> list[ast.stmt]:
     """Return the assertions and prints at the top level of a program, outside of its functions and classes.
 
-    With them an agent tries those out. They say nothing of how the task is solved. A program without a function or
+    An agent uses them to try out its functions. They are not part of the solution. A program without a function or
     class of its own is a script, and what it prints is its result.
     """
     statements = list(_at_top(module.body))

@@ -1,4 +1,4 @@
-"""Reading any source as Python, without harm from what it is."""
+"""Safe parsing of untrusted source code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_CHARACTERS = 100_000
 
 
 class InvalidPython(InvalidInput):
-    """A source that is not Python that can be worked with."""
+    """An error for a source that cannot be processed as Python."""
 
 
 def parse(source: str) -> ast.Module:

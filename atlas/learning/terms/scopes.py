@@ -29,7 +29,7 @@ class _Scope:
 
 
 def bindings(module: ast.Module) -> dict[int, str]:
-    """Return where each name comes from, by the `id` of its node: a Name, an argument or an `except … as`."""
+    """Return the origin of each name, by the `id` of its node: a Name, an argument or an `except … as`."""
     origins: dict[int, str] = {}
     _resolve(module, [_module_scope(module)], origins)
     return origins
@@ -191,7 +191,7 @@ def _name_of(node: ast.AST) -> str | None:
 
 
 def _binding(name: str, scopes: list[_Scope]) -> str:
-    """Return where a name comes from. Class scopes are seen from directly inside only."""
+    """Return the origin of a name. Class scopes are visible only directly inside them."""
     *around, innermost = scopes
     for scope in [innermost, *reversed(around)]:
         if scope is not innermost and isinstance(scope.node, ast.ClassDef):

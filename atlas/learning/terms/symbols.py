@@ -1,4 +1,4 @@
-"""Other names for the local variables of a term, which change nothing else about it."""
+"""Renaming of the local variables of a term."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from atlas.learning.terms.terms import SYMBOL, Term
 
 
 def number_symbols(term: Term) -> dict[str, str]:
-    """Return a head for each of a term's variables: the same in terms that differ in nothing but their variables."""
+    """Return a numbered head for each variable of a term. Terms that differ only in variables get the same heads."""
     heads: dict[str, str] = {}
     for part in term.walk():
         if part.head.startswith(SYMBOL):

@@ -44,7 +44,7 @@ SUCCESS = 1.0
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the document says that it is ATIF."""
+    """Return whether the document declares itself as ATIF."""
     return head.lstrip().startswith(b"{") and b'"schema_version"' in head and MARK in head
 
 
@@ -87,7 +87,7 @@ def _present(value: Any) -> Any:
 
 
 def _result(path: Path, limits: Limits) -> Json:
-    """Return what Harbor says of the run, or nothing where it says nothing."""
+    """Return Harbor's result of the run, or an empty object."""
     for directory in (path.parent, path.parent.parent):
         beside = directory / RESULT
         if beside != path and beside.is_file():
@@ -146,7 +146,7 @@ def _is_prompt(step: Json) -> bool:
 
 
 def _description(listed: list[Json], first: int) -> str:
-    """Return what the user said before the agent began, or else what the system did."""
+    """Return the user messages before the first step of the agent, or else the system messages."""
     for source in ("user", "system"):
         texts = [
             _message_text(step, f"steps[{n}]") for n, step in enumerate(listed[:first]) if step.get("source") == source

@@ -1,8 +1,8 @@
 """Claude Code's sessions, as its JSONL files and as documents of `loglines`: one attempt for each request of a person.
 
-A session goes through many tasks that have little to do with each other, so a request is the task, not the session. No
-session says whether a request was met: every outcome is unknown. A sub-agent's work is an attempt of its own that names
-the attempt that called it. Requests that nobody answered, and lines about the program itself, are passed over.
+A session goes through many tasks that have little to do with each other, so a request is the task, not the session. A
+session does not record whether a request was met: every outcome is unknown. A sub-agent's work is an attempt of its own
+that names the attempt that called it. Requests without an answer, and lines about the program itself, are skipped.
 
 Source:
     https://code.claude.com/docs
@@ -239,7 +239,7 @@ class _Session:
 
 
 def user_request(text: str) -> str:
-    """Return what a person asked for in a text, empty where the program wrote it. A command is asked for by name."""
+    """Return the request in a text, empty where the program wrote it. A command is asked for by name."""
     text = _REMINDER.sub("", text).strip()
     if text.startswith(_NOT_ASKED):
         return ""

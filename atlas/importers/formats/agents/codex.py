@@ -1,7 +1,7 @@
 """Codex's rollouts: one attempt for each request of a person, as with other coding agents' sessions.
 
-Written from what the program's code says that it writes, and not tried on files of real use. No rollout says whether a
-request was met, so every outcome is unknown.
+Written from the program's source code, and not tested with real files. A rollout does not record whether a request was
+met, so every outcome is unknown.
 
 Source:
     https://github.com/openai/codex
@@ -186,7 +186,7 @@ class _Rollout:
 
 
 def _output(value: Any) -> tuple[str, bool]:
-    """Return what a tool gave, and whether it failed, as far as its exit code or the program says."""
+    """Return the output of a tool, and whether its exit code or the program reports a failure."""
     if isinstance(value, str) and value.startswith("{"):
         try:
             value = json.loads(value)

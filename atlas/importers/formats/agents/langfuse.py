@@ -1,6 +1,6 @@
 """Langfuse's exports: a trace with its observations and scores is one attempt.
 
-What a score means, only its owner knows: without a rule that names one, every outcome is unknown. All scores are kept.
+The meaning of a score is up to its owner: without a rule that names one, every outcome is unknown. All scores are kept.
 
 Source:
     https://langfuse.com/docs/observability/data-model

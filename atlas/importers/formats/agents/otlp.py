@@ -85,7 +85,7 @@ _HEX = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 
 @dataclass(frozen=True, slots=True)
 class ReceivedSpan:
-    """A span, and what it says of its trace."""
+    """A span with the properties of its trace."""
 
     trace: str
     span: Span

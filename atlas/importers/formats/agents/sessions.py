@@ -25,7 +25,7 @@ class Request:
 
     session: str
     key: str
-    """The text by which the log itself tells it from others, such as a message's id or the time."""
+    """Key of the request in its log, such as a message's id or the time."""
 
     ended_at: datetime | None = None
     agent: str = ""
@@ -48,17 +48,17 @@ class Request:
 
     @property
     def was_answered(self) -> bool:
-        """True if the agent said or did anything."""
+        """True if the agent answered or acted."""
         return any(message.role == AGENT for message in self.messages)
 
     def at(self, instant: datetime | None, n_bytes: int = 0) -> None:
-        """Note that something was said at a time."""
+        """Note the time of a message."""
         self.n_bytes += n_bytes
         if instant is not None and (self.ended_at is None or instant > self.ended_at):
             self.ended_at = instant
 
     def attempt(self) -> Trajectory:
-        """Return the attempt, of unknown outcome: no session says whether what was done was right."""
+        """Return the attempt, of unknown outcome: a session does not record whether the result was right."""
         return Trajectory(
             id=self.id,
             task=Task(f"{self.source}/{stable_id(self.text)[:12]}", "", self.text, self.context),

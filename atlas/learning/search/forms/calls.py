@@ -36,7 +36,7 @@ def _of_builtin(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
 
 
 def _over_items(name: str, args: list[ast.expr]) -> ast.expr | None:
-    """Return what goes over items as a generator, or as a range or a test that does the same."""
+    """Return a call that iterates over items as a generator, a range or a membership test."""
     match name, args:
         case "map", [function, items]:
             return map_as_generator(function, items)

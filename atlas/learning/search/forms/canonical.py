@@ -48,7 +48,7 @@ def _text(body: list[ast.stmt]) -> str:
 
 
 def _without_return(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Leave out the return at the end that gives nothing."""
+    """Remove a final `return None`."""
     match body:
         case [*rest, ast.Return(value=None | ast.Constant(value=None))] if rest:
             return rest

@@ -35,7 +35,7 @@ def element_at(items: ast.expr, position: str) -> ast.expr:
 
 
 def indexed_items(iterated: ast.expr) -> ast.expr | None:
-    """Return what a `range(len(…))` goes over, or None where it is something else."""
+    """Return `items` of `range(len(items))`, or None for anything else."""
     match iterated:
         case ast.Call(func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[items], keywords=[])]):
             return items

@@ -88,7 +88,7 @@ def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
 
 
 def _collect(name: str, start: ast.expr, loop: PeeledLoop) -> ast.expr | None:
-    """Return what a variable is after a loop, from what it was before."""
+    """Return the value of a variable after a loop, as an expression."""
     if any(reads(generator, name) for generator in loop.generators) or reads(loop.statement, name) != 1:
         return None
     generators = loop.generators

@@ -13,7 +13,7 @@ Node = TypeVar("Node", bound=ast.AST)
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 MAX_DEPTH = 60
-"""Depth of code that is put into a form, or told step by step."""
+"""Largest depth of code that is normalised or described."""
 
 _MUTATING = frozenset(
     """
@@ -73,7 +73,7 @@ def reads(node: ast.AST, name: str) -> int:
 
 
 def changed_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that are bound, or whose objects are changed as far as the code shows it."""
+    """Return the names that are bound, or whose objects are visibly changed."""
     names: set[str] = set()
     for node in (inner for tree in nodes for inner in ast.walk(tree)):
         match node:
@@ -94,7 +94,7 @@ def root_name(node: ast.expr) -> str:
 
 
 def is_repeatable(value: ast.expr) -> bool:
-    """Return whether a value may be computed again for the same result, without an effect, as far as names tell."""
+    """Return whether a value can be computed again with the same result and no side effect, judged by names."""
     for node in ast.walk(value):
         match node:
             case ast.Call(func=ast.Name(id=name)) if name not in _REPEATABLE:

@@ -33,7 +33,7 @@ def beside(request, path):
 @pytest.fixture
 def confined(path):
     with Sandbox(path=[path], n_workers=1) as sandbox:
-        if FILES not in sandbox.kept:
+        if FILES not in sandbox.enforced:
             pytest.skip("here the kernel keeps programs from no files")
         yield sandbox
 

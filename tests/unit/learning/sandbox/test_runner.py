@@ -30,8 +30,8 @@ def sandbox(request):
 @pytest.fixture(scope="module")
 def confined():
     with Sandbox(LIMITS, n_workers=1) as opened:
-        if opened.kept != {NETWORK, PROCESSES, FILES}:
-            pytest.skip(f"here the kernel keeps programs only from {sorted(opened.kept) or 'nothing'}")
+        if opened.enforced != {NETWORK, PROCESSES, FILES}:
+            pytest.skip(f"here the kernel keeps programs only from {sorted(opened.enforced) or 'nothing'}")
         yield opened
 
 

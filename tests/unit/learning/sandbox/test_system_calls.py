@@ -141,7 +141,7 @@ def test_other_processors_have_no_filter():
 @pytest.fixture(scope="module")
 def confined():
     with Sandbox(RunLimits(cpu_seconds=30, memory_megabytes=512), n_workers=1) as opened:
-        assert PROCESSES in opened.kept
+        assert PROCESSES in opened.enforced
         yield opened
 
 
