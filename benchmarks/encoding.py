@@ -68,10 +68,10 @@ def _warm(ours: SentenceTransformerEmbedder, theirs: SentenceTransformerEmbedder
         aim="≤ 10 ms",
     )
     texts = [f"{number}: " + " ".join(task_texts(30, seed=number))[: N_WORDS * 7] for number in range(N_TEXTS)]
-    made = [e.encode_batch(texts) for e in (ours, theirs)]
+    encoder = [e.encode_batch(texts) for e in (ours, theirs)]
     yield Figure(
         what=f"largest difference of any component, {N_TEXTS} texts, in millionths",
-        ours=float(np.abs(made[0] - made[1]).max()) * 1e6,
+        ours=float(np.abs(encoder[0] - encoder[1]).max()) * 1e6,
         baseline=None,
         unit="",
         aim="≤ 10",

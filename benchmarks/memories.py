@@ -114,5 +114,5 @@ class Texts:
             n = int(self._generator.integers(n_words // 2, n_words * 3 // 2))
             ranks = np.searchsorted(self._cumulative, self._generator.random(n) * self._cumulative[-1])
             is_topical = self._generator.random(n) < TOPIC_SHARE
-            own = self._generator.integers(0, N_TOPIC_WORDS, n)
-            yield " ".join(self._words[np.where(is_topical, self._topics[topic][own], ranks)])
+            topic_words = self._generator.integers(0, N_TOPIC_WORDS, n)
+            yield " ".join(self._words[np.where(is_topical, self._topics[topic][topic_words], ranks)])

@@ -81,8 +81,10 @@ class FixedVectors:
         return self.encode_batch(texts), [self._tokens(text) for text in texts]
 
     def _tokens(self, text: str) -> TokenVectors:
-        known = [self._word(word) for word in text.split()]
-        return distinct(np.array([number for number, _ in known]), np.stack([vector for _, vector in known]))
+        numbered_words = [self._word(word) for word in text.split()]
+        return distinct(
+            np.array([number for number, _ in numbered_words]), np.stack([vector for _, vector in numbered_words])
+        )
 
     def _word(self, word: str) -> tuple[int, Vector]:
         if word not in self._words:

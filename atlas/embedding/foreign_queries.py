@@ -12,7 +12,7 @@ def calibration_queries() -> tuple[str, ...]:
 
 
 def evaluation_queries() -> tuple[str, ...]:
-    """Return those that no level is measured with, to see how good the level is."""
+    """Return the queries that are not used for calibration, to evaluate the level."""
     return tuple(text for place, text in enumerate(foreign_queries()) if place % 3)
 
 

@@ -1,7 +1,7 @@
 """Late interaction: a query's word pieces looked for in a text one by one, over vectors of a few bytes each.
 
-A pooled vector says what a text is about as a whole. It says little of one matter among many that the text tells of.
-That is seen by comparing the vectors of word pieces, which the same run of the model gives.
+A pooled vector represents a text as a whole. It represents a single topic among many only weakly. That is seen by
+comparing the vectors of word pieces, which the same run of the model gives.
 
 Source:
     Sum of maximal similarities: Khattab & Zaharia, SIGIR 2020. Signs of projected vectors: Charikar, STOC 2002.
@@ -53,7 +53,7 @@ class WordVectors:
 
 
 NO_WORDS = WordVectors((), np.zeros((0, 0), np.float32))
-"""The words of a text that has none, or of a model that does not tell them."""
+"""The words of an empty text, or of a model without word vectors."""
 
 NO_TOKENS = TokenVectors(np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
 """The word pieces of a text that has none."""
@@ -62,7 +62,7 @@ NO_TOKENS = TokenVectors(np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
 def distinct(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVectors:
     """Return one vector for each different word piece.
 
-    It halves what is kept, and costs no more than .002 of the mean reciprocal rank on the development half.
+    It halves the storage, and costs at most .002 of the mean reciprocal rank on the development half.
 
     Args:
         ids: Shape (n,).
@@ -95,7 +95,7 @@ class Projection:
     """Shape (dim, BITS)."""
 
     unrelated: float
-    """How much of a query is found in a text of one word piece that has nothing to do with it."""
+    """Match of a query in an unrelated text of one word piece."""
 
     growth: float
     """How much more is found where such a text has e times as many pieces: in a long one something is always near."""
@@ -104,7 +104,7 @@ class Projection:
     """How much of a text is found in the same text."""
 
     cosine: float
-    """The cosine of pooled vectors of two texts that have nothing to do with each other."""
+    """The cosine of the pooled vectors of two unrelated texts."""
 
     def packed(self, tokens: TokenVectors) -> bytes:
         """Return word pieces as they are kept: the signs of their vectors along the directions."""
@@ -141,7 +141,7 @@ class Projection:
         return similarities
 
     def on_scale(self, match: Vector, lengths: npt.NDArray[np.int64]) -> Vector:
-        """Return how much was found in texts of so many word pieces, on the scale of the pooled vectors' cosine."""
+        """Return matches in texts of these lengths, on the scale of the pooled vectors' cosine."""
         by_chance = self.unrelated + self.growth * np.log(lengths)
         return np.asarray(self.cosine + (match - by_chance) / (self.same - by_chance) * (1 - self.cosine), np.float32)
 
@@ -151,7 +151,7 @@ class Projection:
         return bool(self.same > self.unrelated + self.growth * np.log(MOST_PIECES) + LEAST_TOLD)
 
     def as_text(self) -> str:
-        """Return it as a text that `projection_of` reads."""
+        """Return the projection as text, for `projection_of`."""
         content = base64.b85encode(np.ascontiguousarray(self.directions, np.dtype("<f2")).tobytes()).decode()
         return json.dumps({"directions": content, "levels": [self.unrelated, self.growth, self.same, self.cosine]})
 
@@ -206,7 +206,7 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
 def _chance_matches(
     projection: Projection, texts: Sequence[TokenVectors], queries: Sequence[Vectors]
 ) -> tuple[Vector, Vector]:
-    """Return the lengths of texts, and how much of an unrelated query is found in each: in several texts put together.
+    """Return the lengths of joined texts, and the match of an unrelated query in each.
 
     Shape (n,) each.
     """

@@ -59,7 +59,7 @@ _STALE_SECONDS = 3_600.0
 
 
 class MissingExport(Exception):
-    """There is no graph of a model. Its text says why."""
+    """There is no graph of a model. Its message is the reason."""
 
 
 class OnnxCache:
@@ -95,7 +95,7 @@ class OnnxCache:
         return directory if is_whole else None
 
     def has(self, files: Path) -> bool:
-        """Say whether there is an export of a model, whose files lie in a directory.
+        """Say whether a model with these files is exported.
 
         Raises:
             MissingExport: There is none, and will be none.
@@ -244,7 +244,7 @@ def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) 
 
 
 def _parse_message(line: str) -> dict[str, str]:
-    """Return what a line of the exporter says, or nothing of one that a library has printed."""
+    """Return the message in a line of the exporter, empty for output of a library."""
     try:
         message = json.loads(line)
     except ValueError:
@@ -259,14 +259,14 @@ def _model_files(directory: Path) -> Iterable[Path]:
 
 
 def _seal(file: Path) -> dict[str, Any]:
-    """Return what is kept of a file, once its bytes have reached the disk."""
+    """Return the size, time and checksum of a file, after it is written to disk."""
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())
     return {"state": _state(file), "sha256": _checksum(file)}
 
 
 def _is_as_sealed(file: Path, sealed: dict[str, Any]) -> bool:
-    """Say whether a file is as it was written. It is read only if its size or time says otherwise."""
+    """Say whether a file is unchanged. It is read only if its size or time differs."""
     return bool(_state(file) == sealed["state"] or _checksum(file) == sealed["sha256"])
 
 

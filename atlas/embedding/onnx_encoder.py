@@ -34,7 +34,7 @@ Smaller ones of short texts cost more too, since each call takes a millisecond o
 
 
 class UnloadableExport(Exception):
-    """An export cannot be loaded. Its text says why."""
+    """An export cannot be loaded. Its message is the reason."""
 
 
 class OnnxEncoder:

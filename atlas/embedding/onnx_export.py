@@ -46,7 +46,7 @@ TEXTS = tuple((script * (length // len(script) + 1))[:length] for script in _SCR
 
 
 class ExportError(Exception):
-    """The model cannot be run by onnxruntime. Its text says why."""
+    """The model cannot be run by onnxruntime. Its message is the reason."""
 
 
 def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:

@@ -20,10 +20,10 @@ WITH_TOKENS = ("encode_with_tokens", "query_tokens")
 """Members of an embedder that gives the vectors of word pieces."""
 
 WORDS = "word_vectors"
-"""Member of an embedder that tells the words of a text."""
+"""Member of an embedder that returns the words of a text."""
 
 OPTIONAL = (WORDS, "windows", "count_tokens", "checksum", *WITH_TOKENS)
-"""Members that an embedder may have besides, and that nothing makes up for."""
+"""Optional members of an embedder that have no substitute."""
 
 MEASURED = "dimension"
 """A text that is embedded to see how long the vectors are."""
@@ -50,7 +50,7 @@ class PlainEmbedder:
     """An embedder over an object that needs `encode` alone. It uses whatever else the object has.
 
     Its vectors are scaled to unit length. A store is bound to its `model_name`, or, if it has none, to the name of its
-    class. Then only the dimension tells two models of one class apart.
+    class. Then two models of one class differ only in dimension.
     """
 
     def __init__(self, encoder: Embedder) -> None:
@@ -67,7 +67,7 @@ class PlainEmbedder:
 
     @cached_property
     def dimension(self) -> int:
-        """Length of its vectors. A text is embedded to find it, if nothing says it."""
+        """Length of its vectors. By default a text is embedded as a document."""
         return int(get_offered(self._encoder, "dimension") or len(self.encode(MEASURED)))
 
     def encode(self, text: str) -> Vector:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 NO_PROMPT = "none"
-"""The setting for a model that should have no prompt, whatever its files say."""
+"""The setting that turns off the prompt in a model's files."""
 
 README_CHARACTERS = 16_000
 """Beginning of a model card that is read: the name of its model stands in its first lines."""

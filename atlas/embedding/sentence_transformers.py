@@ -180,9 +180,9 @@ class SentenceTransformerEmbedder:
     def windows(self, text: str) -> list[Span]:
         """Return spans of characters that cover a text, each of which the model reads whole.
 
-        Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` has so many spread evenly over
-        it, with gaps between them. A text that fits has one. So has every text if the model's tokenizer is not one of
-        the package `tokenizers`, and cannot tell where its word pieces are.
+        Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` windows gets that number,
+        spread evenly with gaps between them. A text that fits has one. So has every text if the model's tokenizer is
+        not one of the package `tokenizers`, and cannot tell where its word pieces are.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
@@ -192,7 +192,7 @@ class SentenceTransformerEmbedder:
         return self._spans(text, self.prompts.document, MAX_WINDOWS)
 
     def count_tokens(self, text: str) -> int | None:
-        """Return the number of word pieces in a text of any length, or None if the tokenizer cannot tell.
+        """Return the number of word pieces in a text of any length, or None if the tokenizer cannot count them.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
@@ -288,7 +288,7 @@ class SentenceTransformerEmbedder:
         return cutter.spans(text, instruction=prompt, max_windows=max_windows) if cutter else [(0, len(text))]
 
     def _loaded_cutter(self) -> Cutter | None:
-        """Return None for a model without a window, or whose tokenizer does not tell where its pieces are."""
+        """Return None for a model without a window, or whose tokenizer returns no offsets."""
         encoder = self._loaded()
         if self._cutter is None and encoder.tokenizer is not None and encoder.window is not None:
             self._cutter = Cutter(encoder.tokenizer, encoder.window)

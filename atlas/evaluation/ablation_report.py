@@ -28,7 +28,7 @@ def as_markdown(ablation: Ablation) -> str:
 
 
 def notes(ablation: Ablation) -> list[str]:
-    """Return how to read the figures, and what they cannot say."""
+    """Return notes on how to read the figures, and on their limits."""
     lines = [
         f"hit@k: of the {ablation.n_repeated:,} attempts at a task that was tried before, those for which one of a "
         "memory's first k hits comes from that task; chance beside it is what random orders of all that each memory "

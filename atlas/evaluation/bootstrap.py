@@ -28,7 +28,7 @@ def is_in(half: Half, group: str) -> bool:
 
 
 def sample(items: Sequence[T], limit: int, *, seed: int) -> list[T]:
-    """Return at most so many of some items, drawn at random, in their order."""
+    """Return a random sample of at most `limit` items, in their order."""
     if len(items) <= limit:
         return list(items)
     positions = np.random.default_rng(seed).choice(len(items), limit, replace=False)

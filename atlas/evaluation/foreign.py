@@ -39,7 +39,7 @@ class ForeignResult:
 
 
 def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
-    """Return the queries of a half that are foreign to a corpus: its nonsense, and what other corpora are asked.
+    """Return the queries of a half that are foreign to a corpus: nonsense, and queries of other corpora.
 
     Corpora that share a query are of one origin, such as a log and a part of it. They are not foreign to each other.
     """
@@ -72,7 +72,7 @@ def ask_foreign(
     seed: int,
     on_progress: Progress | None = None,
 ) -> tuple[ForeignResult, ...]:
-    """Ask every retriever that hides anything what is foreign to its store. Others always give something.
+    """Ask every retriever with a relevance cut-off the queries that are foreign to its store.
 
     Args:
         asked_in: The store's name in the report.

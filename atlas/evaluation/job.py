@@ -36,10 +36,10 @@ class EvaluationJob(MemoryJob):
 
 
 def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) -> OwnEvaluation:
-    """Return what can be measured on a store now.
+    """Return the evaluation of a store on its own records.
 
     Raises:
-        NotFound: There is nothing to compare with.
+        NotFound: There is no data to compare with.
     """
 
     def watch(what: str) -> Progress:
@@ -74,5 +74,5 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
         self._submit(EvaluationJob(**self._place))
 
     def file(self, directory: Path) -> EvaluationFile:
-        """Return where the measurement is kept."""
+        """Return the file of the evaluation."""
         return EvaluationFile(directory, self.memory.experience.collection_name)

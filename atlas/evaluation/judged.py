@@ -13,9 +13,9 @@ ONLY_WRONG = "your queries with only wrong hits"
 
 
 def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> RetrievalTask | None:
-    """Return the task to find what was judged right. None where nothing was.
+    """Return the task to find the hits that were judged right, or None without any.
 
-    A query whose right hits are gone from the store says nothing any more, and is left out.
+    A query whose right hits are no longer in the store is left out.
 
     Args:
         judgements: Of all memories.
@@ -37,7 +37,7 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
 
 
 def judged_wrong(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> Mapping[str, str]:
-    """Return the queries whose hits were all judged wrong, which should find nothing, each with itself as its group.
+    """Return the queries whose hits were all judged wrong, each with itself as its group. They should find no hit.
 
     Args: as of `judged_queries`.
     """

@@ -53,7 +53,7 @@ class OutcomeRow:
     """Mean squared distance of the share of successes among those found from the outcome. 0 is best."""
 
     n_guessed: int
-    """Number of attempts for which nothing with a known outcome was found. The base rate stands in."""
+    """Number of attempts for which no attempt with a known outcome was found. The base rate stands in."""
 
     differences: Mapping[str, OutcomeDifference] = field(default_factory=dict)
     """Differences from each row that it is compared with: mean over the same attempts of its value − that one's."""
@@ -197,7 +197,7 @@ def _share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool])
 
 
 def _sample(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:
-    """Return at most so many of the attempts of a half, in their order."""
+    """Return a sample of at most `limit` attempts of a half, in their order."""
     return sample([attempt for attempt in attempts if is_in(half, _group(attempt))], limit, seed=seed)
 
 

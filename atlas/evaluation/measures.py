@@ -53,7 +53,7 @@ class JudgedCorpus:
 
     tasks: tuple[RetrievalTask, ...]
     nonsense: tuple[str, ...] = ()
-    """Queries that are about nothing in the records, so the right answer is nothing."""
+    """Queries without a relevant record, so that the right answer is empty."""
 
     origin: str = ""
     """The source that several corpora are made of, so that none is foreign to another. Empty for one by itself."""
@@ -69,7 +69,7 @@ class Ranking:
     """Ids retrieved for a query."""
 
     ids: tuple[str, ...]
-    """The best first, each once. Empty if the retriever found nothing, or nothing that it takes to be relevant."""
+    """The best first, each once. Empty if the retriever found no record that it considers relevant."""
 
 
 class Retriever(Protocol):
@@ -92,11 +92,11 @@ class Retriever(Protocol):
 
     @property
     def hides(self) -> bool:
-        """True if it leaves out what it takes to be irrelevant, so that it may answer with nothing."""
+        """True if it leaves out records that it considers irrelevant, so that its answer may be empty."""
         ...
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        """Return the best records for a query, at most `depth`, none of them among `without`, nothing collapsed."""
+        """Return at most `depth` best records for a query, without those in `without`, and without collapsing."""
         ...
 
 

@@ -90,7 +90,7 @@ def compare_models(
         settings: Of the stores, but for their directories.
 
     Raises:
-        NotFound: No task was tried twice and no query was judged, so there is nothing to measure.
+        NotFound: No task was tried twice and no query was judged, so there is no data to evaluate.
     """
     attempts = read_attempts(memory)
     tasks = own_tasks(memory, attempts, half=half, seed=seed)
@@ -199,7 +199,7 @@ def _lines(report: ModelReport, drawn_as: Callable[[list[list[str]]], list[str]]
 
 
 def _difference(row: RowResult) -> str:
-    """Return `+0.020 [+0.004, +0.036]`, or nothing for the store's own model."""
+    """Return `+0.020 [+0.004, +0.036]`, or an empty text for the store's own model."""
     estimate: Estimate | None = next((by_metric[METRICS[-1]] for by_metric in row.differences.values()), None)
     if estimate is None:
         return ""

@@ -87,7 +87,7 @@ def in_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]],
 
 
 def first_of(moments: Sequence[Sequence[Trajectory]], limit: int) -> Iterator[list[Trajectory]]:
-    """Yield the first so many attempts."""
+    """Yield the first `limit` attempts."""
     for moment in moments:
         if limit <= 0:
             return

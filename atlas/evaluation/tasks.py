@@ -40,7 +40,7 @@ Search = Callable[[str, int], Sequence[Experience]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to search a memory, which hides nothing."""
+    """One way to search a memory, without a relevance cut-off."""
 
     name: str
     about: str
@@ -49,7 +49,7 @@ class Row:
     search: Search
 
     known_by: str
-    """The field that judgements know an experience by, such as `id`."""
+    """The field that identifies an experience in judgements, such as `id`."""
 
     against: Sequence[str] = ()
     """Names of the rows that it is compared with."""
@@ -77,7 +77,7 @@ class AgentRow:
     hides = True
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        """Return what is given for a query by a memory that does not hold the records left out.
+        """Return the ranking for a query as if the memory did not contain the records in `without`.
 
         They must not be found at all: what is hidden may depend on the best hit.
         """
@@ -218,7 +218,7 @@ def by_words(experience: ChromaExperienceMemory) -> Search:
 
 
 def by_best_match(experience: ChromaExperienceMemory) -> Search:
-    """Return its search as it is set up, with nothing hidden."""
+    """Return the search as it is set up, without a relevance cut-off."""
     return lambda text, k: [hit.item for hit in experience.search_hits(text, k, count_retrieval=False)]
 
 
@@ -303,7 +303,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
 
 
 def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, seed: int) -> dict[str, RetrievalTask]:
-    """Return what a memory's own records can be searched for, by what that is.
+    """Return the retrieval tasks that a memory's own records provide, by name.
 
     Args:
         attempts: As `read_attempts` gives them.
@@ -344,7 +344,7 @@ def read_attempts(memory: MemorySystem) -> list[Attempt]:
 def _filled(
     corpus: JudgedCorpus, embedder: WholeEmbedder, settings: Settings, on_progress: Progress
 ) -> Iterator[MemorySystem]:
-    """Yield a temporary memory that holds a corpus and nothing else."""
+    """Yield a temporary memory with only the records of a corpus."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
     with (
         tempfile.TemporaryDirectory(prefix="atlas-evaluate-") as directory,

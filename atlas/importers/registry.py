@@ -51,8 +51,7 @@ class Format:
     """Reason why the outcome of an attempt may be unknown."""
 
     judged_by: Callable[[Trajectory], str] = by_no_score
-    """Function that returns the score and the threshold that decide an attempt's success: `reward ≥ 1`. The score's
-    name may come from the file. Empty where no score decides."""
+    """Function that returns the score and threshold that decide an attempt's success, such as `reward ≥ 1`, or ""."""
 
 
 FORMATS: Mapping[str, Format] = {

@@ -36,7 +36,7 @@ class AccessFile:
 
     @contextmanager
     def changing(self) -> Iterator[Callable[[str], None]]:
-        """Yield what replaces the text, in a block that nobody else is in."""
+        """Yield a function that replaces the text, while the file is locked."""
         with InterProcessLock(self.path.with_name(f"{self.path.name}.lock")).held():
             yield lambda text: replace_durably(self.path, text)
 

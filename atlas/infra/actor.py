@@ -1,7 +1,7 @@
 """The person or agent on whose behalf the code at hand runs, and what they may do.
 
-One process may serve many: each request, and each run of a page, says for whom it acts. Where nothing is said, as in
-a script or on the command line, it is whoever runs the process, who may do everything that its files allow.
+One process may serve many: each request, and each run of a page, sets its actor. Where nothing is said, as in a script
+or on the command line, it is whoever runs the process, who may do everything that its files allow.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 
 class Role(IntEnum):
-    """Set of acts that somebody may do. A higher role may do all that a lower one may."""
+    """Set of acts that an actor may perform. A higher role may do all that a lower one may."""
 
     VIEWER = 0
     """Reads everything and changes nothing. What a viewer looks up is not counted as retrieved."""
@@ -51,7 +51,7 @@ class Actor:
     """Somebody for whom a server acts."""
 
     name: str
-    """Name of the person or key, as the history says it."""
+    """Name of the person or key, as shown in the history."""
 
     role: Role = Role.VIEWER
     is_reviewed: bool = False
@@ -61,7 +61,7 @@ class Actor:
     """Directory of the store that they have this role in, or None for the one that the process is set to."""
 
     is_owner: bool = False
-    """True for whoever runs the server, who may name files of its machine."""
+    """True for the operator of the server, who may name files of its machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ _finders: list[Finder] = []
 
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
-    """Do what is inside the block on behalf of somebody. Threads that it starts by hand are not inside."""
+    """Run the block on behalf of an actor. Threads that it starts by hand are not inside."""
     token = _present.set(actor)
     try:
         yield
@@ -93,7 +93,7 @@ def acting(actor: Actor) -> Iterator[None]:
 
 
 def on_behalf(act: Callable[[], Made]) -> Callable[[], Made]:
-    """Return an act that runs later, in any thread, on behalf of whoever this runs for now."""
+    """Return an act that runs later, in any thread, on behalf of the current actor."""
     actor = present_actor()
 
     def acted() -> Made:
@@ -114,12 +114,12 @@ def look_up_actors(finder: Finder) -> None:
 
 
 def store_choices() -> Mapping[str, Actor]:
-    """Return whoever this runs for in each store that they may see, by its name. Empty where nobody has a choice."""
+    """Return the current actor in each store that they may see, by the store's name. Empty where there is no choice."""
     return next((finder.choices() for finder in _finders), {})
 
 
 def administers_all() -> bool:
-    """Return whether whoever this runs for is an admin of every store of the server, or runs the process."""
+    """Return whether the current actor is an admin of every store of the server, or the operator."""
     finder = next(iter(_finders), None)
     if finder is None or finder.n_stores == 1 or present_actor() is None:
         return may(Role.ADMIN)
@@ -128,13 +128,13 @@ def administers_all() -> bool:
 
 
 def present_actor() -> Actor | None:
-    """Return on whose behalf this runs, or None for whoever runs the process."""
+    """Return the current actor, or None for the operator of the process."""
     actor = _present.get()
     return next((finder.present() for finder in _finders), None) if actor is None else actor
 
 
 def actor_name(otherwise: str) -> str:
-    """Return the name of whoever this runs for, or the given one for whoever runs the process."""
+    """Return the name of the current actor, or the given one for the operator of the process."""
     actor = present_actor()
     return otherwise if actor is None else actor.name
 
@@ -146,13 +146,13 @@ def is_under_review() -> bool:
 
 
 def may(role: Role) -> bool:
-    """Return whether whoever this runs for has a role, or a higher one."""
+    """Return whether the current actor has a role, or a higher one."""
     actor = present_actor()
     return actor is None or actor.role >= role
 
 
 def check_role(role: Role, act: str) -> None:
-    """Raise `NotAllowed` unless whoever this runs for has a role, or a higher one.
+    """Raise `NotAllowed` unless the current actor has a role, or a higher one.
 
     Args:
         act: What is about to be done, for the message, such as `purge records`.
@@ -166,13 +166,13 @@ def check_role(role: Role, act: str) -> None:
 
 
 def check_kind(kind: str) -> None:
-    """Raise `NotAllowed` where an operation of this kind takes a higher role than whoever this runs for has."""
+    """Raise `NotAllowed` if an operation of this kind requires a higher role than the current actor has."""
     needed = next((role for role, kinds in _KINDS.items() if kind in kinds), Role.WRITER)
     check_role(needed, f"do what the history calls {kind!r}")
 
 
 def check_store(directory: Path) -> None:
-    """Raise `NotAllowed` where whoever this runs for was let into another store than the one of a directory.
+    """Raise `NotAllowed` if the current actor may not enter the store of a directory.
 
     A page that was drawn of one store may act after its person's way into that one has ended.
     """

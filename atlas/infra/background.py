@@ -1,4 +1,4 @@
-"""Work that is done in a thread of its own, beside whoever had it begun."""
+"""Work in a background thread."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Coroutines of others, run from sync code: a plugged-in strategy's, a user's vector store's, a language model's.
 
-A coroutine runs on the loop of whoever called us through an async twin, as a client may be bound to its loop. For a
-sync call it runs on a loop of ours, one for each process, so that pooled clients outlive a single call.
+A coroutine runs on the caller's event loop if there is one, as a client may be bound to its loop. For a sync call it
+runs on a loop of ours, one for each process, so that pooled clients outlive a single call.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Twin:
         self._running: Future[Any] | None = None
 
     def start(self, coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> Future[T]:
-        """Start the coroutine that the thread waits for now, unless nobody awaits the twin any more."""
+        """Start the coroutine that the thread waits for, unless the twin was cancelled."""
         with self._lock:
             if self._is_cancelled:
                 coroutine.close()
@@ -52,7 +52,7 @@ class _Twin:
             return future
 
     def cancel(self) -> None:
-        """Stop the coroutine under way, and let none follow: nobody awaits the twin any more."""
+        """Stop the coroutine under way, and let none follow: the twin was cancelled."""
         with self._lock:
             self._is_cancelled, running = True, self._running
         if running is not None and not self.loop.is_closed():
@@ -114,7 +114,7 @@ def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what a sync function gives, from a thread. Coroutines that it runs by `run` run on the awaiting loop.
+    """Return the result of a sync function, run in a thread. Coroutines that it runs by `run` run on the awaiting loop.
 
     If this is cancelled, so is the coroutine that the thread waits for, and each that it would run then. The thread
     itself goes on to its end, and what it raises then is logged.
@@ -151,7 +151,7 @@ async def _contained(awaitable: Awaitable[T]) -> T:
     """Return the result of an awaitable, with whatever would end the loop as an error of this call alone.
 
     Raises:
-        RuntimeError: It raised `SystemExit` or the like, though nobody asked this task to end.
+        RuntimeError: It raised `SystemExit` or the like, although this task was not cancelled.
     """
     try:
         return await awaitable

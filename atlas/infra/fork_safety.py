@@ -25,7 +25,7 @@ class ForkAware(Protocol):
     """A holder of connections to files."""
 
     def before_fork(self) -> None:
-        """Close what no thread is using, and begin nothing new until the fork is over."""
+        """Close unused resources, and start no work until the fork is over."""
         ...
 
     def after_fork(self, *, in_child: bool) -> None:

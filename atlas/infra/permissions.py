@@ -42,7 +42,7 @@ def create_private(path: Path, *, mode: int = 0o600) -> None:
 
 
 def open_to_others(directory: Path, paths: Iterable[Path]) -> list[Path]:
-    """Return those of some files, and of what is below them, that more people may use than the directory is for."""
+    """Return the files, with those below them, whose permissions are wider than the directory's."""
     return [path for path, mode in _modes(paths) if mode & _ALL_OTHERS & ~_allowed(directory)]
 
 

@@ -289,7 +289,7 @@ def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
 
 
 def without_secrets(value: V) -> V:
-    """Return what a memory keeps of a record or a value: without secrets, which `counting_secrets` counts."""
+    """Return a record or a value without secrets. `counting_secrets` counts them."""
     counts = Counter[str]()
     clean = (
         scrub_record(value, counts, homes=False) if isinstance(value, Scrubbable) else _scrubbed_value(value, counts)
@@ -315,7 +315,7 @@ def _replaced(item: Any, names: Sequence[str], counts: Counter[str], homes: bool
 
 
 def _tests_of(item: Any) -> dict[str, dict[str, Any]]:
-    """Return the tests that a task or its verification holds, by their field, or nothing where there are none."""
+    """Return the tests of a task or its verification, by field."""
     name = "context" if isinstance(item, Task) else "parameters" if isinstance(item, VerificationSpec) else ""
     mapping = getattr(item, name) if name else None
     tests = {key: mapping[key] for key in TESTS if key in mapping} if isinstance(mapping, Mapping) else {}

@@ -160,7 +160,7 @@ class ArtefactFile(ABC, Generic[T]):
 
     @abstractmethod
     def _header(self, artefact: T) -> Mapping[str, Any]:
-        """Return what JSON can hold of it."""
+        """Return the part of it that is stored as JSON."""
 
     def _arrays(self, artefact: T) -> Mapping[str, npt.NDArray[Any]]:
         """Return the rest, as arrays."""
@@ -172,7 +172,7 @@ class ArtefactFile(ABC, Generic[T]):
 
 
 def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:
-    """Return what a file decodes to. None where there is none, or it cannot be read, whatever is wrong with it."""
+    """Return the decoded content of a file, or None if it is missing or cannot be read."""
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             if damaged := archive.testzip():  # numpy would read on, and fail in many ways
@@ -217,7 +217,7 @@ def server_of(directory: Path, *, read_only: bool = False) -> Iterator[Store | N
 
 
 def _ledger_of(header: Mapping[str, Any]) -> str:
-    """Return the id of the ledger that a result was worked out from. Empty where it does not say."""
+    """Return the id of the ledger that a result was worked out from. Empty where it is unknown."""
     return str(header.get("ledger_id") or header.get("moment", {}).get("ledger_id", ""))
 
 

@@ -17,7 +17,7 @@ from atlas.memory.journal import COLLECTION, CompactPlan, RetentionPolicy
 from atlas.memory.system import MemorySystem
 
 KEEP_RECENT = 200
-"""The latest entries that stay where nothing else is asked for."""
+"""Default number of latest entries that are always kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ def plan_now(
     max_entries: int | None = None,
     on_progress: OnProgress = lambda done, total, message: None,
 ) -> CompactPlan:
-    """Return what the journal may forget now. Its language model writes the summaries, where it has one."""
+    """Return the current plan for compacting the journal. Its language model, if any, writes the summaries."""
     llm = memory.journal.llm
     on_progress(0, 0, "weighing every entry")
     plan = memory.journal.plan_compact(
@@ -82,5 +82,5 @@ class LiveCompaction(LiveResult[CompactPlan]):
         )
 
     def file(self, directory: Path) -> CompactionFile:
-        """Return where the plan is kept."""
+        """Return the file of the plan."""
         return CompactionFile(directory, COLLECTION)

@@ -1,4 +1,4 @@
-"""The plan of what a journal may forget that was made last, kept beside the store until somebody applies it."""
+"""The latest plan for compacting a journal, stored beside the store until it is applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of compressing a store's programs, kept beside the store until somebody chooses from it."""
+"""The result of compressing a store's programs, stored beside the store until concepts are chosen from it."""
 
 from __future__ import annotations
 

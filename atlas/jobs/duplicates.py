@@ -84,7 +84,7 @@ class DuplicatesJob(StoreJob):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicatesResult:
-    """Near-duplicates as far as they are known."""
+    """The near-duplicates found so far."""
 
     groups: Groups = ()
     """Ids that the store holds, at least two a group. Largest first."""
@@ -108,7 +108,7 @@ class DuplicatesResult:
 
     @property
     def problem(self) -> str:
-        """Reason why they could not be looked for. Empty where nothing went wrong."""
+        """Reason why they could not be looked for. Empty if it did not fail."""
         return self.status.message if self.status is not None and self.status.state == "failed" else ""
 
 
@@ -125,7 +125,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         self._result: tuple[_Moment, DuplicatesResult] | None = None
 
     def known(self) -> DuplicatesResult:
-        """Return what is known now. A large store that was never looked through is looked through from now on."""
+        """Return the current result. A large store that was never looked through is looked through from now on."""
         with self._lock:
             is_large = self.memory.storage.ledger.holds_more_than(self._collection, self.at_once)
             return self._large() if is_large else self._small()
@@ -135,7 +135,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         self._look()
 
     def file(self, directory: Path) -> DuplicatesFile:
-        """Return where the groups are kept."""
+        """Return the file of the groups."""
         return DuplicatesFile(directory, self._collection)
 
     @property

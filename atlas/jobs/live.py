@@ -48,14 +48,14 @@ class LiveResult(ABC, Generic[T]):
         """Return the file that the job writes into a directory."""
 
     def current(self) -> T | None:
-        """Return what was made last. None where nothing was."""
+        """Return the latest result, or None before the first."""
         return self.saved().result
 
     def saved(self) -> SavedResult[T]:
-        """Return what was saved last. The file is read only where it has been written since it was read."""
+        """Return the latest saved result. The file is read only where it has been written since it was read."""
         with self._lock:
             scratch = [Path(self._scratch.name)] if self._scratch is not None else []
-            files = [self._kept(), *map(self.file, scratch)]
+            files = [self._stored_file(), *map(self.file, scratch)]
             newest = max(files, key=lambda file: file.written_at)
             written_at = newest.written_at  # before it is read: what comes meanwhile is read again
             if written_at != self._saved.written_at:
@@ -89,12 +89,12 @@ class LiveResult(ABC, Generic[T]):
     def _save(self, result: T) -> SavedResult[T]:
         """Save what was made here, in place of what a worker would make."""
         with self._lock:
-            file = self.file(self._directory()) if self.memory.storage.read_only else self._kept()
+            file = self.file(self._directory()) if self.memory.storage.read_only else self._stored_file()
             file.save(result)
             self._saved = SavedResult(result=result, written_at=file.written_at)
             return self._saved
 
-    def _kept(self) -> ArtefactFile[T]:
+    def _stored_file(self) -> ArtefactFile[T]:
         """Return the store's file, which every server of it shows."""
         return self.file(self._cache).shared_by(self.memory.storage.ledger.shared)
 

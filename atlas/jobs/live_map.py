@@ -48,7 +48,7 @@ class LiveMap(LiveResult[MemoryMap]):
         self._work = threading.RLock()  # held while vectors are read and compared, which may take long
 
     def file(self, directory: Path) -> MapFile:
-        """Return where the map is kept."""
+        """Return the file of the map."""
         return MapFile(directory, COLLECTION)
 
     def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
@@ -79,7 +79,7 @@ class LiveMap(LiveResult[MemoryMap]):
         self._submit(MapJob(**self._place, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size))
 
     def needs_worker(self) -> bool:
-        """Say whether there is only a sketch so far, or a map of another embedding model, and nobody asked for more."""
+        """Say whether a job is needed: there is only a sketch, or a map of another embedding model."""
         memory_map = self._map
         if memory_map is None or self._job is not None or len(memory_map.ids) <= self.at_once:
             return False
@@ -92,7 +92,7 @@ class LiveMap(LiveResult[MemoryMap]):
         super().close()
 
     def wait(self) -> None:
-        """Wait until nothing is being followed in the background."""
+        """Wait until background updates have finished."""
         if self._follower is not None:
             self._follower.join()
 
@@ -107,10 +107,10 @@ class LiveMap(LiveResult[MemoryMap]):
             return self._map
 
     def _is_purged(self, memory_map: MemoryMap) -> bool:
-        """Say whether a map's file went with what was purged since: its domains may be named after that."""
+        """Say whether a map's file was deleted by a purge, since its domain names may come from purged text."""
         if self.memory.storage.ledger.position(COLLECTION).ledger_id == memory_map.ledger_id:
             return False
-        return not self._kept().written_at
+        return not self._stored_file().written_at
 
     def _follow(self, min_domain_size: int) -> None:
         """Bring the map up with the store. Make it where there is none."""
@@ -184,14 +184,14 @@ class LiveMap(LiveResult[MemoryMap]):
                 self._regrouped = {**retained, min_domain_size: grouped}
 
     def _is_followed(self, min_domain_size: int) -> bool:
-        """Say whether what is held is the map as the store is now."""
+        """Say whether the cached map is up to date."""
         memory_map = self._map
         if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
             memory_map = self._regrouped.get(min_domain_size)
         return memory_map is not None and not self._is_behind(memory_map)
 
     def _is_behind(self, memory_map: MemoryMap) -> bool:
-        """Say whether experiences have changed since, or the store was put back. Marks do not matter."""
+        """Say whether experiences have changed since, or the store was restored. Marks do not matter."""
         now = self.memory.storage.ledger.position(COLLECTION)
         return now.ledger_id != memory_map.ledger_id or now.revision > memory_map.revision
 

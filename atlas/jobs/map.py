@@ -114,7 +114,7 @@ def draw_now(
         on_progress: Called with how much is done, of how much, and what is being done.
 
     Raises:
-        NotFound: There is nothing to show.
+        NotFound: There is no record to show.
     """
     collection = memory.experience.collection_name
     embedded = read_embedded(memory.storage, collection)
@@ -129,7 +129,7 @@ def draw_now(
 
 
 def kept_places(directory: Path, collection: str) -> Places:
-    """Return where the records of a collection lie on the map that is kept with a store. None where there is no map."""
+    """Return the positions of a collection's records on the stored map. None where there is no map."""
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
     with server_of(directory, read_only=True) as server:
         if server is not None:
@@ -139,7 +139,7 @@ def kept_places(directory: Path, collection: str) -> Places:
 
 
 def places_on(memory_map: MemoryMap) -> Places:
-    """Return where the records of a map lie on it, by id."""
+    """Return the positions of a map's records, by id."""
     names = {domain.number: domain.name for domain in memory_map.domains}
     rows = zip(memory_map.ids, memory_map.labels.tolist(), memory_map.coordinates.tolist(), strict=True)
     return {record_id: Place(names.get(label, ""), *at) for record_id, label, at in rows}

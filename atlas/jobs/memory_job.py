@@ -17,7 +17,7 @@ from atlas.protocols.infra import LLMClient
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryJob(StoreJob, ABC):
-    """A job that reads a whole memory, and writes nothing into its store but the file."""
+    """A job that reads a whole memory, and writes only its file."""
 
     def opened(self, on_progress: OnProgress, llm: LLMClient | None = None) -> MemorySystem:
         """Return the memory, with the embedding model that its store is bound to, whatever others ask for."""
@@ -36,7 +36,7 @@ def model_if(is_wanted: bool) -> AnthropicLLM | None:
 
 
 def spent_by(llm: LLMClient | None) -> str:
-    """Return what a model took so far: calls, tokens and their price. Empty where none is asked."""
+    """Return the usage of a model so far: calls, tokens and their price. Empty where none is asked."""
     if llm is None:
         return ""
     spent = getattr(llm, "spent", None)

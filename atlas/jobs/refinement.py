@@ -23,11 +23,11 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
 
 MAX_EXPERIENCES = 500
-"""The newest, that are judged where nothing else is asked for."""
+"""Default number of newest experiences that are judged."""
 
 
 class RefinementFile(ArtefactFile[RefinePlan]):
-    """The latest plan for one collection, kept beside the store until somebody applies it."""
+    """The latest plan for one collection, stored beside the store until it is applied."""
 
     kind = "refinement"
 
@@ -117,5 +117,5 @@ class LiveRefinement(LiveResult[RefinePlan]):
         )
 
     def file(self, directory: Path) -> RefinementFile:
-        """Return where the plan is kept."""
+        """Return the file of the plan."""
         return RefinementFile(directory, COLLECTION)

@@ -23,7 +23,7 @@ class WarmUp:
 
     @property
     def is_done(self) -> bool:
-        """True where a question is answered at once, or where its answer says what is wrong."""
+        """True if a question is answered at once, or fails at once with the reason."""
         return self._is_done
 
     @property

@@ -1,7 +1,7 @@
 """A process that does long work for this one: it stays warm between jobs, and ends when this one does.
 
-Parent and child speak in lines of JSON, over the child's stdin and what was its stdout. The child writes what it made
-to a file and says only that it is there.
+Parent and child speak in lines of JSON, over the child's stdin and what was its stdout. The child writes its result to
+a file and reports only that it exists.
 """
 
 from __future__ import annotations

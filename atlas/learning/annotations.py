@@ -125,7 +125,7 @@ def _members(annotation: ast.expr) -> list[ast.expr]:
         case ast.Subscript(value=value, slice=inner) if _name(value) == "Optional":
             return [*_members(inner), ast.Constant(None)]
         case ast.Subscript(value=value, slice=ast.Tuple(elts=members)) if _name(value) == "Union":
-            return [one for member in members for one in _members(member)]
+            return [inner_member for member in members for inner_member in _members(member)]
     return [annotation]
 
 

@@ -274,13 +274,13 @@ def _build_chain(links: tuple[_Link, ...], reserved: set[str]) -> _Chain:
     short = long if len(long) <= MAX_NAME_CHARACTERS else f"{concept_names[0]}_to_{concept_names[-1]}"
     name = unused_name(short[:MAX_NAME_CHARACTERS].rstrip("_"), reserved)
     returns = links[-1].typed_concept.returns
-    quoted = _head(name, [(one, _quoted(kind)) for one, kind in parameters], _quoted(returns))
+    quoted = _head(name, [(parameter_name, _quoted(kind)) for parameter_name, kind in parameters], _quoted(returns))
     return _Chain(
         links=links,
         name=name,
         code=f"def {quoted}:\n    return {_call(links)}\n",
         signature=_head(name, parameters, returns),
-        parameters=tuple(one for one, _ in parameters),
+        parameters=tuple(parameter_name for parameter_name, _ in parameters),
     )
 
 

@@ -289,9 +289,11 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
         shelf.inline(wrong)
 
 
-def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], others: Mapping[str, Term], run: _Run) -> None:
+def _rewrite_others(
+    shelf: Shelf, functions: Mapping[str, Function], other_terms: Mapping[str, Term], run: _Run
+) -> None:
     """Use the functions in the programs that were not searched, except where a program would behave differently."""
-    rewritten = apply_library(shelf, functions, others, shelf.removable_imports, run.cancelled)
+    rewritten = apply_library(shelf, functions, other_terms, shelf.removable_imports, run.cancelled)
     calling = [name for name, term in rewritten.programs.items() if term.calls]
     run.progress("verifying", 0)
     verdicts = _run_all([(name, standalone(name, rewritten, functions)) for name in calling], run)

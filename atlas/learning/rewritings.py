@@ -88,7 +88,7 @@ def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeC
         Its source, and the names under which it calls each concept, by placeholder.
     """
     used = identifiers_in(rewritten.after)
-    names = {one: function_name(concepts[one]) for one in rewritten.functions if one in concepts}
+    names = {key: function_name(concepts[key]) for key in rewritten.functions if key in concepts}
     names = {placeholder: name for placeholder, name in names.items() if name not in used}
     with suppress(InvalidInput):  # it looks names up as texts
         return rename_identifiers(rewritten.after, names), names

@@ -49,7 +49,7 @@ PASSING = {408, 409, 429}
 def is_configured(settings: Settings) -> bool:
     """Return whether there is a model that may be asked.
 
-    The settings alone tell it, so the SDK is not imported.
+    Only the settings are read, so the SDK is not imported.
     """
     if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
         return False
@@ -83,7 +83,7 @@ class AnthropicLLM:
 
     @property
     def model_name(self) -> str:
-        """The name that the service knows the model by."""
+        """The service's name of the model."""
         return self._settings.llm_model
 
     @property
@@ -94,7 +94,7 @@ class AnthropicLLM:
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """Return the reply's text, or, with a schema, the object that the model gave, as `LLMClient.complete` says.
+        """Return the text of the reply or, with a schema, its object, as in `LLMClient.complete`.
 
         It counts for the `budget.operation` that asks, which may take ATLAS_LLM_BUDGET_TOKENS. Outside of one, each
         question is an operation.
@@ -183,14 +183,14 @@ class _Service:
             return await asyncio.to_thread(lambda: self._client.messages.create(**request))
 
     async def _pause(self, error: Exception, attempt: int) -> None:
-        model, asked = self._settings.llm_model, _retry_after(error)
-        if asked is not None and asked > MAX_WAIT_SECONDS:
+        model, retry_after = self._settings.llm_model, _retry_after(error)
+        if retry_after is not None and retry_after > MAX_WAIT_SECONDS:
             raise LLMUnavailable(
-                f"{model} can be asked again in {asked:.0f} seconds, says its service; try again then"
+                f"{model} can be asked again in {retry_after:.0f} seconds, says its service; try again then"
             ) from error
         wait = min(self._backoff_seconds * 2**attempt, MAX_WAIT_SECONDS) * random.uniform(0.75, 1.0)
         logger.warning("%s does not answer (%s); asking again", model, _describe_error(error))
-        await asyncio.sleep(max(wait, asked or 0.0))
+        await asyncio.sleep(max(wait, retry_after or 0.0))
 
     def _unavailable(self, error: Exception) -> LLMUnavailable:
         where = f"{self._settings.llm_model} at {self.host}"
@@ -260,7 +260,7 @@ def _is_passing(error: Exception) -> bool:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Return the seconds of patience that the service asks for, or None if it does not say."""
+    """Return the service's `retry-after` in seconds, or None."""
     response = getattr(error, "response", None)
     try:
         return float(response.headers["retry-after"]) if response is not None else None

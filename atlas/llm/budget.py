@@ -138,10 +138,10 @@ class Meter:
             LLMBudgetExceeded: So many are not left.
         """
         with self._lock:
-            taken = self._spent.tokens + self._reserved
-            if taken + tokens > self.limit_tokens:
+            used = self._spent.tokens + self._reserved
+            if used + tokens > self.limit_tokens:
                 raise LLMBudgetExceeded(
-                    f"this operation may take {self.limit_tokens:,} tokens and has taken {taken:,}; the next question "
+                    f"this operation may take {self.limit_tokens:,} tokens and has taken {used:,}; the next question "
                     f"could take {tokens:,} more and was not asked. Ask about fewer memories, or raise "
                     "ATLAS_LLM_BUDGET_TOKENS"
                 )
@@ -161,7 +161,7 @@ class Account:
         self._meters: dict[object, Meter] = {}
 
     def meter(self, model: object, limit_tokens: int) -> Meter:
-        """Return the meter of a model, told from others by identity, with a new one for a model not asked before."""
+        """Return the meter of a model, by identity, and create it for a new model."""
         return self._meters.setdefault(model, Meter(limit_tokens))
 
     @property

@@ -30,7 +30,7 @@ async def ask(
     validate: Callable[[Any], T],
     max_tokens: int = 2_048,
 ) -> T:
-    """Return what `validate` makes of a model's answer.
+    """Return a model's answer, converted by `validate`.
 
     A wrong answer is sent back once, with what is wrong with it.
 
@@ -84,7 +84,7 @@ def model_name(llm: LLMClient) -> str:
 def as_data(texts: Mapping[str, str], *, limit: int) -> str:
     """Return texts by id as a prompt shows them: delimited, so that no text can fake its end, and shortened if needed.
 
-    The delimiters hold a hash of all the texts, which none of them can hold.
+    The delimiters contain a hash of all the texts, so that no text can contain a delimiter.
 
     Args:
         texts: The texts by id.

@@ -47,7 +47,7 @@ def tried(llm: LLMClient, text: str, block: str) -> Trial:
     """Return the model's answers to a task, asked at the same time. One may fail by itself.
 
     Args:
-        block: What the memories say, as an agent is told it.
+        block: The context block from the memories, as an agent receives it.
     """
     return run(_run_trial(llm, text, block))
 

@@ -55,7 +55,7 @@ def _solution_digest(attempt: Experience) -> str:
 
 
 def _requests(store: Store, collection: str) -> dict[str, Asked]:
-    """Return what every attempt was asked for, by its id."""
+    """Return the request of every attempt, by its id."""
     columns, seqs = store.ledger.columns, np.sort(store.ledger.matching(collection))
     domains, requests = columns.column(collection, "domain"), {}
     for start in range(0, len(seqs), BATCH):
@@ -66,7 +66,7 @@ def _requests(store: Store, collection: str) -> dict[str, Asked]:
 
 
 def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return what came with some tasks, by the attempts' ids. One that cannot be read is like no other."""
+    """Return the context of some tasks, by the attempts' ids. One that cannot be read is like no other."""
     return _read(store, collection, ids, lambda attempt: given(attempt.task.context))
 
 

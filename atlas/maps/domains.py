@@ -24,7 +24,7 @@ MIN_SAMPLES = 3
 """Points that must be near for a place to be dense. Fewer leave less unclustered, more resist stray points."""
 
 TOO_LARGE = 0.6
-"""Share of all points from which a group says too little, and the groups within it are shown instead."""
+"""Largest share of all points in a domain. A larger group is split into the groups within it."""
 
 SAME_FROM = 0.2
 """Overlap (Jaccard) from which a domain is taken for an earlier one."""
@@ -70,7 +70,7 @@ def find_domains(coordinates: Coordinates, min_size: int = 0) -> Clusters:
 def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
     """Return the groups that last longest as the density rises.
 
-    The finest, where those are too large to tell anything.
+    The finest clusters, used where the others are too large.
     """
     lasting = _selected(coordinates, min_size, "eom")
     largest = np.bincount(lasting.labels[lasting.labels >= 0], minlength=1).max()
@@ -108,7 +108,7 @@ def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
 
 
 def match_domains(old: Labels, new: Labels) -> dict[int, int]:
-    """Return for each new domain the number of the old one that it mostly is, or a number that no old one has.
+    """Return a number for each new domain: that of the old domain it overlaps most, or an unused one.
 
     Args:
         old: Labels of the records that both maps show.

@@ -1,4 +1,4 @@
-"""Groups of records that nearly say the same, and of attempts at one task."""
+"""Groups of near-duplicate records, and of attempts at one task."""
 
 from __future__ import annotations
 

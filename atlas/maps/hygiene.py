@@ -11,7 +11,7 @@ from atlas.core.statistics import SuccessRate
 G = TypeVar("G", bound=Hashable)
 
 FEWEST_KNOWN = 5
-"""Known outcomes of a group below which nothing is said of how it does."""
+"""Smallest number of known outcomes for a statement about a group."""
 
 
 def rates_by_group(groups: Mapping[str, G], outcomes: Mapping[str, str]) -> dict[G, SuccessRate]:
@@ -42,7 +42,7 @@ def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
 
 
 def is_failing(rate: SuccessRate, overall: SuccessRate) -> bool:
-    """Say whether a group does clearly worse than the whole: the whole's rate lies above the group's 95 % interval."""
+    """Say whether a group is clearly worse than all records: the whole's rate lies above the group's 95 % interval."""
     interval = rate.interval
     if interval is None or overall.share is None or rate.n_known < FEWEST_KNOWN:
         return False

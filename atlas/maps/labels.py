@@ -55,7 +55,7 @@ class DomainNames:
         return cls(store.path, collection, names_text(store))
 
     def state(self) -> str:
-        """Return what is another text whenever a name was given."""
+        """Return a version text that changes with every new name."""
         return self._text.state()
 
     def load(self) -> tuple[NamedDomain, ...]:
@@ -140,7 +140,7 @@ class DomainNames:
         self._text.change(rewrite)
 
     def _every(self, text: bytes | None) -> dict[str, Any]:
-        """Return what a text holds of every collection. Nothing where it is damaged, after putting that aside."""
+        """Return the names in a text, by collection. Nothing where it is damaged, after putting that aside."""
         if text is None:
             return {}
         try:
@@ -159,8 +159,8 @@ def _entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> Named
     return NamedDomain(name=name, members=members[::step], n=len(members), by=by)
 
 
-def _named(domain: Domain, given: NamedDomain) -> Domain:
-    return replace(domain, name=given.name, is_named_by_person=not given.by, suggested_by=given.by)
+def _named(domain: Domain, name: NamedDomain) -> Domain:
+    return replace(domain, name=name.name, is_named_by_person=not name.by, suggested_by=name.by)
 
 
 def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:

@@ -34,7 +34,7 @@ SHARED_BY = 0.08
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainTerms:
-    """The words that tell most of a domain."""
+    """The most distinctive words of a domain."""
 
     terms: tuple[str, ...]
     """Best first."""
@@ -44,7 +44,7 @@ class DomainTerms:
 
 
 def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]:
-    """Return the most telling words of each domain.
+    """Return the most distinctive words of each domain.
 
     Args:
         texts: One for each record.
@@ -125,14 +125,14 @@ class Prose:
 
 
 def prose(text: str) -> Prose:
-    """Return what a text says outside of code."""
+    """Return a text without its code."""
     text_only = _CODE.sub(" ", text)
     found_words = words(text_only)
     return Prose(text_only, found_words) if found_words else Prose(text, words(text))
 
 
 def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
-    """Return the words that are names of people, as far as their spelling tells.
+    """Return the words that are probably names of people, judged by spelling.
 
     These are the parts of a user's code, such as `anya_garcia_5901`, and words that mostly stand beside another that
     begins with a capital, too, and are never written without one.
@@ -144,14 +144,14 @@ def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
         pairs = [pair for pair in _TWO_NAMES.findall(text) if pair[0].lower() not in STOP_WORDS]  # not "The Postgres"
         paired.update(part.lower() for pair in pairs for part in pair)
         capital.update(word.lower() for word in _CAPITAL.findall(text))
-    for one in texts_read:
-        plain.update(_PLAIN.findall(one.text))
+    for prose_text in texts_read:
+        plain.update(_PLAIN.findall(prose_text.text))
     mostly_paired = {word for word, n in paired.items() if n > MOSTLY * capital[word]}
     return (coded | mostly_paired) - plain
 
 
 def _read_domains(texts: Sequence[str], labels: Labels) -> dict[int, list[Prose]]:
-    """Return what tells of each domain: at most `READ_PER_DOMAIN` texts, whose words hold no names of people."""
+    """Return a sample of texts of each domain: at most `READ_PER_DOMAIN` texts, whose words hold no names of people."""
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     sampled = {number: [texts[row] for row in of[:: -(-len(of) // READ_PER_DOMAIN)]] for number, of in rows.items()}
     parsed = {number: [prose(text) for text in of] for number, of in sampled.items()}
@@ -184,7 +184,7 @@ def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int
 
 
 def _owners(weights: Mapping[int, Mapping[str, float]]) -> dict[str, int]:
-    """Return the domain that each word tells most of."""
+    """Return the domain for which each word is most distinctive."""
     best: dict[str, tuple[float, int]] = {}
     for number, of in weights.items():
         for word, weight in of.items():

@@ -1,4 +1,4 @@
-"""Phrases in which the telling words of a domain stand: `surface area`, where `area` alone tells less."""
+"""Phrases in which the telling words of a domain stand: `surface area`, which is clearer than `area` alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Phrase = tuple[str, ...]
 
 
 def insert_phrases(terms: Sequence[str], texts: Iterable[str], plain: Plain) -> tuple[str, ...]:
-    """Return the telling words of a domain, with a phrase in place of those that stand in one.
+    """Return the distinctive words of a domain, with phrases in place of words that form one.
 
     Args:
         terms: The telling words, best first.

@@ -107,7 +107,7 @@ def _umap_learn(
 
 
 def place(newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int = N_NEIGHBOURS) -> Coordinates:
-    """Return where newcomers belong on a map: amid their nearest neighbours, the nearest counting most."""
+    """Return the positions of newcomers on a map: amid their nearest neighbours, the nearest counting most."""
     nearest = nearest_neighbours(newcomers, k, among=vectors)
     if not nearest.indices.shape[1]:
         return np.zeros((len(newcomers), 2), np.float32)
@@ -160,7 +160,7 @@ def trustworthiness(
 
 
 def _intrusion(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any], k: int) -> float:
-    """Return by how many ranks the neighbours on the map of some rows are too far away in truth."""
+    """Return the summed rank error of neighbours on the map that are not neighbours in the vectors."""
     places = np.arange(len(rows))
     apart = np.square(coordinates[rows, None, :] - coordinates[None]).sum(axis=2)
     apart[places, rows] = np.inf

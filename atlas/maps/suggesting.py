@@ -12,7 +12,7 @@ from atlas.maps.map import MemoryMap
 from atlas.protocols.infra import LLMClient
 
 AT_ONCE = 20
-"""Domains that one question shows, so that the model sees what tells them apart and still answers briefly."""
+"""Domains in one question, so that the model sees their differences and still answers briefly."""
 
 LONGEST = 40
 TASK_CHARACTERS = 300

@@ -138,7 +138,7 @@ def islands(points: Floats) -> Numbers:
 
 
 def gather(points: Floats, parts: Numbers) -> Floats:
-    """Return the points, with islands drawn up to the largest one: how far they drifted off means nothing.
+    """Return the points, with islands drawn up to the largest one: the distance between islands has no meaning.
 
     Args:
         points: Shape (n, 2).

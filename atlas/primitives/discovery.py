@@ -49,7 +49,7 @@ def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, Pri
     """Return the loaders by domain, this package's first.
 
     Args:
-        report: Is told of every loader that cannot be made, or that has the name of another; it is left out.
+        report: Called with every loader that fails or has the name of another. It is left out.
     """
     loaders: dict[str, PrimitiveLoader] = {"arc": ARCPrimitiveLoader(), "swe": SWEPrimitiveLoader()}
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
@@ -78,7 +78,7 @@ def known_primitives(
     """Return the concepts of several loaders by id.
 
     Args:
-        report: Is told of every loader that fails, and of every id that an earlier one has; that concept is left out.
+        report: Called with every loader that fails, and with every duplicate id. That concept is left out.
     """
     by_id: dict[str, CodeConcept] = {}
     for name, loader in loaders.items():

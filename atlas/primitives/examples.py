@@ -41,7 +41,7 @@ class ExampleGrids:
 
 
 def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[ExampleResult]:
-    """Run a primitive's examples, one after the other, in a scratch directory that they know as `root`.
+    """Run a primitive's examples, one after the other, in a scratch directory named `root`.
 
     Args:
         library: The primitives that may be executed, by id: what `known_primitives` gives, never what a store holds.

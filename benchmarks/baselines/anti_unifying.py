@@ -64,10 +64,12 @@ def anti_unify(programs: Mapping[str, ast.Module], seconds: float = SECONDS) -> 
         name = f"shared_{len(result.functions)}"
         code = f"def {name}({', '.join(_holes(body))}):\n    return {ast.unparse(body)}"
         rewritten = {
-            one: _CallInserter(name, body).visit(_copy(tree)) for one, tree in programs.items() if _uses(body, tree)
+            program_name: _CallInserter(name, body).visit(_copy(tree))
+            for program_name, tree in programs.items()
+            if _uses(body, tree)
         }
-        shorter = {one: n_tokens(ast.unparse(tree)) for one, tree in rewritten.items()}
-        gain = sum(lengths[one] - length for one, length in shorter.items()) - n_tokens(code)
+        shorter = {program_name: n_tokens(ast.unparse(tree)) for program_name, tree in rewritten.items()}
+        gain = sum(lengths[program_name] - length for program_name, length in shorter.items()) - n_tokens(code)
         if gain > 0:
             programs = {**programs, **rewritten}
             lengths |= shorter
@@ -75,8 +77,8 @@ def anti_unify(programs: Mapping[str, ast.Module], seconds: float = SECONDS) -> 
             result.n_valid += _is_closed(body)
             result.tokens_after -= gain
             result.sources |= dict.fromkeys(rewritten, "")
-    for one in result.sources:
-        result.sources[one] = "\n\n".join([*result.functions, ast.unparse(programs[one])])
+    for program_name in result.sources:
+        result.sources[program_name] = "\n\n".join([*result.functions, ast.unparse(programs[program_name])])
     return result
 
 

@@ -31,7 +31,7 @@ from atlas.protocols.infra import LLMClient
 from atlas.storage.records import WAITING
 
 MAX_ATTEMPTS = 4_000
-"""The newest, that are read. The programs among them are sampled further where the limits say so."""
+"""The newest, that are read. Their programs are sampled further if the limits require it."""
 
 PROGRAM_PATH = "the path of modules"
 BATCH = 500
@@ -77,14 +77,13 @@ def compress_now(
     cancelled: IsCancelled | None = None,
     strategy: ProvenCompression | None = None,
 ) -> CompressionResult:
-    """Return what the programs of the successful attempts that pass a filter have in common. Nothing is added.
+    """Return the functions that the programs of matching successful attempts share. Nothing is added.
 
     Args:
         strategy: That of `strategy_of` without a model where it is None.
 
     Raises:
-        Cancelled: `cancelled` said so.
-        EngineFailed, LLMError: The search ended without an answer.
+        Cancelled: `cancelled` returned True. EngineFailed, LLMError: The search ended without an answer.
     """
     where = dict(where or {})
     ledger = memory.storage.ledger
@@ -135,7 +134,7 @@ def succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_attempts(memory: MemorySystem, ids: Sequence[str]) -> list[Experience]:
-    """Return those that are still there, read in batches."""
+    """Return the attempts that still exist, read in batches."""
     starts = range(0, len(ids), BATCH)
     return [attempt for start in starts for attempt in memory.experience.get_many(list(ids[start : start + BATCH]))]
 
@@ -168,16 +167,16 @@ class LiveCompression(LiveResult[CompressionResult]):
             InvalidInput: One of them is no directory.
         """
         directories(PROGRAM_PATH, path)
-        asked: dict[str, Any] = {
+        options: dict[str, Any] = {
             "where": dict(where),
             "max_programs": max_programs,
             "path": path,
             "with_model": with_model,
         }
-        self._submit(CompressionJob(**self._place, **asked))
+        self._submit(CompressionJob(**self._place, **options))
 
     def file(self, directory: Path) -> CompressionFile:
-        """Return where the result is kept."""
+        """Return the file of the result."""
         return CompressionFile(directory, COLLECTION)
 
 

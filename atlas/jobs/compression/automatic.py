@@ -69,7 +69,7 @@ def _failure(error: Exception) -> str:
 
 
 def _compress(memory: MemorySystem) -> str:
-    """Add the proven concepts, but none that was added so before: somebody has undone or deleted it since."""
+    """Add the verified concepts, except those added before and undone or deleted since."""
     notes = memory.storage.ledger.notes
     result = compress_now(memory, strategy=strategy_of(path=memory.storage.settings.program_path))
     before = notes.read(ADDED).get("", "").split()

@@ -176,7 +176,9 @@ class Purity:
     def _consumed_names(self, node: ast.AST) -> Names:
         """Return the names of possible iterators that this node itself consumes."""
         parts = [node, *node.generators] if isinstance(node, COMPREHENSIONS) else [node]
-        iterables = [one for part in parts for each in _consumed_expressions(part) for one in _iterators(each)]
+        iterables = [
+            iterator for part in parts for each in _consumed_expressions(part) for iterator in _iterators(each)
+        ]
         return names_in(*iterables) - self._sized
 
     def _is_acting_iterator(self, node: ast.AST) -> bool:

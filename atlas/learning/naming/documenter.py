@@ -184,9 +184,9 @@ def _rename_if_possible(code: str, names: dict[str, str]) -> str:
 
 def _name(function: Function, reserved: set[str]) -> str:
     """Return the function's own name if it is free and not a placeholder, else a numbered one."""
-    own = function.name
-    is_meaningful = is_available(own) and not _MADE_UP.fullmatch(own)
-    return own if own not in reserved and (is_meaningful or _COUNTED.fullmatch(own)) else _numbered_name(reserved)
+    name = function.name
+    is_meaningful = is_available(name) and not _MADE_UP.fullmatch(name)
+    return name if name not in reserved and (is_meaningful or _COUNTED.fullmatch(name)) else _numbered_name(reserved)
 
 
 def _numbered_name(reserved: set[str]) -> str:

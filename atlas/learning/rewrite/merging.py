@@ -26,8 +26,8 @@ def merge(shelf: Shelf, functions: Mapping[str, Function]) -> int:
     n_before = len(shelf.patterns)
     for names in alike.values():
         if len(names) > 1:
-            first, *others = sorted(names, key=lambda name: _generality(shelf.patterns[name]), reverse=True)
-            _replace(first, others, shelf, functions)
+            first, *duplicates = sorted(names, key=lambda name: _generality(shelf.patterns[name]), reverse=True)
+            _replace(first, duplicates, shelf, functions)
     return n_before - len(shelf.patterns)
 
 
@@ -35,11 +35,11 @@ def _generality(pattern: Pattern) -> tuple[bool, int]:
     return pattern.sort == EXPRESSION, pattern.hole_sorts.count(EXPRESSION)
 
 
-def _replace(name: str, others: list[str], shelf: Shelf, functions: Mapping[str, Function]) -> None:
+def _replace(name: str, duplicates: list[str], shelf: Shelf, functions: Mapping[str, Function]) -> None:
     """Call one pattern in the place of others, in programs and in what stands after it in the library."""
     pattern, callers = shelf.patterns[name], shelf.callers()
-    changed = set[str]().union(*(callers[other] for other in others)) - set(others)
-    shelf.inline(others)
+    changed = set[str]().union(*(callers[other] for other in duplicates)) - set(duplicates)
+    shelf.inline(duplicates)
     order = list(shelf.patterns)
     for caller in changed:
         if caller in shelf.programs or order.index(caller) > order.index(name):

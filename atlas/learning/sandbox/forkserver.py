@@ -319,17 +319,17 @@ def _serialise(value: object) -> list[str]:
     parts: list[str] = []
     waiting: list[object] = [value]
     while waiting and len(parts) < MAX_VALUE_PARTS:
-        held = waiting.pop()
-        kind = type(held)
+        item = waiting.pop()
+        kind = type(item)
         parts.append(str(type.__getattribute__(kind, "__name__")))
         if kind in (bool, float, complex, str, bytes):
-            parts.append(repr(held))
+            parts.append(repr(item))
         elif kind is int:
-            parts.append(hex(held))  # type: ignore[arg-type]  # its decimal digits may be too many to be written
+            parts.append(hex(item))  # type: ignore[arg-type]  # its decimal digits may be too many to be written
         elif kind is dict:
-            waiting += [len(held), *(part for pair in held.items() for part in pair)]  # type: ignore[arg-type, attr-defined]
+            waiting += [len(item), *(part for pair in item.items() for part in pair)]  # type: ignore[arg-type, attr-defined]
         elif kind in (list, tuple, set, frozenset):
-            waiting += [len(held), *held]  # type: ignore[arg-type, misc]
+            waiting += [len(item), *item]  # type: ignore[arg-type, misc]
     return parts
 
 

@@ -24,7 +24,7 @@ def writers(settings: Settings) -> dict[bool, str]:
 def made_caption(plan: CompactPlan) -> str:
     """Return when it was planned, what it keeps, and what it cost. It may name a type, which is untrusted text."""
     at = moment_of(plan.made_at)
-    kept = ", ".join(_kept(plan.keep_recent, plan.keep_types, plan.max_entries))
+    kept = ", ".join(_stored_file(plan.keep_recent, plan.keep_types, plan.max_entries))
     return f"Planned{f' {at}' if at else ''}, keeping {kept}{f'; {plan.spent}' if plan.spent else ''}."
 
 
@@ -55,7 +55,7 @@ def _is_applied(memory: MemorySystem, plan: CompactPlan) -> bool:
     return bool(to_tier or evicted) and is_moved and tiers.keys().isdisjoint(evicted)
 
 
-def _kept(keep_recent: int, keep_types: Mapping[str, int], max_entries: int | None) -> list[str]:
+def _stored_file(keep_recent: int, keep_types: Mapping[str, int], max_entries: int | None) -> list[str]:
     recent = f"the latest {counted(keep_recent, 'entry')}" if keep_recent else "none for being recent"
     cap = [f"at most {counted(max_entries, 'entry')}"] if max_entries else []
     return [recent, *(f"the latest {n:,} of type {name}" for name, n in keep_types.items()), *cap]

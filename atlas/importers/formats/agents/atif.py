@@ -168,7 +168,7 @@ def _step(step: Json, name: str) -> Step:
             observation="\n\n".join(text for text in (message, observation) if text),
             metadata={"observation_from": source},
         )
-    calls = [_call(one, name) for one in as_list(step.get("tool_calls"), f"{name}.tool_calls")]
+    calls = [_call(call, name) for call in as_list(step.get("tool_calls"), f"{name}.tool_calls")]
     thought = as_text(step.get("reasoning_content"), f"{name}.reasoning_content")
     return Step(
         thought="\n\n".join(text for text in (thought, message if calls else "") if text),

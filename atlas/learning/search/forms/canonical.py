@@ -38,7 +38,7 @@ def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:
         before = _text(body)
         body = [simplify(statement) for statement in body]
         body = _without_return(_Blocks(count_names(body)).rewrite(body))
-        if _text(body) == before or sum(1 for one in body for _ in ast.walk(one)) > MAX_NODES:
+        if _text(body) == before or sum(1 for part in body for _ in ast.walk(part)) > MAX_NODES:
             break
     return with_own_names(body)
 

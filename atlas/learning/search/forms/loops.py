@@ -82,8 +82,8 @@ def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
             found = peel(rest[position])
             value = _collect(name, start, found) if found is not None else None
             if value is not None:
-                made = ast.Assign([ast.Name(name, ast.Store())], value)
-                return [*rest[:position], made, *rest[position + 1 :]]
+                assignment = ast.Assign([ast.Name(name, ast.Store())], value)
+                return [*rest[:position], assignment, *rest[position + 1 :]]
     return None
 
 
