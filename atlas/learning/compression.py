@@ -182,18 +182,17 @@ def compress(
         progress=progress or (lambda stage, share: None),
         cancelled=_raise_if_cancelled(cancelled),
     )
-    read = read_programs(corpus, run.limits, run.refused, star_names)
-    run.notes += read.notes
-    sampled = _sample(read.terms, run)
-    originals = _unchanged_programs(sampled, read, run)
+    readable = read_programs(corpus, run.limits, run.refused, star_names)
+    run.notes += readable.notes
+    sampled = _sample(readable.terms, run)
+    originals = _unchanged_programs(sampled, readable, run)
     proposal = _search(originals, run, cancelled)
-    shelf = Shelf(
-        originals, dict(zip(originals, proposal.terms, strict=True)), proposal.patterns, read.removable_imports
-    )
+    rewritten = dict(zip(originals, proposal.terms, strict=True))
+    shelf = Shelf(originals, rewritten, proposal.patterns, readable.removable_imports)
     functions = _functions(shelf, free_prefix(corpus), run)
     n_valid = len(shelf.patterns)
     _prove(shelf, functions, run)
-    _rewrite_others(shelf, functions, {name: term for name, term in read.terms.items() if name not in sampled}, run)
+    _rewrite_others(shelf, functions, {name: term for name, term in readable.terms.items() if name not in sampled}, run)
     compression = _result(shelf, functions, run)
     return replace(compression, n_searched=len(originals), n_found=len(proposal.patterns), n_valid=n_valid)
 
@@ -208,10 +207,10 @@ def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | N
 
 def _functions(shelf: Shelf, prefix: str, run: _Run) -> dict[str, Function]:
     """Inline the patterns that are not valid Python functions, and return the valid functions."""
-    settled = drop_invalid(shelf, prefix, run.cancelled)
-    run.refused.update(settled.reasons)
-    _compile(shelf, settled.functions, run)
-    return settled.functions
+    valid = drop_invalid(shelf, prefix, run.cancelled)
+    run.refused.update(valid.reasons)
+    _compile(shelf, valid.functions, run)
+    return valid.functions
 
 
 def default_checks(
@@ -255,13 +254,13 @@ def _sample(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
     return {name: terms[name] for name in names}
 
 
-def _unchanged_programs(terms: dict[str, Term], read: Originals, run: _Run) -> dict[str, Term]:
+def _unchanged_programs(terms: dict[str, Term], readable: Originals, run: _Run) -> dict[str, Term]:
     """Return the programs whose normalised form behaves the same. Others are left out before any function is used."""
     verified, changed = dict(terms), _changed_programs(terms, run)
-    retried = {name: read.with_stars[name] for name in changed & read.with_stars.keys()}
+    retried = {name: readable.with_stars[name] for name in changed & readable.with_stars.keys()}
     changed = (changed - retried.keys()) | _changed_programs(retried, run)
     verified |= retried
-    read.keep_stars(verified)
+    readable.keep_stars(verified)
     run.refused[f"program: {DIFFERENT_AS_TERM}"] += len(changed)
     return {name: term for name, term in verified.items() if name not in changed}
 
@@ -289,11 +288,9 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
         shelf.inline(wrong)
 
 
-def _rewrite_others(
-    shelf: Shelf, functions: Mapping[str, Function], other_terms: Mapping[str, Term], run: _Run
-) -> None:
+def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapping[str, Term], run: _Run) -> None:
     """Use the functions in the programs that were not searched, except where a program would behave differently."""
-    rewritten = apply_library(shelf, functions, other_terms, shelf.removable_imports, run.cancelled)
+    rewritten = apply_library(shelf, functions, terms, shelf.removable_imports, run.cancelled)
     calling = [name for name, term in rewritten.programs.items() if term.calls]
     run.progress("verifying", 0)
     verdicts = _run_all([(name, standalone(name, rewritten, functions)) for name in calling], run)
