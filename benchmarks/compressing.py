@@ -311,7 +311,7 @@ def _with_calls(name: str, compression: Compression) -> str:
 
 
 def _shape(source: str) -> set[str]:
-    """Return the statements but for plain assignments, the operators and the called functions of some code."""
+    """Return the statements, operators and called functions of some code, without plain assignments."""
     nodes = list(ast.walk(normalise(source)))
     kinds = {type(node).__name__ for node in nodes if isinstance(node, (ast.stmt, ast.operator, ast.cmpop, ast.Lambda))}
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}

@@ -21,7 +21,7 @@ from atlas.core.ranking.tuned import BITS, MOST_PIECES, SHARE
 from atlas.core.types import Vector, Vectors
 
 LEAST_TOLD = 0.01
-"""By how much more a text has to be found in itself than by chance. With MiniLM it is .46 more."""
+"""Smallest difference between the match of a text in itself and in an unrelated text. With MiniLM it is .46."""
 
 _BYTES = BITS // 8
 

@@ -47,14 +47,14 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
 
     ledger, profiles = memory.storage.ledger, memory.storage.profiles
     revision, ledger_id = ledger.revision(), ledger.position(memory.experience.collection_name).ledger_id
-    held, in_use, judged = usable_profiles(memory), profiles.in_use().name, memory.storage.judgements.state()
+    usable, in_use, judged = usable_profiles(memory), profiles.in_use().name, memory.storage.judgements.state()
     report = evaluate_own(memory, half="both", seed=seed, watch=watch)
     return OwnEvaluation(
         report=report,
         measured_at=SystemClock().now().isoformat(timespec="seconds"),
         revision=revision,
         ledger_id=ledger_id,
-        profiles=held,
+        profiles=usable,
         in_use=in_use,
         judged=judged,
     )

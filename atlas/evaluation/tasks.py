@@ -48,7 +48,7 @@ class Row:
 
     search: Search
 
-    known_by: str
+    id_field: str
     """The field that identifies an experience in judgements, such as `id`."""
 
     against: Sequence[str] = ()
@@ -58,7 +58,7 @@ class Row:
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
         """Return the best records for a query but for those left out."""
-        ids = [getattr(experience, self.known_by) for experience in self.search(text, depth + len(without))]
+        ids = [getattr(experience, self.id_field) for experience in self.search(text, depth + len(without))]
         return Ranking(tuple(record_id for record_id in ids if record_id not in without)[:depth])
 
 
@@ -68,7 +68,7 @@ class AgentRow:
 
     experience: ChromaExperienceMemory
 
-    known_by: str
+    id_field: str
     """As in `Row`."""
 
     name = AGENT
@@ -81,9 +81,9 @@ class AgentRow:
 
         They must not be found at all: what is hidden may depend on the best hit.
         """
-        where = _but_for(self.known_by, without)
+        where = _but_for(self.id_field, without)
         found = self.experience.retrieve(text, depth, where=where, count_retrieval=False)
-        return Ranking(tuple(getattr(hit.item, self.known_by) for hit in found.hits))
+        return Ranking(tuple(getattr(hit.item, self.id_field) for hit in found.hits))
 
 
 def _but_for(key: str, values: Collection[str]) -> Where | None:
@@ -104,13 +104,13 @@ SIGNALS = ("meaning", "words", "success", "recency")
 OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 
-def rows_of(memory: MemorySystem, known_by: str) -> tuple[Retriever, ...]:
+def rows_of(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
     """Return the ways to search a memory that are compared. None of them counts as a retrieval."""
-    return _rows(memory, known_by, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
+    return _rows(memory, id_field, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
 
 
-def own_rows(memory: MemorySystem, known_by: str) -> tuple[Retriever, ...]:
-    """Return the search of this memory as it is set up, and beside it the other profiles of its store."""
+def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
+    """Return the search of this memory with its current weights, and with the other profiles of its store."""
     profile_in_use, weights = memory.storage.profiles.in_use(), memory.experience.weights
     label = (
         f"profile {profile_in_use.name!r}"
@@ -123,13 +123,13 @@ def own_rows(memory: MemorySystem, known_by: str) -> tuple[Retriever, ...]:
     return (
         *(
             row
-            for row in _rows(memory, known_by, weights, f"what `search` of this store does now: {label}", OWN_SIGNALS)
+            for row in _rows(memory, id_field, weights, f"what `search` of this store does now: {label}", OWN_SIGNALS)
             if row.name != "RRF"
         ),
         *(
             Row(
                 profile_row(profile.name), f"the same with profile {profile.name!r}",
-                by_best_match(memory.experience.ranked_with(profile.weights)), known_by, (FUSED,),
+                by_best_match(memory.experience.ranked_with(profile.weights)), id_field, (FUSED,),
             )
             for profile in other_profiles
         ),
@@ -143,7 +143,7 @@ def profile_row(name: str) -> str:
 
 def _rows(
     memory: MemorySystem,
-    known_by: str,
+    id_field: str,
     full: RankingWeights,
     about: str,
     signals: Sequence[str],
@@ -152,18 +152,18 @@ def _rows(
     dense = by_best_match(experience.ranked_with(replace(BARE, words=0.0), reranked=False, compares_tokens=False))
     words = by_words(memory.experience)
     return (
-        Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, known_by),
-        Row("dense", "cosine similarity alone; nothing was tuned", dense, known_by, ("BM25",)),
-        Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fuse(words, dense), known_by),
+        Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_field),
+        Row("dense", "cosine similarity alone; nothing was tuned", dense, id_field, ("BM25",)),
+        Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fuse(words, dense), id_field),
         Row(
-            FUSED, about, by_best_match(memory.experience.ranked_with(full)), known_by,
+            FUSED, about, by_best_match(memory.experience.ranked_with(full)), id_field,
             ("BM25", "dense", "RRF"),
         ),
-        AgentRow(memory.experience, known_by),
+        AgentRow(memory.experience, id_field),
         *(
             Row(
                 f"{FUSED} − {signal}", f"the same without {signal}",
-                by_best_match(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), known_by, (FUSED,),
+                by_best_match(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), id_field, (FUSED,),
             )
             for signal in signals
             if getattr(full, signal)
@@ -172,7 +172,7 @@ def _rows(
             [
                 Row(
                     f"{FUSED} − word pieces", "the same without comparing word pieces",
-                    by_best_match(experience.ranked_with(full, compares_tokens=False)), known_by, (FUSED,),
+                    by_best_match(experience.ranked_with(full, compares_tokens=False)), id_field, (FUSED,),
                 )
             ]
             if experience.collection.keeps_tokens

@@ -31,13 +31,12 @@ def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
 
 
 def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Add a text to the end of a file, or create it: it is on the disk when this returns.
+    """Append a text to a file, which is created if missing, and write it to disk.
 
-    A crash meanwhile may leave a part of the text. A line that such a part began is ended first.
+    A crash may leave a part of the text. The next call ends such an incomplete line first.
 
     Args:
-        mode: The permissions of a new file, less those that the process's umask takes away. None for those of the
-            files of its directory.
+        mode: The permissions of a new file, reduced by the umask. None for those of its directory's files.
     """
     mode = file_mode(path.parent) if mode is None else mode
     is_new = not path.exists()

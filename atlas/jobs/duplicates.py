@@ -131,7 +131,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
             return self._large() if is_large else self._small()
 
     def look(self) -> None:
-        """Have the worker look through the store again."""
+        """Have the worker search the store again."""
         self._look()
 
     def file(self, directory: Path) -> DuplicatesFile:

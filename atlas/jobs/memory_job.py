@@ -20,7 +20,7 @@ class MemoryJob(StoreJob, ABC):
     """A job that reads a whole memory, and writes only its file."""
 
     def opened(self, on_progress: OnProgress, llm: LLMClient | None = None) -> MemorySystem:
-        """Return the memory, with the embedding model that its store is bound to, whatever others ask for."""
+        """Open the memory with the embedding model of its store, regardless of the settings."""
         on_progress(0, 0, "opening the memory")
         settings = replace(Settings.from_environment(), embedding_model="")
         return open_memory(self.store, read_only=True, create=False, settings=settings, llm=llm)

@@ -41,7 +41,7 @@ class RefinementFile(ArtefactFile[RefinePlan]):
         if any(decision.into not in staying for decision in plan.merged):
             raise ValueError("something is merged into what does not stay")
         if any(decision.action not in ("keep", "merge", "drop") for decision in plan.decisions):
-            raise ValueError("a decision is none of keep, merge and drop")
+            raise ValueError("expected the decision keep, merge or drop, got another")
         return plan
 
 

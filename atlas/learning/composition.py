@@ -125,10 +125,10 @@ def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
             return f"{concept.name} is async: what calls it has to wait for it. Only plain functions are composed."
         if function.name != concept.name:
             return f"{concept.name} is called {function.name} in its code. Give the two one name, then try again."
-    return _clash(together) or _lack(together)
+    return _conflict_problem(together) or _undefined_name_problem(together)
 
 
-def _clash(concepts: Iterable[CodeConcept]) -> str:
+def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
     """Return which two concepts define one name differently, or an empty text."""
     defined: dict[str, tuple[str, str]] = {}
     for concept in concepts:
@@ -140,7 +140,7 @@ def _clash(concepts: Iterable[CodeConcept]) -> str:
     return ""
 
 
-def _lack(concepts: Sequence[CodeConcept]) -> str:
+def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
     """Return which concept reads an undefined name, or an empty text."""
     defined = {name for concept in concepts for name, _ in _meanings(concept.code)}
     for concept in concepts:

@@ -364,7 +364,7 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
 
 
 def describe_rewriting(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> RewrittenProgram:
-    """Return a program as it was and as it is."""
+    """Return a program before and after it was rewritten."""
     return RewrittenProgram(
         before=program_source(shelf.originals[name], {}),
         after=rewritten_source(name, shelf, functions),

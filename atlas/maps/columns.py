@@ -1,4 +1,4 @@
-"""Columns of a memory that others write to: of a large one, only what changed is read again."""
+"""Cached columns of a memory. Of a large memory, only changed records are read again."""
 
 from __future__ import annotations
 

@@ -68,9 +68,9 @@ def find_domains(coordinates: Coordinates, min_size: int = 0) -> Clusters:
 
 
 def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
-    """Return the groups that last longest as the density rises.
+    """Return the most persistent HDBSCAN clusters.
 
-    The finest clusters, used where the others are too large.
+    If the largest of them is too large, the finest clusters are returned instead.
     """
     lasting = _selected(coordinates, min_size, "eom")
     largest = np.bincount(lasting.labels[lasting.labels >= 0], minlength=1).max()

@@ -71,7 +71,7 @@ def _leave_out_itself(block: Similarities, offset: int) -> None:
 
 
 def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities, start: int) -> None:
-    """Take into the best what a block has better. Most rows have little, so only that is sorted."""
+    """Merge the better similarities of a block into the best. Most rows have few, so only these are sorted."""
     k = best.shape[1]
     better = block > best.min(axis=1, keepdims=True)
     wide = max(k, int(better.sum(axis=1).max(initial=0)))

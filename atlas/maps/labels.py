@@ -91,8 +91,8 @@ class DomainNames:
         entry = _entry(memory_map, number, name)
 
         def with_name(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
-            had = _matches(memory_map, named).get(number)
-            return [existing for place, existing in enumerate(named) if place != had] + ([entry] if name else [])
+            current = _matches(memory_map, named).get(number)
+            return [existing for place, existing in enumerate(named) if place != current] + ([entry] if name else [])
 
         self._change(with_name)
 
@@ -109,9 +109,9 @@ class DomainNames:
         """
 
         def with_suggestions(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
-            had = _matches(memory_map, named)
-            numbers = [number for number in names if number not in had or named[had[number]].by]
-            replaced = {had[number] for number in numbers if number in had}
+            current = _matches(memory_map, named)
+            numbers = [number for number in names if number not in current or named[current[number]].by]
+            replaced = {current[number] for number in numbers if number in current}
             remaining = [existing for place, existing in enumerate(named) if place not in replaced]
             return remaining + [_entry(memory_map, number, names[number], by) for number in numbers]
 

@@ -143,7 +143,7 @@ class MemoryMap:
         return next((domain for domain in self.domains if domain.number == number), None)
 
     def members(self, number: int) -> tuple[str, ...]:
-        """Return the ids of a domain's records, or for `UNCLUSTERED` of those in none."""
+        """Return the ids of a domain's records, or those of the unclustered records for `UNCLUSTERED`."""
         return tuple(self.ids[row] for row in np.flatnonzero(self.labels == number))
 
 

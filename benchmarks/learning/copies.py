@@ -43,7 +43,7 @@ def variables(program: Program) -> set[str]:
     inside = [node for function in ast.walk(tree) if isinstance(function, FUNCTIONS) for node in ast.walk(function)]
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     definitions = {node.name for node in ast.walk(tree) if isinstance(node, defined)}
-    outside = _bound(list(own_nodes(tree))) | definitions | _passed(parse(program.tests))
+    outside = _bound(list(own_nodes(tree))) | definitions | _keywords_passed(parse(program.tests))
     return _bound(inside) - outside - RESERVED
 
 
@@ -52,5 +52,5 @@ def _bound(nodes: Sequence[ast.AST]) -> set[str]:
     return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
-def _passed(tests: ast.Module) -> set[str]:
+def _keywords_passed(tests: ast.Module) -> set[str]:
     return {node.arg for node in ast.walk(tests) if isinstance(node, ast.keyword) and node.arg}

@@ -97,7 +97,7 @@ def _message(value: Any, position: int) -> Message | None:
 
 
 def _replayed(history: Sequence[Message | None]) -> tuple[Step, ...]:
-    """Return steps of a file that has a history only: what was done, and what came back."""
+    """Return the steps of a file that has only a history: actions with their observations."""
     messages = [message for message in history if message is not None]
     first = next((n for n, message in enumerate(messages) if message.role == AGENT), len(messages))
     return conversation.steps(messages[first:])

@@ -140,12 +140,12 @@ def read_attempts(memory: MemorySystem, ids: Sequence[str]) -> list[Experience]:
 
 
 def add_concepts(memory: MemorySystem, result: CompressionResult, ids: Sequence[str]) -> str | None:
-    """Add these of the concepts that were found, and what they call, as one operation. Its id.
+    """Add some of the learned concepts, with the concepts they call, and return the operation's id.
 
-    None where the library has all of them by now.
+    None if the library already has all of them.
 
     Raises:
-        InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
+        InvalidInput: The library no longer has a concept that one of them calls, or has another one of the same name.
     """
     concepts = result.with_callees(ids)
     _check(memory, concepts)

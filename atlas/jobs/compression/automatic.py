@@ -48,7 +48,7 @@ def compress_store(directory: Path) -> str:
             return ""
         with open_memory(directory, create=False, settings=settings, announce=lambda message: None) as memory:
             problem_file(directory).unlink(missing_ok=True)
-            with _alone_on_all_machines(memory):
+            with _lock_all_machines(memory):
                 result = _result(memory)
             memory.storage.ledger.notes.write({RESULT: result})
             return result
@@ -103,7 +103,7 @@ def _digest(concept: CodeConcept) -> str:
     return hashlib.blake2b(normal_form(concept).encode(), digest_size=16).hexdigest()
 
 
-def _alone_on_all_machines(memory: MemorySystem) -> AbstractContextManager[object]:
+def _lock_all_machines(memory: MemorySystem) -> AbstractContextManager[object]:
     """Return a block in which no other machine looks for concepts of this store."""
     shared = memory.storage.ledger.shared
     return nullcontext() if shared is None else shared.locked("automatic compression")

@@ -1,4 +1,4 @@
-"""The directory that a program works in, measured while it runs, and removed whatever the program left in it."""
+"""The working directory of a program, measured while it runs, and removed afterwards."""
 
 from __future__ import annotations
 

@@ -126,10 +126,10 @@ CALL_COST = 400
 
 
 def cost_of(text: str) -> int:
-    """Return what a head costs: about 100 for each token that it is written with, its children left out.
+    """Return the cost of a head: about 100 per token of its source code, without its children.
 
     Measured on 400 programs: 412 tokens saved, the library counted, against 321 with 0 for syntax and 200 for a call.
-    The search then spends fewer steps on what is no longer than its call.
+    The search then spends fewer steps on code that is no longer than its call.
     """
     if text.startswith(("&", "#")):
         return 100

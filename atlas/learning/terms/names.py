@@ -135,7 +135,7 @@ def _is_of_builtins(node: ast.AST) -> bool:
 
 
 def names_bound_by(node: ast.AST) -> set[str]:
-    """Return the names that a node binds itself, names and parameters aside."""
+    """Return the names that a node binds, other than through `ast.Name` and `ast.arg`."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}

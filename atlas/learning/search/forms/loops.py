@@ -43,12 +43,12 @@ def use_quantifier(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt
     """Write a loop that returns True or False early as `any` or `all`."""
     match block:
         case [ast.For() as loop, ast.Return(value=ast.Constant(value=bool(at_end)))]:
-            found = peel(loop)
-            if found is None or not found.generators[-1].ifs:
+            peeled_loop = peel(loop)
+            if peeled_loop is None or not peeled_loop.generators[-1].ifs:
                 return None
-            match found.statement:
+            match peeled_loop.statement:
                 case ast.Return(value=ast.Constant(value=bool(early))) if early is not at_end:
-                    return [ast.Return(_quantified(found.generators, early))]
+                    return [ast.Return(_quantified(peeled_loop.generators, early))]
     return None
 
 
@@ -63,12 +63,12 @@ def use_next(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | No
     """Write a loop that returns the first of what it looks for as `next`."""
     match block:
         case [ast.For() as loop, ast.Return(value=default)]:
-            found = peel(loop)
-            match found:
-                case PeeledLoop(statement=ast.Return(value=ast.expr() as value)) if found.generators[-1].ifs:
-                    is_told = isinstance(value, ast.Constant) and isinstance(value.value, bool)
-                    generator = ast.GeneratorExp(value, found.generators)
-                    return None if is_told else [ast.Return(call("next", generator, default or ast.Constant(None)))]
+            peeled_loop = peel(loop)
+            match peeled_loop:
+                case PeeledLoop(statement=ast.Return(value=ast.expr() as value)) if peeled_loop.generators[-1].ifs:
+                    is_truth = isinstance(value, ast.Constant) and isinstance(value.value, bool)
+                    generator = ast.GeneratorExp(value, peeled_loop.generators)
+                    return None if is_truth else [ast.Return(call("next", generator, default or ast.Constant(None)))]
     return None
 
 
@@ -79,8 +79,8 @@ def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
             position = next((n for n, statement in enumerate(rest) if reads(statement, name)), None)
             if position is None:
                 return None
-            found = peel(rest[position])
-            value = _collect(name, start, found) if found is not None else None
+            peeled_loop = peel(rest[position])
+            value = _collect(name, start, peeled_loop) if peeled_loop is not None else None
             if value is not None:
                 assignment = ast.Assign([ast.Name(name, ast.Store())], value)
                 return [*rest[:position], assignment, *rest[position + 1 :]]
@@ -135,12 +135,12 @@ def use_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | Non
     """Write a loop that only counts, or adds sums, as `n += sum(… for …)`."""
     match block:
         case [ast.For() as loop, *rest]:
-            found = peel(loop)
-            match found:
+            peeled_loop = peel(loop)
+            match peeled_loop:
                 case PeeledLoop(
                     statement=ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add(), value=value)
-                ) if not any(reads(generator, name) for generator in found.generators):
-                    total = _total(found.generators, value)
+                ) if not any(reads(generator, name) for generator in peeled_loop.generators):
+                    total = _total(peeled_loop.generators, value)
                     return None if total is None else [ast.AugAssign(target, ast.Add(), total), *rest]
     return None
 
