@@ -133,7 +133,7 @@ class OnnxCache:
         """Raise `MissingExport` if a package is missing, or an export by the same libraries failed a short time ago."""
         missing = [name for name in ("onnx", "onnxruntime", "tokenizers") if find_spec(name) is None]
         if missing:
-            raise MissingExport(f"an export needs what is not installed: pip install {' '.join(missing)}")
+            raise MissingExport(f"an export needs packages that are not installed: pip install {' '.join(missing)}")
         file = self._problem_file(key)
         with suppress(OSError, ValueError, KeyError, TypeError):
             failure = json.loads(file.read_text(encoding="utf-8"))

@@ -74,7 +74,7 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
 
 
 def _trace(model: Any, file: Path) -> list[str]:
-    """Write the graph of a model as it is, and return the names of its inputs."""
+    """Write the unoptimised graph of a model, and return the names of its inputs."""
     import torch
 
     features = model.preprocess(["one text", "another one, which is a little longer"])

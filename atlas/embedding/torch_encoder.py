@@ -15,7 +15,7 @@ from atlas.embedding.late_interaction import TokenVectors, WordVectors
 
 
 class TorchEncoder:
-    """An encoder that runs a model of sentence-transformers as it is."""
+    """An encoder that runs a model with sentence-transformers."""
 
     gives_tokens = False
 

@@ -125,7 +125,7 @@ def ablate(
         trajectories: The attempts.
         embedder: For all stores.
         configurations: Names in `CONFIGURATIONS`.
-        settings: Of the stores, but for their directory, which is ignored.
+        settings: Settings of the stores. Their directory is ignored.
         budget_tokens: Most tokens of the prompt's block.
         seed: Of the intervals.
         limit: Number of attempts to replay, first in time. By default all.

@@ -57,7 +57,7 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
 
 
 def shipped(half: Half) -> BySource:
-    """Return the queries of a half that ATLAS ships, but for those that levels are measured with.
+    """Return the queries of a half that ATLAS ships, without those used for calibration.
 
     They are on so many subjects that few are at home in a store.
     """

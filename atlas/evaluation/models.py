@@ -87,7 +87,7 @@ def compare_models(
     Args:
         models: Names. The store's own comes first, whether it is among them or not.
         embedder_of: Gives a model by its name.
-        settings: Of the stores, but for their directories.
+        settings: Settings of the stores. Their directories are ignored.
 
     Raises:
         NotFound: No task was tried twice and no query was judged, so there is no data to evaluate.

@@ -29,7 +29,7 @@ class EvaluationFile(ArtefactFile[OwnEvaluation]):
             OwnEvaluation, {**header, "report": json.loads(header["report"])}, "evaluation", strict=True
         )
         if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
-            raise ValueError("it says neither when it was measured nor on what")
+            raise ValueError("the file lacks the time of the measurement, or its tasks")
         for task in filter(attrgetter("rows"), evaluation.report.tasks):
             compared = [by for row in task.rows for by in row.differences.values()]
             for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):

@@ -57,7 +57,7 @@ class Row:
     hides = False
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        """Return the best records for a query but for those left out."""
+        """Return the best records for a query, without those in `without`."""
         ids = [getattr(experience, self.id_field) for experience in self.search(text, depth + len(without))]
         return Ranking(tuple(record_id for record_id in ids if record_id not in without)[:depth])
 
@@ -237,7 +237,7 @@ def evaluate_corpora(
     Args:
         corpora: The attempts and the tasks on them.
         embedder: For all stores.
-        settings: Of the stores, but for their directory, which is ignored.
+        settings: Settings of the stores. Their directory is ignored.
         half: The tasks to draw from.
         seed: Of the intervals.
         watch: Called with what begins, for a progress bar.

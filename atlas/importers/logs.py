@@ -1,6 +1,6 @@
 """Personal logs: what the store takes of them, without secrets, judged as asked, under ids that stay.
 
-All formats of logs go through here, and so does whatever hands over attempts that were read elsewhere.
+All formats of logs use this module, and so do attempts that were read elsewhere.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class SuccessRule:
         return f"{self.name} {_SIGNS.get(self.sign, self.sign)} {self.bound:g}"
 
     def judged(self, attempt: Trajectory) -> Trajectory:
-        """Return the attempt with the outcome that its score means. One that has no such score stays as it is."""
+        """Return the attempt with the outcome decided by its score. Without such a score it stays unchanged."""
         scores = attempt.metadata.get(SCORES)
         score = scores.get(self.name) if isinstance(scores, dict) else None
         if attempt.outcome.success is not None or not isinstance(score, int | float):

@@ -84,7 +84,7 @@ class _Splitter:
     def _open(self, tokens: Iterator[_Token]) -> _Token:
         token = next(tokens, None)
         if token is None or token.mark not in "[{":
-            raise ImportFailed("the file should hold a JSON list or object, but holds neither")
+            raise ImportFailed("the file should contain a JSON list or object, but contains neither")
         self._keys.seek(0)
         if self._keys.read(min(token.at, MAX_KEY_BYTES)).removeprefix(b"\xef\xbb\xbf").strip():
             raise ImportFailed("the file should begin with a JSON list or object, but other text comes first")

@@ -1,1 +1,1 @@
-"""Tools for sync and async code, processes and forks, whatever they are used for."""
+"""General tools for sync and async code, processes and forks."""

@@ -24,7 +24,7 @@ class AccessFile:
         return str(self.path)
 
     def read(self, seen: Kept | None = None) -> Kept | None:
-        """Return it as it is now. None where there is none."""
+        """Return the current file, or None if it is missing."""
         try:
             status = self.path.stat()
             version = status.st_ino, status.st_mtime_ns, status.st_size  # replaced as a whole, it has another number

@@ -1,4 +1,4 @@
-"""The person or agent on whose behalf the code at hand runs, and what they may do.
+"""The person or agent on whose behalf code runs, and their permissions.
 
 One process may serve many: each request, and each run of a page, sets its actor. Where nothing is said, as in a script
 or on the command line, it is whoever runs the process, who may do everything that its files allow.
@@ -66,7 +66,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """Says for whom the code at hand runs where no block says it."""
+    """Finder of the actor for code outside of `acting`."""
 
     present: Callable[[], Actor | None]
     """Returns whoever it runs for. None for whoever runs the process."""

@@ -52,7 +52,7 @@ class Background:
             thread.join(timeout_seconds)
 
     def before_fork(self) -> None:
-        """Do nothing: the parent goes on with it."""
+        """Do nothing: the parent continues the work."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Forget the thread in a child, which does not have it."""

@@ -148,7 +148,7 @@ def _log_failure(future: Future[Any]) -> None:
 
 
 async def _contained(awaitable: Awaitable[T]) -> T:
-    """Return the result of an awaitable, with whatever would end the loop as an error of this call alone.
+    """Return the result of an awaitable. Exceptions that would end the loop become errors of this call.
 
     Raises:
         RuntimeError: It raised `SystemExit` or the like, although this task was not cancelled.
@@ -181,7 +181,7 @@ def _result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
             if future.done():  # the coroutine's own
                 raise
             if loop.is_closed():
-                raise RuntimeError("the event loop was closed before what ran on it came to its end") from None
+                raise RuntimeError("the event loop was closed before its tasks ended") from None
             if not loop.is_running() and _is_ending():
                 raise RuntimeError("the process ends, and the event loop was stopped before its tasks ended") from None
 
@@ -239,7 +239,7 @@ class _Threads:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until the process ends, whatever its tasks raise: that is for their callers."""
+    """Run a loop until the process ends. Exceptions of tasks go to their callers."""
     while not loop.is_closed():
         with suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()

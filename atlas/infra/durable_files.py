@@ -31,7 +31,7 @@ def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
 
 
 def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Append a text to a file, which is created if missing, and write it to disk.
+    """Add a text to the end of a file, which is created if missing, and write it to disk.
 
     A crash may leave a part of the text. The next call ends such an incomplete line first.
 

@@ -189,7 +189,7 @@ PLACEHOLDERS = ("[secret]", "[token]", "[API key]", "[private key]")
 """Texts that take the place of a secret as a whole."""
 
 _COUNT_DIGITS = 5
-"""Digits up to which a number is a count, whatever its name."""
+"""Digits up to which a number counts as a count, under any name."""
 
 _SECRET_NAME = re.compile(
     rf"(?:^|[_.-])(?:{_NAMES}|passwd|password|passphrase|pwd|secret|authorization)$|^token$|accessKey$", re.IGNORECASE

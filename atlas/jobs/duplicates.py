@@ -48,7 +48,7 @@ class DuplicatesFile(ArtefactFile[Duplicates]):
 def find_duplicates(
     store: Store, collection: str, threshold: float = THRESHOLD, on_progress: Progress | None = None
 ) -> Duplicates:
-    """Return the near-duplicates of a collection as it is now."""
+    """Return the near-duplicates of the current collection."""
     with store.reading():  # one state of the store
         embedded = read_embedded(store, collection)
         groups = duplicate_attempts(embedded, same_tasks(store, collection, embedded.ids), threshold, on_progress)

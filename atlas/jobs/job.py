@@ -82,7 +82,7 @@ class StoreJob(ABC):
 
     @property
     def _task(self) -> str:
-        """Text that is equal for jobs that do the same on whatever machine."""
+        """Text that is equal for equal jobs on any machine."""
         encoded = {name: value for name, value in encode_job(self).items() if name not in ("store", "out")}
         return hashlib.blake2b(json.dumps(encoded, sort_keys=True).encode(), digest_size=16).hexdigest()
 

@@ -55,6 +55,6 @@ class Reembedding:
         return self.worker.status(self._job.key) if self._job else None
 
     def cancel(self) -> None:
-        """Leave the store as it is."""
+        """Do nothing: the store stays unchanged."""
         if self._job:
             self.worker.cancel(self._job.key)

@@ -114,7 +114,7 @@ def examples_of(
     """Return the examples of each concept, by id. Calls whose arguments or result have no literal are left out.
 
     Args:
-        find: Finds the concepts that these call.
+        find: Returns the concepts that these call, by id.
 
     Raises:
         Cancelled: `is_cancelled` returned True.

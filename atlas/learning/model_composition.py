@@ -197,7 +197,7 @@ def _validate(answer: Any, concepts: Sequence[CodeConcept]) -> CodeConcept:
     used = _used_concepts(bare, by_name)
     description = one_line(answer.get("description"))
     if not description:
-        raise InvalidInput("description should say what the function does, but is empty")
+        raise InvalidInput("description should describe the function, but is empty")
     ids = tuple(by_name[concept_name].id for concept_name in by_name if concept_name in used)
     return CodeConcept(
         name=name,

@@ -41,7 +41,7 @@ class NamedDomain:
 
 
 class DomainNames:
-    """The names of one collection's domains. Each stays with most of its records, whatever map they are on."""
+    """The names of one collection's domains. A name follows most of its records from map to map."""
 
     def __init__(self, directory: Path, collection: str, text: NamesText | None = None) -> None:
         """Find the names of a collection, in a file of the store's directory unless another text has them."""
@@ -118,7 +118,7 @@ class DomainNames:
         self._change(with_suggestions)
 
     def put_back(self, named: Sequence[NamedDomain]) -> None:
-        """Give back the names that `load` returned earlier, in place of those that there are now.
+        """Restore the names that `load` returned earlier.
 
         Raises:
             StoreUnavailable: The file cannot be written.

@@ -23,7 +23,7 @@ _RUN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+)*")
 """Words with nothing but spaces and hyphens between them."""
 
 Plain = Callable[[str], str | None]
-"""Function that returns a word as it is counted. None for one that may stand in no name."""
+"""Function that returns the normalised word, or None for a word that no name may contain."""
 
 Phrase = tuple[str, ...]
 """Words as they are counted."""

@@ -78,7 +78,7 @@ def unnamed_domains(memory_map: MemoryMap, titles: Mapping[str, str]) -> tuple[U
 async def suggest_names(
     llm: LLMClient, domains: Sequence[UnnamedDomain], reserved: Iterable[str] = ()
 ) -> dict[int, str]:
-    """Return a name for each domain. No two are the same, whatever their case.
+    """Return a name for each domain. All are different, ignoring case.
 
     Args:
         llm: Asked once for every `AT_ONCE` domains.

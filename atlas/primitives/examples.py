@@ -110,7 +110,7 @@ def _run(call: str, expected: str, namespace: dict[str, Any]) -> ExampleResult:
 
 
 def plain(text: str) -> str:
-    """Return the text as `repr` writes what it stands for, or as it is where it is no literal."""
+    """Return the `repr` of a literal in a text, or the text itself."""
     try:
         return repr(ast.literal_eval(text))
     except (SyntaxError, ValueError):

@@ -126,8 +126,8 @@ class _Parts:
             self._refer(import_module(origin), name)
         else:
             raise InvalidInput(
-                f"{module.__name__} has {statement!r}, which the code of a primitive cannot bring along; import what "
-                "it uses of its own package by name, and under its own name"
+                f"{module.__name__} has {statement!r}, which cannot be copied into the code of a primitive; import "
+                "functions of its own package by name, without an alias"
             )
 
     def code(self) -> str:

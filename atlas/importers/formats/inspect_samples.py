@@ -63,7 +63,7 @@ class Attachments:
         self._left = self._limit = limit
 
     def resolve(self, text: str) -> str:
-        """Return the text that a reference stands for, or any other text as it is.
+        """Return the attachment of a reference, or any other text unchanged.
 
         Raises:
             InvalidInput: All in all more is put back than the limit.

@@ -4,7 +4,8 @@ To import it, the database is only read, also while Protea writes to it: it is c
 holds a lock. An entry's id follows from its row and the log that it is of (see `protea_logs`), so a row that came in
 before is known again, those of two logs are two, and a link finds its target whichever of its ends comes first.
 
-All columns come over but for two: vectors, as ATLAS makes its own, and the time of a link, as a link has none here.
+All columns are imported except two: vectors, because ATLAS computes its own, and the time of a link, because links have
+none here.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ def matches(path: Path, head: bytes) -> bool:
 def create_table(path: Path) -> bool:
     """Give a SQLite file of the agent the table of entries where it has none, and return whether there are any.
 
-    What other parts of the agent keep in the file stays as it is. If the file cannot be written, or has another table
-    of that name, it stays unchanged, and a warning is logged.
+    Other tables in the file stay unchanged. If the file cannot be written, or has another table of that name, it stays
+    unchanged, and a warning is logged.
 
     Raises:
         ImportFailed: It is no SQLite file, or a damaged one.

@@ -28,7 +28,7 @@ SHARED = 1 / 3
 
 
 def row_key(raw: Mapping[str, Any]) -> str:
-    """Return the same key for a row whenever it is read, whatever Protea thinks of its importance by then."""
+    """Return a stable key for a row, which does not depend on its changing importance."""
     parts = [raw.get(name) for name in TELLING]
     values = [part.hex() if isinstance(part, bytes) else part for part in parts]
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:ROW_DIGITS]

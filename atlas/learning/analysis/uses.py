@@ -32,7 +32,7 @@ class Uses:
     """Annotations of the arguments, where the programs have any, by position."""
 
     returns: Counter[str] = field(default_factory=Counter)
-    """Annotations of the functions that return its result as it is."""
+    """Annotations of the functions that return its result unchanged."""
 
     names: set[str] = field(default_factory=set)
     """All names in the programs, which are not available to the function."""
@@ -68,7 +68,7 @@ def _count_calls(tree: ast.Module, name: str, uses: Uses) -> None:
 
 
 def _calls(tree: ast.Module, name: str) -> Iterator[tuple[Function | None, ast.stmt, ast.Call]]:
-    """Yield each call with its statement and innermost function, but for those in the function itself."""
+    """Yield each call with its statement and innermost function. Calls inside the function itself are left out."""
     waiting: list[tuple[ast.AST, Function | None, ast.stmt]] = [(node, None, node) for node in tree.body]
     while waiting:
         node, owner, statement = waiting.pop()

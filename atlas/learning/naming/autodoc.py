@@ -225,7 +225,7 @@ def _names_types(annotation: ast.expr) -> bool:
 def _text(answer: Mapping[str, Any], field: str, *, required: bool = False) -> str:
     text = one_line(answer.get(field))
     if required and not text:
-        raise InvalidInput(f"{field} should say what the function does, but is empty")
+        raise InvalidInput(f"{field} should describe the function, but is empty")
     return text
 
 

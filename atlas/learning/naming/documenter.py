@@ -116,7 +116,7 @@ def derive(
 
 
 def _returns_boolean(code: str, function: Function) -> bool:
-    """Return whether a function surely returns True or False, whatever it is called with."""
+    """Return whether a function always returns True or False."""
     tree = try_parse(code)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
     body = form_of(function, imports)

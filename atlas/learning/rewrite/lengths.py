@@ -141,7 +141,7 @@ def _length(nodes: list[ast.stmt]) -> int:
 
 
 class Lengths:
-    """The length of each program and function in tokens, as it is or would be, and of the library as one module."""
+    """The length in tokens of each program and function, current or hypothetical, and of the library as one module."""
 
     def __init__(self, shelf: Shelf, functions: Mapping[str, Function]) -> None:
         self._shelf = shelf

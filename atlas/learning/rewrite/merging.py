@@ -1,4 +1,4 @@
-"""Functions whose code is the same but for names, of which one takes the place of the others."""
+"""Merging of functions that differ only in names."""
 
 from __future__ import annotations
 

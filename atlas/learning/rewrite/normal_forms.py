@@ -1,4 +1,4 @@
-"""Forms that are equal for code which does the same in the same way, whatever its names are."""
+"""Normal forms, which are equal for code that differs only in names."""
 
 from __future__ import annotations
 

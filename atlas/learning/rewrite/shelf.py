@@ -70,7 +70,7 @@ class Shelf:
         return [pattern for pattern in self.patterns if pattern in needed]
 
     def inline(self, names: Collection[str]) -> None:
-        """Take patterns off, with what they stand for in the place of every call."""
+        """Remove patterns, and inline all calls of them."""
         for name in [name for name in reversed(self.patterns) if name in names]:
             pattern = self.patterns.pop(name)
             for caller in (*self.programs, *self.patterns):
@@ -78,7 +78,7 @@ class Shelf:
                     self.put(caller, inline_pattern(self.term(caller), pattern))
 
     def inline_sites(self, sites: Collection[Site]) -> None:
-        """Replace single calls by what they stand for."""
+        """Inline single calls."""
         for name, way in sorted(sites, key=lambda site: -len(site[1])):  # inner ones first: ways stay as they are
             if name in self.programs or name in self.patterns:
                 self.put(name, self._inlined_at(self.term(name), way))
@@ -113,7 +113,7 @@ def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[
     """Return the occurrences of every pattern, and the programs that they are in.
 
     Raises:
-        EngineError: A program is not what it was once every call is replaced by what it stands for.
+        EngineError: A program differs from the original after all calls are inlined.
     """
     occurrences: list[Occurrence] = []
     programs: dict[str, ProgramTree] = {}
@@ -128,7 +128,7 @@ def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[
 
 
 def drop_invalid(shelf: Shelf, prefix: str, cancelled: IsCancelled) -> ValidFunctions:
-    """Put back whatever is not a Python function, until all that is left is."""
+    """Inline patterns that are not valid Python functions, until only valid ones are left."""
     reasons: list[str] = []
     while True:
         occurrences, programs = locate_occurrences(shelf)

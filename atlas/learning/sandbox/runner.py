@@ -58,7 +58,7 @@ class RunLimits:
 
     cpu_seconds: int = 5
     wall_seconds: float = 60.0
-    """Time by the clock. It ends a program that waits for ever, and leaves time to one on a busy machine."""
+    """Wall-clock time. It ends a program that waits for ever, and is long enough for a busy machine."""
 
     memory_megabytes: int = 512
     """Address space, including the interpreter and what it has imported, other than what was imported ahead."""

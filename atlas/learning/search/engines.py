@@ -63,5 +63,5 @@ class Engine(Protocol):
 
 
 def empty_proposal(corpus: Corpus, notes: Sequence[str] = ()) -> Proposal:
-    """Return a proposal that leaves everything as it is."""
+    """Return a proposal without abstractions."""
     return Proposal(patterns=(), terms=corpus.terms, notes=tuple(notes))

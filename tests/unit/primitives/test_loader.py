@@ -142,7 +142,7 @@ def test_decorators_belong_to_the_code(concepts):
     ],
 )
 def test_what_the_code_could_not_bring_along_is_refused(brought, text):
-    with pytest.raises(InvalidInput, match="import what it uses of its own package by name, and under its own name"):
+    with pytest.raises(InvalidInput, match="import functions of its own package by name, without an alias"):
         brought(text)
 
 

@@ -105,7 +105,7 @@ def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
     agent = as_object(document.get("agent"), "agent")
     listed = [as_object(item, f"steps[{n}]") for n, item in enumerate(as_list(document.get("steps"), "steps"))]
     if not listed:
-        raise InvalidInput("steps should list what was said and done, but is empty or missing")
+        raise InvalidInput("steps should be a list with at least one step, but is empty or missing")
     first = next((n for n, item in enumerate(listed) if item.get("source") == "agent"), len(listed))
     description = _description(listed, first)
     name = as_text(result.get("task_name"), f"{RESULT}: task_name")
@@ -153,7 +153,7 @@ def _description(listed: list[Json], first: int) -> str:
         ]
         if text := "\n\n".join(text for text in texts if text).strip():
             return text
-    raise InvalidInput("steps should begin with a user's message that says what the task is, but have none")
+    raise InvalidInput("steps should begin with a user message that states the task, but have none")
 
 
 def _message_text(step: Json, name: str) -> str:

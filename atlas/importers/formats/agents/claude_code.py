@@ -147,7 +147,7 @@ class _Session:
     def _answer(self, line: Json, message: Json, chain: tuple[str, str], n_bytes: int) -> None:
         request = self._open.get(chain)
         if request is None:
-            raise InvalidInput("answers a request that is not in the file, so nothing says what the task was")
+            raise InvalidInput("answers a request that is not in the file, so the task is unknown")
         reply = self._reply(message)
         same = as_text(message.get("id"), "message.id")
         last = request.messages[-1] if request.messages else None

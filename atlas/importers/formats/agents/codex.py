@@ -58,7 +58,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 class _Rollout:
-    """The request that goes on, and what is known of the session."""
+    """The current request, and the metadata of the session."""
 
     def __init__(self, name: str) -> None:
         self._session, self._model = name, ""
@@ -166,7 +166,7 @@ class _Rollout:
 
     def _going_on(self) -> Request:
         if self._request is None:
-            raise InvalidInput("answers a request that is not in the file, so nothing says what the task was")
+            raise InvalidInput("answers a request that is not in the file, so the task is unknown")
         return self._request
 
     def _call(self, item: Json, kind: str) -> str:

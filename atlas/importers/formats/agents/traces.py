@@ -112,9 +112,7 @@ class Trace:
         description = next((text for value in candidates if (text := input_text(value))), "") or self.name
         description = description or next((span.name for span in roots if span.name), "")
         if not description.strip():
-            raise InvalidInput(
-                f"trace {self.id[:40]} has neither an input nor a name, so nothing says what the task was"
-            )
+            raise InvalidInput(f"trace {self.id[:40]} has neither an input nor a name, so the task is unknown")
         return description.strip()
 
 
@@ -147,7 +145,7 @@ def output_text(value: Any) -> str:
 
 
 def unpacked(value: Any) -> Any:
-    """Return the value of a text that is JSON itself, as often as it is, and any other value as it is."""
+    """Return a value, with JSON texts decoded repeatedly."""
     for _ in range(3):
         if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
             break

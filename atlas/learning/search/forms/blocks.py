@@ -33,7 +33,7 @@ _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def leaves(block: Sequence[ast.stmt]) -> bool:
-    """Return whether a block never goes on to what follows it."""
+    """Return whether a block never reaches the code after it."""
     match block:
         case [*_, ast.If(body=body, orelse=other)]:
             return leaves(body) and leaves(other)
