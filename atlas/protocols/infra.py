@@ -55,7 +55,7 @@ class WholeEmbedder(Embedder, Protocol):
       `query_tokens(text)` those of a question. See `atlas.storage.late_interaction`. Without them, texts are compared
       as wholes and by their words.
     - `word_vectors(text)` gives the words of a text with their vectors, so that a hit can say which words met. See
-      `atlas.memory.base.met_words`.
+      `atlas.embedding.met_words`.
     """
 
     @property

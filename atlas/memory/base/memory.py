@@ -15,9 +15,9 @@ from atlas.core.hits import Hit, Retrieval, check_limit, limit_of_list, unexplai
 from atlas.core.json_values import check_text
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, VectorRecord, Vectors, attach_embedding
+from atlas.embedding.met_words import MetWords, met_words
 from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
-from atlas.memory.base.met_words import MetWords, met_words
 from atlas.memory.base.records import Records, listed
 from atlas.memory.base.retriever import Ranked, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder

@@ -69,7 +69,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standards:
-    """What the candidates of one search are scored and shown by."""
+    """Weights, scale and least relevance by which one search scores and shows candidates."""
 
     weights: RankingWeights
     scale: Calibration

@@ -11,7 +11,7 @@ from typing import Any
 
 from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
-from atlas.memory.base.met_words import MetWords
+from atlas.embedding.met_words import MetWords
 from atlas.memory.base.ranking import explain
 from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.lists.highlighting import Passage, Source, passage_of

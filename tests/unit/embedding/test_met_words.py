@@ -10,8 +10,8 @@ import pytest
 import atlas
 from atlas.core.settings import RankingWeights
 from atlas.embedding.late_interaction import NO_WORDS, WordVectors
+from atlas.embedding.met_words import MetWords, met_words
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
-from atlas.memory.base.met_words import MetWords, met_words
 from atlas.testing import HashEmbedder
 from atlas.views.ask.cards import memory_card
 from atlas.views.lists.hits import met_sentence
