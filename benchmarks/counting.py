@@ -138,7 +138,7 @@ def _figure(what: str, noun: str, n: int) -> Figure:
 
 
 def counted() -> list[Count]:
-    """Return what each call goes through, the second time."""
+    """Return the files, functions and switches of each call, counted on its second run."""
     counter = Counter()
     try:
         with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stdout(io.StringIO()):
@@ -168,7 +168,7 @@ def _of_commands(counter: Counter, path: Path) -> Iterator[Count]:
 
 
 def _second(counter: Counter, what: str, call: Callable[[int], object]) -> Count:
-    """Return what the second of two calls goes through."""
+    """Return the counts of the second of two equal calls."""
     call(0)
     with counter.counting(what) as count:
         call(1)

@@ -87,7 +87,7 @@ def _warm(ours: SentenceTransformerEmbedder, theirs: SentenceTransformerEmbedder
 
 
 def _cold(store: Path, when: str) -> Iterator[Figure]:
-    """Yield what the first answer of a process costs, both ways in turns."""
+    """Yield the cost of the first answer of a process, for both encoders in turns."""
     search = [sys.executable, "-m", "atlas", "search", QUESTION]
     runs = [[_measured(search, store, cache) for cache in (None, NOWHERE)] for _ in range(N_COLD)]
     seconds, megabytes = ([float(np.median([run[way][what] for run in runs])) for way in (0, 1)] for what in (0, 1))

@@ -109,7 +109,7 @@ class Texts:
         self._topics = np.random.default_rng(0).integers(200, N_WORDS // 2, (n_topics, N_TOPIC_WORDS))
 
     def on(self, topics: npt.NDArray[np.int64], n_words: int) -> Iterator[str]:
-        """Yield a text for each topic, of half to one and a half times so many words."""
+        """Yield a text for each topic, of half to one and a half times `n_words` words."""
         for topic in topics:
             n = int(self._generator.integers(n_words // 2, n_words * 3 // 2))
             ranks = np.searchsorted(self._cumulative, self._generator.random(n) * self._cumulative[-1])

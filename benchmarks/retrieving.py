@@ -52,7 +52,7 @@ class Query:
 
 
 class FixedVectors:
-    """An embedder that was told the vectors of the texts it will be asked for. Those of their words are random."""
+    """An embedder with precomputed vectors. Those of their words are random."""
 
     model_name = MODEL
     dimension = DIMENSION
@@ -69,15 +69,15 @@ class FixedVectors:
         self._told = dict(zip(texts, vectors, strict=True))
 
     def encode(self, text: str) -> Vector:
-        """Return the vector it was told."""
+        """Return the precomputed vector."""
         return self._queries[text] if text in self._queries else self._told[text]
 
     def encode_batch(self, texts: list[str]) -> Vectors:
-        """Return the vectors it was told."""
+        """Return the precomputed vectors."""
         return np.stack([self.encode(text) for text in texts])
 
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Return the vectors it was told, and those of each text's words."""
+        """Return the precomputed vectors, and those of each text's words."""
         return self.encode_batch(texts), [self._tokens(text) for text in texts]
 
     def _tokens(self, text: str) -> TokenVectors:

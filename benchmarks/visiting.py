@@ -183,7 +183,7 @@ def fastest(browser: Any, url: str) -> Visit:
 
 
 def visit(browser: Any, url: str) -> Visit:
-    """Return one visit in a browser that has nothing of the page yet."""
+    """Return one visit in a browser with an empty cache."""
     with _tab(browser) as tab:
         counter = _ByteCounter()
         tab.on("websocket", lambda socket: socket.on("framereceived", counter.take))

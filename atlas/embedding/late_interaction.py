@@ -167,7 +167,7 @@ def projection_of(text: str, dimension: int) -> Projection:
         flat = np.frombuffer(base64.b85decode(raw["directions"]), np.dtype("<f2")).astype(np.float32)
         unrelated, growth, same, cosine = map(float, raw["levels"])
     except (KeyError, TypeError) as error:
-        raise ValueError(f"it lacks a part: {error}") from error
+        raise ValueError(f"the projection has a missing or damaged field: {error}") from error
     if len(flat) != dimension * BITS:
         raise ValueError(f"expected {BITS} directions of {dimension} dimensions, got {len(flat)} numbers")
     projection = Projection(flat.reshape(-1, BITS), unrelated, growth, same, cosine)

@@ -318,7 +318,7 @@ class SentenceTransformerEmbedder:
             raise MissingExport(f"the device {self._device} was asked for")
         files = model_files(self.model_name)
         if files is None:
-            raise MissingExport("no files of sentence-transformers were here when it was loaded")
+            raise MissingExport("the model has no local files of sentence-transformers to export")
         return files
 
 

@@ -34,5 +34,5 @@ class EvaluationFile(ArtefactFile[OwnEvaluation]):
             compared = [by for row in task.rows for by in row.differences.values()]
             for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
                 if not {*METRICS} <= {*by_metric}:
-                    raise ValueError(f"it lacks some of {', '.join(METRICS)}")
+                    raise ValueError(f"a row lacks some of the metrics {', '.join(METRICS)}")
         return evaluation

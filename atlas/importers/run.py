@@ -52,7 +52,7 @@ class AddCount:
 
 
 class Sink(Protocol):
-    """The place where an import puts what it reads."""
+    """The destination of an import."""
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Store the items, which all come from the named format."""

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from atlas.infra import fork_safety as forking
+from atlas.infra import fork_safety
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ class Background:
         self._work = work
         self._thread: threading.Thread | None = None
         self._beginning = threading.Lock()
-        forking.watch(self)
+        fork_safety.watch(self)
 
     @property
     def is_under_way(self) -> bool:

@@ -124,6 +124,6 @@ def function_name(concept: CodeConcept) -> str:
 
 
 def identifiers_in(source: str) -> set[str]:
-    """Return the names that a program uses, none where it does not parse."""
+    """Return the names that a program uses, empty if it does not parse."""
     tree = try_parse(source)
     return identifiers(tree) if tree is not None else set()

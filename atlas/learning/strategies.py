@@ -89,7 +89,7 @@ class Proposal:
 
     @property
     def concepts(self) -> list[CodeConcept]:
-        """Concepts that the library has not yet, each after those that it calls."""
+        """New concepts, each after those that it calls."""
         return [learned.concept for learned in self.learned if not learned.is_known]
 
     @property

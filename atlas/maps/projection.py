@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vectors
-from atlas.maps import umap_numpy as layout
+from atlas.maps import umap_numpy
 from atlas.maps.knn import Neighbours, nearest_neighbours
 
 Coordinates = npt.NDArray[np.float32]
@@ -41,7 +41,7 @@ def pca(vectors: Vectors) -> Coordinates:
     _, directions = np.linalg.eigh(centred.T @ centred)
     axes = directions[:, :-3:-1] if vectors.shape[1] > 1 else np.repeat(directions, 2, axis=1)
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])  # an eigenvector may come out either way round
-    return layout.spread((centred @ (axes * signs)).astype(np.float32), 1.0)
+    return umap_numpy.spread((centred @ (axes * signs)).astype(np.float32), 1.0)
 
 
 def fit(
@@ -71,10 +71,10 @@ def fit(
         return start
     distances = np.sqrt(np.maximum(2 - 2 * neighbours.similarities, 0))
     if engine == "umap-learn":
-        return layout.spread(_umap_learn(vectors, neighbours.indices, distances, start, seed), 1.0)
-    graph = layout.neighbour_graph(neighbours.indices, distances)
-    coordinates = layout.lay_out(graph, start, n_epochs=n_epochs(len(vectors)), seed=seed, on_progress=on_progress)
-    return layout.spread(coordinates, 1.0)
+        return umap_numpy.spread(_umap_learn(vectors, neighbours.indices, distances, start, seed), 1.0)
+    graph = umap_numpy.neighbour_graph(neighbours.indices, distances)
+    coordinates = umap_numpy.lay_out(graph, start, n_epochs=n_epochs(len(vectors)), seed=seed, on_progress=on_progress)
+    return umap_numpy.spread(coordinates, 1.0)
 
 
 def n_epochs(n: int) -> int:
@@ -96,7 +96,7 @@ def _umap_learn(
         neighbours = (np.hstack([itself, indices]), np.hstack([np.zeros((n, 1), np.float32), distances]))
         engine: Any = UMAP(
             n_neighbors=k + 1,
-            init=layout.spread(start, layout.EXTENT),
+            init=umap_numpy.spread(start, umap_numpy.EXTENT),
             n_epochs=n_epochs(n),
             random_state=seed,
             precomputed_knn=(*neighbours, None),
@@ -137,7 +137,7 @@ def align(
     if len(source) < 3:
         return coordinates
     left, _, right = np.linalg.svd((source - source.mean(axis=0)).T @ (target_points - target_points.mean(axis=0)))
-    return layout.spread((coordinates @ (left @ right)).astype(np.float32), 1.0)
+    return umap_numpy.spread((coordinates @ (left @ right)).astype(np.float32), 1.0)
 
 
 def trustworthiness(

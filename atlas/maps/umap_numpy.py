@@ -30,7 +30,7 @@ TOGETHER = 4
 """An epoch moves every so manieth edge together."""
 
 GAP = 1.5
-"""Width of the empty ground that parts islands, in the curve's units. As much is left of it."""
+"""Width of the empty space between islands, in the curve's units. Gathering keeps this gap."""
 
 MOST_ISLANDS = 200
 """Islands that are drawn up. More of them fill the plane by themselves."""

@@ -1,7 +1,7 @@
 """Indexes in services beside the one on disk: how fast each follows the ledger, and answers what it alone is asked.
 
 The ChromaDB server runs on this machine, so its figures are without a network. Pinecone's are those of its SDK and of
-our own stand-in, which compares every vector: they say what our side takes, and nothing of Pinecone.
+our own stand-in, which compares every vector: they measure our side only, not Pinecone.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Measurement:
     after: int
     library: int
     others_before: int
-    """Cost of programs that nothing was learned from, 0 where there were none."""
+    """Cost of the held-out programs, 0 without any."""
 
     others_after: int
     seconds: float

@@ -1,6 +1,6 @@
 """The public benchmark of DreamCoder's compressor: its inputs, and the results that DreamCoder had on them.
 
-It is read from a checkout, and nothing of it is kept: it has no licence.
+It is read from a checkout, and no part of it is copied: it has no licence.
 
 Source:
     https://github.com/mlb2251/compression_benchmark, as used in Bowers et al., POPL 2023, section 6.1.

@@ -38,7 +38,7 @@ def copy(program: Program, number: int) -> Program:
 
 
 def variables(program: Program) -> set[str]:
-    """Return the parameters and variables of a program's functions that nothing outside of them knows."""
+    """Return the local names of a program's functions, which can be renamed freely."""
     tree = parse(program.source)
     inside = [node for function in ast.walk(tree) if isinstance(function, FUNCTIONS) for node in ast.walk(function)]
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

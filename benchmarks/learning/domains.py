@@ -54,7 +54,7 @@ DOMAINS = (
 
 
 def figures(directory: Path) -> Iterator[Figure]:
-    """Yield what is measured of each domain beside what was published.
+    """Yield the measured figures of each domain beside the published ones.
 
     Args:
         directory: Holds `stitch/*.json`, lists of programs.

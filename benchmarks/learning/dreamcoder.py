@@ -43,7 +43,7 @@ class Comparison:
 
 
 def figures(directory: Path) -> Iterator[Figure]:
-    """Yield what is measured in each domain of a checkout, beside DreamCoder's figures.
+    """Yield our figures for each domain of a checkout beside DreamCoder's.
 
     Raises:
         InvalidInput: There are no benches in the directory.

@@ -1,4 +1,4 @@
-"""The tables that the literature knows: Stitch's own, and Stitch beside DreamCoder."""
+"""The tables of the literature: Stitch's own, and Stitch beside DreamCoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The most memory that processes take, seen from the process that started them. Linux tells it in `/proc`."""
+"""The most memory that processes take, seen from the process that started them. It is read from `/proc` on Linux."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Peak:
     """That of the largest process, which the system keeps count of."""
 
     together: float = 0.0
-    """That of all processes at a time, shared pages counted once, as far as looking now and then shows it."""
+    """Sampled total of all processes, shared pages counted once."""
 
 
 @contextmanager

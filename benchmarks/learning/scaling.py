@@ -59,7 +59,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _unlimited(n: int) -> Limits:
-    """Return the limits of today for what is kept, and none on what is read."""
+    """Return the default gates, without a limit on the programs that are searched."""
     return Limits(max_programs=n, max_heads=sys.maxsize, seconds=3_600, megabytes=8_000)
 
 

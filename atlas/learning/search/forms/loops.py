@@ -156,7 +156,7 @@ def _total(generators: list[ast.comprehension], value: ast.expr) -> ast.expr | N
 
 
 def merge_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Write `n = 0` and `n += x` as `n = x`, where nothing else comes between."""
+    """Write `n = 0` directly followed by `n += x` as `n = x`."""
     match block:
         case [
             ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Constant(value=0)),
@@ -207,7 +207,7 @@ def over_range(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | 
 
 
 def _counting_up(name: str, start: ast.expr, loop: ast.stmt) -> ast.For | None:
-    """Return a `while` as a `for`, None where it does more with its variable than to add one at its end."""
+    """Return a `while` as a `for`, or None if it changes its variable other than by adding one at its end."""
     match loop:
         case ast.While(
             test=ast.Compare(left=ast.Name(id=tested), ops=[ast.Lt() | ast.LtE() as operator], comparators=[stop]),
