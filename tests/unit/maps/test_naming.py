@@ -45,7 +45,7 @@ def test_forms_of_one_word_stand_once():
 
 def test_domains_of_the_same_words_are_told_apart():
     same = ("household", "task")
-    assert unique_names({0: same, 3: same, 5: ("flight",), 6: same}, taken=["flight"]) == {
+    assert unique_names({0: same, 3: same, 5: ("flight",), 6: same}, reserved=["flight"]) == {
         0: "household · task",
         3: "household · task (2)",
         5: "flight (2)",
