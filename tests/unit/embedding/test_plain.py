@@ -86,7 +86,7 @@ class Waiting:
 
 @pytest.mark.parametrize("given", [object(), "all-MiniLM-L6-v2", Waiting()])
 def test_what_cannot_embed_is_refused_when_a_memory_is_made(given, tmp_path):
-    said = f"a method encode\\(text\\) that returns a vector, but got '{type(given).__name__}'"
+    said = f"a sync method encode\\(text\\) that returns a vector, got '{type(given).__name__}'"
     with pytest.raises(InvalidInput, match=said):
         HeuristicRefineStrategy(given)
     with pytest.raises(InvalidInput, match=said):
