@@ -30,7 +30,7 @@ from atlas.core.types import Experience
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.finding import profile_problems
+from atlas.views.experience.list import profile_problems
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
 from atlas.views.shared.wording import attempts_text, hidden_text
 

@@ -26,8 +26,8 @@ from atlas.views.curate.health import (
     UNUSED_DAYS,
     Health,
 )
-from atlas.views.experience.list import ExperienceRow, Query, listed_page
-from atlas.views.lists.listing import PAGE_ROWS
+from atlas.views.experience.list import EXPERIENCES, ExperienceRow
+from atlas.views.lists.listing import PAGE_ROWS, Query, listed_page
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.wording import counted, outcomes_text, shortened, signed
 
@@ -150,7 +150,7 @@ def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple
     """Return one page of a queue, counted from 1, in its order and without records that are gone meanwhile."""
     shown = ids[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
     places = {record_id: place for place, record_id in enumerate(shown)}
-    rows = listed_page(memory, Query(where={"id": {"$in": list(shown)}})).rows
+    rows = listed_page(memory, EXPERIENCES, Query(where={"id": {"$in": list(shown)}})).rows
     return tuple(sorted(rows, key=lambda row: places[row.id]))
 
 

@@ -1,9 +1,9 @@
-"""The list of experiences: a scope, an order and a page become rows. The store does the work."""
+"""The lines of the list of experiences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,51 +12,16 @@ from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Experience
 from atlas.maps.map import MemoryMap
-from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.lists.listing import NEWEST, PAGE_ROWS, Listing, Row, listed_caption, marks_text, page_start
+from atlas.storage.profiles import problem_in_use
+from atlas.views.lists.listing import Query, RecordList, Row, SearchResult, marks_text, ranking
+from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.rates import rate_text
-from atlas.views.shared.scope import BEST_MATCH, Scope, domain_names
+from atlas.views.shared.scope import domain_names
 from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, signed
 
-ORDERS: Mapping[str, tuple[str, bool]] = {
-    NEWEST: ("created_at", True),
-    "Oldest first": ("created_at", False),
-    "Most steps first": ("n_steps", True),
-    "Fewest steps first": ("n_steps", False),
-    "Task, A to Z": ("title", False),
-    "Source, A to Z": ("source", False),
-}
-"""Orders of the list: our words for each, its key, and whether high values come first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """A person's question, and what narrows it."""
-
-    scope: Scope = field(default_factory=Scope)
-    where: Mapping[str, Any] = field(default_factory=dict)
-    """The scope's filter, as the store takes it."""
-
-    order: str = NEWEST
-    """A key of `ORDERS`. A search has its own order."""
-
-    with_irrelevant: bool = False
-    """True if a search by best match also lists records that have nothing to do with the question."""
-
-    distinct: bool = False
-    """True if attempts at one task that are alike are shown as one: the best of them."""
-
-    @property
-    def is_search(self) -> bool:
-        """True if there is a question."""
-        return self.scope.is_search
-
-    @property
-    def is_by_words(self) -> bool:
-        """True if only words count, so that no text is embedded."""
-        return self.scope.by != BEST_MATCH
+STANDS_IN = "ranked with the built-in weights, because the chosen profile cannot be used (see Evaluation)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,22 +47,6 @@ class ExperienceRow(Row):
     """`×4: 3 succeeded, 1 failed` if it stands for several that are alike, or empty."""
 
 
-def listed_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:
-    """Return one page of a list without a question, counted from 1."""
-    order_by, descending = ORDERS[query.order]
-    outcomes = memory.experience.values("outcome", query.where)
-    n_found = sum(outcomes.values())
-    offset = page_start(page, n_found)
-    found = memory.experience.browse(
-        query.where, order_by=order_by, descending=descending, limit=PAGE_ROWS, offset=offset
-    )
-    return Listing(
-        rows=tuple(_listed(row) for row in found),
-        n=n_found,
-        caption=_caption(memory, query, SuccessRate.of(outcomes)),
-    )
-
-
 def placed_and_marked(
     memory: MemorySystem, rows: Sequence[ExperienceRow], memory_map: MemoryMap | None
 ) -> tuple[ExperienceRow, ...]:
@@ -107,18 +56,6 @@ def placed_and_marked(
     return tuple(
         replace(row, domain=domains.get(row.id, ""), marks=marks_text(marks.get(row.id, NO_MARKS))) for row in rows
     )
-
-
-def similar_rows(memory: MemorySystem, experience_id: str, k: int = 8) -> tuple[ExperienceRow, ...]:
-    """Return the experiences nearest to one."""
-    return tuple(row_of(hit.item, hit) for hit in memory.experience.similar(experience_id, k, with_buried=True))
-
-
-def _caption(memory: MemorySystem, query: Query, rate: SuccessRate) -> str:
-    shown = listed_caption(rate.n, memory.experience.count(), "experience", is_narrow=bool(query.where))
-    if rate.share is None:
-        return shown
-    return f"{shown} · {rate_text(rate)} succeeded (n = {rate.n_known:,} with a known outcome)"
 
 
 def _listed(row: Mapping[str, Any]) -> ExperienceRow:
@@ -135,17 +72,55 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
     )
 
 
-def row_of(experience: Experience, hit: Hit[Any] | None = None) -> ExperienceRow:
-    """Return a line of a list that a search gave. Without a hit, the search ranked by words alone."""
-    return ExperienceRow(
-        id=experience.id,
-        sign=SIGNS[experience.outcome.label],
-        outcome=signed(experience.outcome.label),
-        task=" ".join(experience.task.description[:400].split()),
-        source=str(experience.metadata.get("source", "")),
-        n_steps=len(experience.steps),
-        created_at=experience.created_at.astimezone(UTC),
-        attempts=attempts_text(hit.outcomes) if hit else "",
-        relevance=hit.relevance if hit else None,
-        why=explain(hit) if hit else "",
+def experience_rows(
+    memory: MemorySystem, experiences: Sequence[Experience], hits: Mapping[str, Hit[str]]
+) -> tuple[ExperienceRow, ...]:
+    """Return lines of experiences, given the hits that found them by id."""
+    return tuple(
+        ExperienceRow(
+            id=experience.id,
+            sign=SIGNS[experience.outcome.label],
+            outcome=signed(experience.outcome.label),
+            task=" ".join(experience.task.description[:400].split()),
+            source=str(experience.metadata.get("source", "")),
+            n_steps=len(experience.steps),
+            created_at=experience.created_at.astimezone(UTC),
+            attempts=attempts_text(hits[experience.id].outcomes) if experience.id in hits else "",
+            **ranking(hits, experience.id),
+        )
+        for experience in experiences
     )
+
+
+def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:
+    """Return lines of experiences as a store lists them, without their steps."""
+    return tuple(_listed(row) for row in rows)
+
+
+def profile_problems(memory: MemorySystem) -> tuple[str, ...]:
+    """Return a sentence on what is wrong with the profile in use. It holds its name, which is untrusted text."""
+    if memory.storage.settings.ranking is not None:  # weights that were given in code win over any profile
+        return ()
+    problem = problem_in_use(memory.storage.profiles.in_use())
+    return (f"{problem[0].upper()}{problem[1:]}.",) if problem else ()
+
+
+def _rate_note(memory: MemorySystem, query: Query) -> str:
+    """Return `62 % succeeded (n = 9 with a known outcome)`, or an empty text where no outcome is known."""
+    rate = SuccessRate.of(memory.experience.values("outcome", query.where))
+    if rate.share is None:
+        return ""
+    return f"{rate_text(rate)} succeeded (n = {rate.n_known:,} with a known outcome)"
+
+
+def _profile_note(memory: MemorySystem, result: SearchResult) -> str:
+    return STANDS_IN if result.hits and profile_problems(memory) else ""
+
+
+EXPERIENCES = RecordList(
+    kind=EXPERIENCE,
+    rows=experience_rows,
+    stored_rows=stored_rows,
+    listed_note=_rate_note,
+    found_note=_profile_note,
+)

@@ -10,7 +10,9 @@ from typing import Any
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE, Chart
-from atlas.views.journal.list import JournalQuery
+from atlas.views.kinds.filters import where_of
+from atlas.views.lists.listing import Query
+from atlas.views.shared.kinds import JOURNAL
 from atlas.views.shared.wording import counted
 
 MOST_BARS = 120
@@ -77,9 +79,14 @@ class Timeline:
         return -(-(self.last - self.first + 1) // MOST_BARS)
 
 
-def timeline(memory: MemorySystem, query: JournalQuery) -> Timeline:
+def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:
+    """Return the filter of a question, without its generations."""
+    return where_of([each for each in JOURNAL.filters if each.key != "generation"], query.values, memory.journal)
+
+
+def timeline(memory: MemorySystem, query: Query) -> Timeline:
     """Return the entries that pass a question's filters, of all generations. The store counts them."""
-    where = query.where(with_generations=False)
+    where = where_in_time(memory, query)
     names = memory.journal.values("entry_type", where)
     lanes = [
         Lane(name, memory.journal.values("generation", {"$and": [where, {"entry_type": name}]}))

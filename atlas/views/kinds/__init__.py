@@ -1,1 +1,1 @@
-"""What describes a kind of memory: its filters, its orders, its fields and its columns."""
+"""The description of a kind of memory: its filters and its orders."""

@@ -45,6 +45,9 @@ class Filter(ABC):
     are reported."""
 
     help_text: str | None = None
+    width: int = 160
+    """Width of its box above a list, in pixels."""
+
     is_foremost: bool = False
     """True if its box in the scope bar is always in sight."""
 
@@ -134,8 +137,8 @@ class OneOf(Filter):
     """One of a few states. The first leaves nothing out."""
 
     values: tuple[str, ...]
-    chosen: Callable[[Records, str], Any]
-    """The condition on the field for one of the other states."""
+    chosen: Callable[[Any, str], Any]
+    """The condition on the field for one of the other states, given the memory."""
 
     def condition(self, value: Any, records: Records | None) -> Any:
         """Return the condition of the state.

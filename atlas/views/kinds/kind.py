@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.memory.base.memory import Memory
 from atlas.memory.system import MemorySystem
-from atlas.views.kinds.filters import Filters
+from atlas.views.kinds.filters import Filters, Values, where_of
+
+NEWEST, OLDEST = "Newest first", "Oldest first"
+"""Orders that every list has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One order of a list."""
+
+    key: str
+    """The stored field that it sorts by."""
+
+    is_descending: bool = False
+    worth: Callable[[int, int], tuple[float, ...]] | None = None
+    """The rank of a record, given how many of its uses succeeded and how many there were. High ranks come first, and
+    records without a use last, in the order of the key."""
+
+
+BY_TIME: Mapping[str, Order] = {NEWEST: Order("created_at", is_descending=True), OLDEST: Order("created_at")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
     """One kind of memory, in our own words. Everything that draws a kind reads it here."""
 
@@ -28,4 +47,21 @@ class Kind:
     """The effect of a pin, in a sentence."""
 
     filters: Filters = ()
-    """What its list can be narrowed by, in the order of the boxes."""
+    """Filters of its list, in the order of their boxes."""
+
+    orders: Mapping[str, Order] = field(default_factory=lambda: BY_TIME)
+    """Orders of its list, by our own words for them. The first holds unless another is chosen."""
+
+    order_help: str | None = None
+    question: str = ""
+    """The text of the box for a search while it is empty."""
+
+    is_scoped: bool = False
+    """True if the scope bar beside the page narrows its list, in place of boxes above it."""
+
+    can_search_words: bool = False
+    """True if its list can be searched by words alone."""
+
+    def where(self, memory: MemorySystem, values: Values) -> dict[str, Any]:
+        """Return the filter that values of its filters make, as the store takes it."""
+        return where_of(self.filters, values, self.records(memory))

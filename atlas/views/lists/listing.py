@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from atlas.core.hits import Hit, Retrieval
+from atlas.core.hits import Hit
 from atlas.core.operations import Marks
-from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import explain
-from atlas.views.shared.wording import counted
-
-NEWEST = "Newest first"
-"""The order that lists can have in common."""
+from atlas.memory.system import MemorySystem
+from atlas.views.kinds.filters import Values, without_empty
+from atlas.views.kinds.kind import Kind, Order
+from atlas.views.shared.scope import BEST_MATCH
+from atlas.views.shared.wording import counted, hidden_text
 
 PAGE_ROWS = 25
 
@@ -26,12 +26,27 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A person's question to a list."""
+class Query:
+    """A person's question to a list, and what narrows it."""
 
     text: str = ""
+    by: str = BEST_MATCH
+    """`BEST_MATCH` or `WORDS`."""
+
+    values: Values = field(default_factory=dict)
+    """Values of the kind's filters, by name."""
+
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """The filter, as the store takes it."""
+
+    order: str = ""
+    """One of the kind's orders, or empty for the first. A search has its own order."""
+
     with_irrelevant: bool = False
-    """True if a search also lists records that have nothing to do with the question."""
+    """True if a search by best match also lists records that have nothing to do with the question."""
+
+    distinct: bool = False
+    """True if a search shows attempts at one task that are alike as one row: the best of them."""
 
     @property
     def is_search(self) -> bool:
@@ -41,7 +56,29 @@ class Question:
     @property
     def is_by_words(self) -> bool:
         """True if only words count, so that no text is embedded."""
-        return False
+        return self.by != BEST_MATCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """Everything that answers a question, at most `SEARCH_ROWS`."""
+
+    ids: tuple[str, ...]
+    """Best first."""
+
+    hits: Mapping[str, Hit[str]] = field(default_factory=dict)
+    """By id. Empty if the search ranked by words alone."""
+
+    n_hidden: int = 0
+    """Hits with too little to do with the question, no more than fill `SEARCH_ROWS`."""
+
+    notes: tuple[str, ...] = ()
+    """Sentences on the question itself, such as a field of the filter that no record has."""
+
+    @property
+    def n_records(self) -> int:
+        """Number of records that the ids stand for."""
+        return sum(sum(hit.outcomes.values()) or 1 for hit in self.hits.values()) if self.hits else len(self.ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,29 +123,154 @@ def on_page(items: Sequence[T], page: int) -> Sequence[T]:
     return items[page_start(page, len(items)) :][:PAGE_ROWS]
 
 
-def best_matches(
-    records: Memory[T],
-    text: str,
-    where: Mapping[str, Any],
-    *,
-    with_irrelevant: bool,
-    distinct: bool = False,
-) -> Retrieval[T]:
-    """Return the answers to a question, best first, at most `SEARCH_ROWS`. Looking counts as no retrieval."""
-    return records.retrieve(
-        text,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordList(Generic[R]):
+    """The list of one kind of memory."""
+
+    kind: Kind
+    rows: Callable[[MemorySystem, Sequence[Any], Mapping[str, Hit[str]]], tuple[R, ...]]
+    """Lines of records, given the hits that found them by id, where a search ranked by meaning."""
+
+    stored_rows: Callable[[MemorySystem, Sequence[Mapping[str, Any]]], tuple[R, ...]] | None = None
+    """Lines of rows as `browse` gives them, for kinds whose records need not be read whole."""
+
+    listed_note: Callable[[MemorySystem, Query], str] = lambda memory, query: ""
+    """The addition to the caption of a list without a question."""
+
+    found_note: Callable[[MemorySystem, SearchResult], str] = lambda memory, result: ""
+    """The addition to the caption of a search."""
+
+
+def query_of(memory: MemorySystem, kind: Kind, text: str = "", *, values: Values, **asked: Any) -> Query:
+    """Return a question to the list of a kind.
+
+    Args:
+        values: Values of the kind's filters, by name. Empty ones are left out.
+        asked: Further fields of the question.
+    """
+    values = without_empty(values)
+    return Query(text=text, values=values, where=kind.where(memory, values), **asked)
+
+
+def search(memory: MemorySystem, kind: Kind, query: Query) -> SearchResult:
+    """Return the answers to a question. Looking counts as no retrieval, and what is buried is found."""
+    records = kind.records(memory)
+    if query.is_by_words:
+        found = records.search_words(query.text, SEARCH_ROWS, where=query.where, with_buried=True)
+        return SearchResult(ids=tuple(item.id for item in found), notes=records.filter_notes(query.where))
+    ranked = records.retrieve(
+        query.text,
         SEARCH_ROWS,
-        where=where,
-        threshold=0.0 if with_irrelevant else None,
-        distinct=distinct,
+        where=query.where,
+        threshold=0.0 if query.with_irrelevant else None,
+        distinct=query.distinct,
         count_retrieval=False,
         with_buried=True,
     )
+    hits = {hit.item.id: hit.of(hit.item.id) for hit in ranked.hits}
+    return SearchResult(ids=tuple(hits), hits=hits, n_hidden=ranked.n_hidden, notes=ranked.notes)
 
 
-def explained(hits: Iterable[Hit[T]]) -> list[tuple[T, float, str]]:
-    """Return the records that were found, each with its relevance and why it stands where it does."""
-    return [(hit.item, hit.relevance, explain(hit)) for hit in hits]
+def found_page(
+    memory: MemorySystem, record_list: RecordList[R], query: Query, result: SearchResult, page: int = 1
+) -> Listing[R]:
+    """Return one page of what a search found, counted from 1."""
+    kind = record_list.kind
+    items = kind.records(memory).get_many(on_page(result.ids, page))
+    said = [_found_caption(memory, kind, query, result), record_list.found_note(memory, result), *result.notes]
+    return Listing(
+        rows=record_list.rows(memory, items, result.hits), n=len(result.ids), caption=" · ".join(filter(None, said))
+    )
+
+
+def listed_page(memory: MemorySystem, record_list: RecordList[R], query: Query, page: int = 1) -> Listing[R]:
+    """Return one page of a list without a question, counted from 1."""
+    kind, records = record_list.kind, record_list.kind.records(memory)
+    n = records.count(query.where)
+    caption = listed_caption(n, records.count(), kind.noun, is_narrow=bool(query.where))
+    said = [caption, record_list.listed_note(memory, query)]
+    return Listing(
+        rows=_rows_on(memory, record_list, query, page_start(page, n)), n=n, caption=" · ".join(filter(None, said))
+    )
+
+
+def listed_ids(memory: MemorySystem, kind: Kind, query: Query) -> list[str]:
+    """Return the ids on all pages of a list without a question, in its order."""
+    records, order = kind.records(memory), order_of(kind, query)
+    rows = records.browse(query.where, order_by=order.key, descending=order.is_descending)
+    ids = [row["id"] for row in rows]
+    worth = order.worth
+    if worth is None:
+        return ids
+    n_uses, n_good = records.column("usage.n_uses", query.where), records.column("usage.n_successes", query.where)
+    used = [record_id for record_id in ids if n_uses.get(record_id)]
+    used.sort(key=lambda record_id: worth(n_good.get(record_id, 0), n_uses[record_id]), reverse=True)
+    return used + [record_id for record_id in ids if not n_uses.get(record_id)]
+
+
+def similar_rows(memory: MemorySystem, record_list: RecordList[R], record_id: str, k: int = 8) -> tuple[R, ...]:
+    """Return lines of the records nearest to one."""
+    found = record_list.kind.records(memory).similar(record_id, k, with_buried=True)
+    hits = {hit.item.id: hit.of(hit.item.id) for hit in found}
+    return record_list.rows(memory, [hit.item for hit in found], hits)
+
+
+def order_of(kind: Kind, query: Query) -> Order:
+    """Return the order of a list."""
+    return kind.orders[query.order or next(iter(kind.orders))]
+
+
+def _rows_on(memory: MemorySystem, record_list: RecordList[R], query: Query, start: int) -> tuple[R, ...]:
+    kind, order = record_list.kind, order_of(record_list.kind, query)
+    records = kind.records(memory)
+    if order.worth is not None:
+        ids = listed_ids(memory, kind, query)[start : start + PAGE_ROWS]
+        return record_list.rows(memory, records.get_many(ids), {})
+    rows = records.browse(
+        query.where, order_by=order.key, descending=order.is_descending, limit=PAGE_ROWS, offset=start
+    )
+    if record_list.stored_rows is not None:
+        return record_list.stored_rows(memory, rows)
+    return record_list.rows(memory, records.get_many([row["id"] for row in rows]), {})
+
+
+def _found_caption(memory: MemorySystem, kind: Kind, query: Query, result: SearchResult) -> str:
+    among = counted(kind.records(memory).count(query.where), kind.noun)
+    if query.where and kind.is_scoped:
+        among += " in scope"
+    return _words_caption(result, among) if query.is_by_words else _best_match_caption(query, result, among)
+
+
+def _words_caption(result: SearchResult, among: str) -> str:
+    n = len(result.ids)
+    if not n:
+        return f"Nothing found among {among}"
+    return (
+        f"{_the_best(n)}{n:,} that {'holds' if n == 1 else 'hold'} any of these words among {among}, best match first"
+    )
+
+
+def _best_match_caption(query: Query, result: SearchResult, among: str) -> str:
+    n, n_records = len(result.ids), result.n_records
+    joined = f"shown as {n:,}, " if query.distinct and n < n_records else ""
+    if query.with_irrelevant:
+        return f"The {n_records:,} nearest among {among}, relevant or not, {joined}best first"
+    hidden = hidden_text(result.n_hidden, n_shown=n, most=SEARCH_ROWS)
+    if not n:
+        return ", ".join(filter(None, [f"Nothing relevant among {among}", hidden]))
+    are = "is" if n_records == 1 else "are"
+    found = f"{_the_best(n)}{n_records:,} of {among} {are} relevant, {joined}best first"
+    return " · ".join(filter(None, [found, hidden]))
+
+
+def _the_best(n: int) -> str:
+    return "The best " if n == SEARCH_ROWS else ""
+
+
+def ranking(hits: Mapping[str, Hit[str]], record_id: str) -> dict[str, Any]:
+    """Return the relevance of a line and why it stands where it does, as `Row` takes them. Empty without a hit."""
+    hit = hits.get(record_id)
+    return {} if hit is None else {"relevance": hit.relevance, "why": explain(hit)}
 
 
 def marks_text(marks: Marks) -> str:

@@ -48,20 +48,6 @@ def in_words(parts: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
-def found_caption(n_found: int, among: str, *, with_irrelevant: bool) -> str:
-    """Return what a list that a question found says of itself.
-
-    Args:
-        among: What was searched: `36 strategies`.
-        with_irrelevant: Whether it also holds what has nothing to do with the question.
-    """
-    if with_irrelevant:
-        return f"The {n_found:,} nearest among {among}, relevant or not, best first"
-    if not n_found:
-        return f"Nothing relevant among {among}"
-    return f"{n_found:,} of {among} {'is' if n_found == 1 else 'are'} relevant, best first"
-
-
 def signed(outcome: str) -> str:
     """Return `✓ succeeded`."""
     return f"{SIGNS[outcome]} {outcome}"

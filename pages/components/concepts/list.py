@@ -8,17 +8,9 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.concepts.list import (
-    ORDERS,
-    ConceptOptions,
-    ConceptQuery,
-    concept_options,
-    found_concepts,
-    listed_concepts,
-    search_concepts,
-)
+from atlas.views.concepts.list import CONCEPTS
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
-from atlas.views.lists.listing import NEWEST
+from atlas.views.lists.listing import Query
 from atlas.views.shared.done import Done
 from atlas.views.shared.kinds import CONCEPT
 from atlas.views.shared.state import StoreState, uses_seen
@@ -26,17 +18,13 @@ from atlas.views.shared.wording import counted
 from pages.components.concepts.columns import BESIDE, FOUND, LISTED
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty as draw_empty_store
-from pages.components.lists.filters import URL, draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.listing import Lister, draw_trash_link, find
 from pages.components.lists.listing import draw_list as draw_rows
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
 
 LISTER = Lister(
-    kind=CONCEPT,
-    search=search_concepts,
-    found=found_concepts,
-    listed=listed_concepts,
+    records=CONCEPTS,
     listed_columns=LISTED,
     found_columns=FOUND,
     beside_columns=BESIDE,
@@ -44,30 +32,7 @@ LISTER = Lister(
 )
 
 
-def ask(memory: MemorySystem) -> ConceptQuery:
-    """Draw the boxes above the list and return the question. Another question begins at the first page."""
-    options = _options(store_state(memory), _memory=memory)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = draw_search("concepts", "What should it do?", width=250)
-        sources = draw_choice("Source", options.sources, key="concepts_source")
-        languages = draw_choice("Language", options.languages, key="concepts_language")
-        tags = draw_choice("Tag", options.tags, key="concepts_tag")
-        is_search = bool(text.strip())
-        order = st.selectbox("Sort", list(ORDERS), key="concepts_order", disabled=is_search, width=160, bind=URL)
-        with_irrelevant = is_search and draw_irrelevant("concepts")
-    query = ConceptQuery(
-        text=text,
-        sources=sources,
-        languages=languages,
-        tags=tags,
-        order=order or NEWEST,
-        with_irrelevant=with_irrelevant,
-    )
-    turn_to_first_page(query, "concepts")
-    return query
-
-
-def draw_list(memory: MemorySystem, query: ConceptQuery, is_beside: bool) -> None:
+def draw_list(memory: MemorySystem, query: Query, is_beside: bool) -> None:
     """Draw the concepts that are asked for, a page at a time.
 
     Args:
@@ -121,8 +86,3 @@ def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Don
 def _offered(state: StoreState, *, _memory: MemorySystem) -> list[tuple[str, int, int]]:
     """Return each library of primitives with how many of it are missing here, and how many are newer there."""
     return [(name, n_missing(_memory, name), n_updates(_memory, name)) for name in loader_names()]
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def _options(state: StoreState, *, _memory: MemorySystem) -> ConceptOptions:
-    return concept_options(_memory)

@@ -7,7 +7,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.concepts.concept import ConceptDetail, concept_changes, concept_detail
 from atlas.views.concepts.lineage import Lineage
-from atlas.views.concepts.list import similar_concepts
+from atlas.views.concepts.list import CONCEPTS
 from atlas.views.concepts.proposals import ConceptDeleteRequest
 from atlas.views.shared.kinds import CONCEPT
 from pages.components.concepts.columns import RELATED, SIMILAR
@@ -100,7 +100,7 @@ PANEL = Panel(
     draw_head=_draw_head,
     tabs={"Code": _draw_code, "Examples": _draw_examples, "Uses": _draw_uses},
     tabs_after=versions_tab(CONCEPT, lambda detail: detail.versions, concept_changes),
-    similar=similar_concepts,
+    similar=CONCEPTS,
     similar_columns=SIMILAR,
     form=FORM,
 )

@@ -9,9 +9,9 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.experience.finding import Found, experience_card, found_page, ids_found, search
-from atlas.views.experience.list import ORDERS, ExperienceRow, Query, listed_page, placed_and_marked
-from atlas.views.lists.hits import HitCard
+from atlas.views.experience.finding import experience_card
+from atlas.views.experience.list import EXPERIENCES, ExperienceRow, placed_and_marked
+from atlas.views.lists.listing import Query
 from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.scope import BEST_MATCH
 from pages.components.experience.columns import BESIDE, FOUND, LISTED
@@ -25,24 +25,17 @@ from pages.components.shared.scope import current_where, draw_awaited
 from pages.components.shared.snapshot import page_map
 
 
-def _card(memory: MemorySystem, query: Query, found: Found, experience_id: str) -> HitCard | None:
-    return experience_card(memory, query.scope.text, found.hits.get(experience_id), experience_id)
-
-
 def _placed(memory: MemorySystem, rows: Sequence[ExperienceRow]) -> Sequence[ExperienceRow]:
     return placed_and_marked(memory, rows, page_map(memory))
 
 
 LISTER = Lister(
-    kind=EXPERIENCE,
-    search=search,
-    found=found_page,
-    listed=listed_page,
+    records=EXPERIENCES,
     listed_columns=LISTED,
     found_columns=FOUND,
     beside_columns=BESIDE,
-    card=_card,
-    all_ids=ids_found,
+    card=experience_card,
+    selects_all=True,
     finish=_placed,
 )
 
@@ -67,7 +60,7 @@ def _ask(memory: MemorySystem) -> Query:
     """Return the scope and the order. Another question begins its list at the first page."""
     scope = current_scope()
     order = st.selectbox(
-        "Sort", list(ORDERS), key="experiences_order", disabled=scope.is_search, width=170, bind=URL,
+        "Sort", list(EXPERIENCE.orders), key="experiences_order", disabled=scope.is_search, width=170, bind=URL,
         label_visibility="collapsed",
     )  # fmt: skip
     is_ranked = scope.is_search and scope.by == BEST_MATCH
@@ -78,14 +71,16 @@ def _ask(memory: MemorySystem) -> Query:
     )  # fmt: skip
     turn_to_first_page((scope, order, with_irrelevant, distinct), "experiences")
     where = current_where(memory)
-    return Query(scope=scope, where=where, order=order, with_irrelevant=with_irrelevant, distinct=distinct)
+    return Query(
+        text=scope.text, by=scope.by, where=where, order=order, with_irrelevant=with_irrelevant, distinct=distinct
+    )
 
 
-def _draw_why(memory: MemorySystem, answer: Answer[Query, Found], opened: str) -> None:
+def _draw_why(memory: MemorySystem, answer: Answer, opened: str) -> None:
     """Draw why the open experience was found, if there is a question."""
-    found = answer.found
-    if found is None:
+    if answer.result is None:
         return
-    st.caption("Why it is here" if opened in found else "The open experience is not among the results of this search.")
-    for card in cards_of(LISTER, memory, answer, [opened] if opened in found else []):
+    is_found = opened in answer.result.ids
+    st.caption("Why it is here" if is_found else "The open experience is not among the results of this search.")
+    for card in cards_of(LISTER, memory, answer, [opened] if is_found else []):
         hit_card(replace(card, title=""), key=f"experience_why_{card.id}")  # the title stands right below

@@ -8,7 +8,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.experience.experience import ExperienceDetail, experience_detail
-from atlas.views.experience.list import similar_rows
+from atlas.views.experience.list import EXPERIENCES
 from atlas.views.journal.promotion import made_of
 from atlas.views.lists.facts import Part
 from atlas.views.shared.kinds import EXPERIENCE
@@ -108,7 +108,7 @@ PANEL = Panel(
     draw_head=_draw_head,
     tabs={"Steps": _draw_steps, "Result": _draw_results},
     tabs_after={"Background": _draw_background},
-    similar=similar_rows,
+    similar=EXPERIENCES,
     similar_columns=SIMILAR,
     form=FORM,
 )

@@ -6,7 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.journal.entry import EntryDetail, entry_detail
-from atlas.views.journal.list import similar_entries
+from atlas.views.journal.list import ENTRIES
 from atlas.views.journal.promotion import PromoteRequest
 from atlas.views.journal.proposals import EntryDeleteRequest
 from atlas.views.shared.kinds import JOURNAL
@@ -80,7 +80,7 @@ PANEL = Panel(
     draw_head=_draw_head,
     tabs={"Before and after": _draw_around, "Links": _draw_links},
     tabs_after={"Worth": _draw_worth},
-    similar=similar_entries,
+    similar=ENTRIES,
     similar_columns=SIMILAR,
     form=FORM,
 )

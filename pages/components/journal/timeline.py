@@ -7,8 +7,8 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.journal.list import JournalQuery
-from atlas.views.journal.timeline import Timeline, brushed, timeline, timeline_caption, timeline_chart
+from atlas.views.journal.timeline import Timeline, brushed, timeline, timeline_caption, timeline_chart, where_in_time
+from atlas.views.lists.listing import Query
 from atlas.views.shared.state import StoreState
 from pages.components.lists.filters import digest
 from pages.components.shared.snapshot import store_state
@@ -16,21 +16,22 @@ from pages.components.shared.snapshot import store_state
 CONFIG = {"displaylogo": False, "scrollZoom": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "toImage"]}
 
 
-def draw_timeline(memory: MemorySystem, query: JournalQuery) -> None:
+def draw_timeline(memory: MemorySystem, query: Query) -> None:
     """Draw the entries that pass the filters over all generations, whichever of them are asked for."""
     state = store_state(memory)
-    asked = digest(query.where(with_generations=False))
+    asked = digest(where_in_time(memory, query))
     shown = _timeline(state, asked, _memory=memory, _query=query)
     if not shown.lanes:
         return
     key = f"journal_timeline_{asked}_{hash(state)}"
     caption = timeline_caption(shown)
-    chart = timeline_chart(shown, query.since, query.until)
+    since, until = query.values.get("since"), query.values.get("until")
+    chart = timeline_chart(shown, since, until)
     st.plotly_chart(chart, key=key, on_select=partial(_narrow, key, shown), selection_mode="box", config=CONFIG,
                     alt=caption)  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(caption)
-        if query.since is not None or query.until is not None:
+        if since is not None or until is not None:
             st.button("All generations", key="journal_all_generations", icon=":material/close:", type="tertiary",
                       on_click=_widen)  # fmt: skip
 
@@ -50,5 +51,5 @@ def _widen() -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _timeline(state: StoreState, asked: str, *, _memory: MemorySystem, _query: JournalQuery) -> Timeline:
+def _timeline(state: StoreState, asked: str, *, _memory: MemorySystem, _query: Query) -> Timeline:
     return timeline(_memory, _query)

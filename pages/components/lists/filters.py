@@ -8,7 +8,19 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from atlas.views.kinds.filters import FIRST_DAY, LAST_DAY, Choices, Day, Filter, Number, OneOf, Options, Pairs, Switch
+from atlas.views.kinds.filters import (
+    FIRST_DAY,
+    LAST_DAY,
+    Choices,
+    Day,
+    Filter,
+    Number,
+    OneOf,
+    Options,
+    Pairs,
+    Switch,
+    known_values,
+)
 from atlas.views.shared.scope import offered
 
 URL: Literal["query-params"] = "query-params"
@@ -38,10 +50,12 @@ def draw_filter(
     shared: dict[str, Any] = {"key": key, "help": asked.help_text, "bind": URL if is_in_address else None}
     match asked:
         case Choices():
-            shown = _shown(options, key, first, is_in_address)
+            linked = known_values(st.query_params.get_all(key), options) if is_in_address and options else ()
+            shown = offered(options, [*(first or ()), *st.session_state.get(key, ()), *linked])
             return _draw_choices(asked, shown, first, width, shared)
         case Pairs():
-            shown = _shown(options, key, first, is_in_address)
+            linked = tuple(st.query_params.get_all(key)) if is_in_address else ()
+            shown = offered(options, [*(first or ()), *st.session_state.get(key, ()), *linked])
             pairs = st.multiselect(asked.label, shown, first, placeholder="key=value", accept_new_options=True,
                                    width=width, **shared)  # fmt: skip
             return asked.read(pairs, options)
@@ -74,23 +88,6 @@ def _draw_number(asked: Number, first: int | None, width: Width, shared: dict[st
     return asked.read([text.strip()], {})
 
 
-def draw_choice(label: str, options: Options, *, key: str, width: int = 160) -> tuple[Any, ...]:
-    """Draw a choice of several values that the address keeps, of which none means all."""
-    asked = Choices(name=key, label=label, key=key)
-    return draw_filter(asked, options, key=key, is_in_address=True, width=width) or ()
-
-
-def draw_search(page: str, placeholder: str, *, width: int) -> str:
-    """Draw the box for a question, and return it.
-
-    Args:
-        page: How the keys of the page's widgets begin: `concepts`. The same holds below.
-        width: In pixels.
-    """
-    text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=placeholder, bind=URL, width=width)
-    return text or ""
-
-
 def draw_irrelevant(page: str) -> bool:
     """Draw the switch for less relevant hits, and return whether it is on."""
     return st.toggle("Include less relevant", key=f"{page}_irrelevant", bind=URL,
@@ -106,10 +103,3 @@ def turn_to_first_page(asked: object, page: str) -> None:
 def digest(*asked: object) -> str:
     """Return a short name for what was asked, to key caches and tables on."""
     return hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-def _shown(options: Options, key: str, first: Sequence[Any] | None, is_in_address: bool) -> list[Any]:
-    """Return the values that a box offers, with those that are chosen or that the address asks for."""
-    texts = st.query_params.get_all(key) if is_in_address else []
-    asked = [value for value in options if str(value) in texts]
-    return offered(options, [*(first or ()), *st.session_state.get(key, ()), *asked])

@@ -5,58 +5,52 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.lists.hits import HitCard
-from atlas.views.lists.listing import Listing, Row, n_pages
+from atlas.views.lists.listing import (
+    Listing,
+    Query,
+    RecordList,
+    Row,
+    SearchResult,
+    found_page,
+    listed_ids,
+    listed_page,
+    n_pages,
+    query_of,
+    search,
+)
 from atlas.views.shared.kinds import Kind
+from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import plural
 from pages.components.lists.cards import draw_cards, is_as_cards
 from pages.components.lists.downloads import draw_downloads
-from pages.components.lists.filters import URL, digest
+from pages.components.lists.filters import URL, digest, draw_filter, draw_irrelevant, turn_to_first_page
 from pages.components.lists.record_table import Columns, opened_id, origin_of, selectable_table
 from pages.components.lists.selection import select
+from pages.components.shared.scope import filter_options
 from pages.components.shared.snapshot import store_state
+
+R = TypeVar("R", bound=Row)
 
 SEARCHING = "Searching. The first search loads the embedding model, which takes some seconds …"
 
 
-class Query(Protocol):
-    """A person's question to a list, and what narrows it."""
-
-    @property
-    def is_search(self) -> bool:
-        """True if there is a question."""
-
-    @property
-    def is_by_words(self) -> bool:
-        """True if only words count."""
-
-
-Q = TypeVar("Q", bound=Query)
-F = TypeVar("F")
-R = TypeVar("R", bound=Row)
+Card = Callable[[MemorySystem, Query, SearchResult, str], HitCard | None]
+"""Function that returns the card of a record that was found, by its id, or None if it was deleted meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lister(Generic[Q, F, R]):
-    """The list of one kind of memory, as its feature describes it."""
+class Lister(Generic[R]):
+    """How the list of one kind of memory is drawn."""
 
-    kind: Kind
-    search: Callable[[MemorySystem, Q], F]
-    """Everything that answers a question."""
-
-    found: Callable[[MemorySystem, Q, F, int], Listing[R]]
-    """One page of that, counted from 1."""
-
-    listed: Callable[[MemorySystem, Q, int], Listing[R]]
-    """One page of the list without a question."""
-
+    records: RecordList[R]
     listed_columns: Columns
     found_columns: Columns
     """The columns of a list that a question found."""
@@ -64,12 +58,11 @@ class Lister(Generic[Q, F, R]):
     beside_columns: Columns
     """The columns if a record is open beside the list, so that there is less room."""
 
-    card: Callable[[MemorySystem, Q, F, str], HitCard | None] | None = None
-    """The card of a record that was found, by its id: None if it was deleted meanwhile. Without it, there are no
-    cards."""
+    card: Card | None = None
+    """Without it, there are no cards."""
 
-    all_ids: Callable[[MemorySystem, Q, F | None], list[str]] | None = None
-    """The ids on all pages, so that all can be selected."""
+    selects_all: bool = False
+    """True if there is a button that selects the records of all pages."""
 
     finish: Callable[[MemorySystem, Sequence[R]], Sequence[R]] = lambda memory, rows: rows
     """The rows with what changes without the store's revision."""
@@ -77,13 +70,18 @@ class Lister(Generic[Q, F, R]):
     state: Callable[[MemorySystem], object] = lambda memory: 0
     """Another value whenever the list can have changed though the store's revision has not."""
 
+    @property
+    def kind(self) -> Kind:
+        """The kind that it lists."""
+        return self.records.kind
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[Q, F]):
+class Answer:
     """A question to a list, and its answer as the store is now."""
 
-    query: Q
-    found: F | None
+    query: Query
+    result: SearchResult | None
     """None for a list without a question."""
 
     store: StoreState
@@ -91,31 +89,55 @@ class Answer(Generic[Q, F]):
     """Another value whenever the answer can have changed though the store's revision has not."""
 
 
-def find(lister: Lister[Q, F, R], memory: MemorySystem, query: Q) -> Answer[Q, F]:
+def ask(memory: MemorySystem, kind: Kind) -> Query:
+    """Draw the boxes above a list and return the question. Another question begins at the first page."""
+    options, page = filter_options(memory, kind), kind.page
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=kind.question, bind=URL,
+                             width=220)  # fmt: skip
+        by = BEST_MATCH
+        if kind.can_search_words:
+            by = st.segmented_control("Search by", BY, default=BEST_MATCH, required=True, key=f"{page}_by", bind=URL)
+        values = {
+            each.name: draw_filter(
+                each, options[each.name], key=f"{page}_{each.name}", is_in_address=True, width=each.width
+            )
+            for each in kind.filters
+        }
+        is_search = bool((text or "").strip())
+        order = st.selectbox("Sort", list(kind.orders), key=f"{page}_order", disabled=is_search, width=180, bind=URL,
+                             help=kind.order_help)  # fmt: skip
+        with_irrelevant = is_search and by == BEST_MATCH and draw_irrelevant(page)
+    query = query_of(memory, kind, text or "", by=by, values=values, order=order or "", with_irrelevant=with_irrelevant)
+    turn_to_first_page((query.text, by, query.values, order, with_irrelevant), page)
+    return query
+
+
+def find(lister: Lister[R], memory: MemorySystem, query: Query) -> Answer:
     """Return what answers the question, asked once for all of its pages."""
     store, state = store_state(memory), lister.state(memory)
-    found: F | None = None
+    result: SearchResult | None = None
     if query.is_search:
-        key = (lister.kind.noun, (store, state), digest(query))
         with st.spinner("Searching …" if query.is_by_words else SEARCHING):
-            found = _searched(*key, _search=partial(lister.search, memory, query))
-    return Answer(query=query, found=found, store=store, state=state)
+            make = partial(search, memory, lister.kind, query)
+            result = _searched(lister.kind.noun, (store, state), digest(query), _search=make)
+    return Answer(query=query, result=result, store=store, state=state)
 
 
-def cards_of(lister: Lister[Q, F, R], memory: MemorySystem, answer: Answer[Q, F], ids: Iterable[str]) -> list[HitCard]:
+def cards_of(lister: Lister[R], memory: MemorySystem, answer: Answer, ids: Iterable[str]) -> list[HitCard]:
     """Return the cards of some records that were found, without those that were deleted meanwhile."""
-    if lister.card is None or answer.found is None:
+    if lister.card is None or answer.result is None:
         return []
     key = (lister.kind.noun, (answer.store, answer.state), digest(answer.query))
-    make = partial(lister.card, memory, answer.query, answer.found)
+    make = partial(lister.card, memory, answer.query, answer.result)
     made = (_card(*key, one, _make=make) for one in ids)
     return [card for card in made if card is not None]
 
 
 def draw_list(
-    lister: Lister[Q, F, R],
+    lister: Lister[R],
     memory: MemorySystem,
-    answer: Answer[Q, F],
+    answer: Answer,
     *,
     is_beside: bool,
     bar: DeltaGenerator | None = None,
@@ -133,11 +155,11 @@ def draw_list(
     with above:
         caption = st.container()
         with bar or st.container():
-            as_cards = lister.card is not None and is_as_cards(answer.found, lister.kind)
-            if lister.all_ids is not None and listing.rows:
+            as_cards = lister.card is not None and is_as_cards(answer.result, lister.kind)
+            if lister.selects_all and listing.rows:
                 _draw_select_all(lister, memory, answer, listing.n)
             if listing.rows:
-                draw_downloads(memory, lister.kind, partial(_all_ids, lister, memory, answer, listing.n))
+                draw_downloads(memory, lister.kind, partial(_all_ids, lister, memory, answer))
         caption.caption(
             listing.caption if as_cards or not listing.rows else f"{listing.caption}. Click one to open it."
         )
@@ -183,48 +205,42 @@ def draw_trash_link(memory: MemorySystem, kind: Kind) -> None:
                      query_params={"history_tab": "Trash", "history_kind": many})  # fmt: skip
 
 
-def _read(lister: Lister[Q, F, R], memory: MemorySystem, answer: Answer[Q, F], page: int) -> Listing[R]:
+def _read(lister: Lister[R], memory: MemorySystem, answer: Answer, page: int) -> Listing[R]:
     """Return one page of the list, counted from 1."""
-    if answer.found is not None:
-        return lister.found(memory, answer.query, answer.found, page)
-    key = (lister.kind.noun, (answer.store, answer.state), digest(answer.query))
-    listing: Listing[R] = _listed(*key, page, _list=partial(lister.listed, memory, answer.query))
+    make = partial(listed_page, memory, lister.records, answer.query)
+    if answer.result is not None:
+        make = partial(found_page, memory, lister.records, answer.query, answer.result)
+    key = (lister.kind.noun, (answer.store, answer.state), digest(answer.query, answer.result is not None))
+    listing: Listing[R] = _listed(*key, page, _list=make)
     return listing
 
 
-def _draw_table(
-    lister: Lister[Q, F, R], memory: MemorySystem, answer: Answer[Q, F], listed: Sequence[R], is_beside: bool
-) -> None:
-    found = lister.listed_columns if answer.found is None else lister.found_columns
+def _draw_table(lister: Lister[R], memory: MemorySystem, answer: Answer, listed: Sequence[R], is_beside: bool) -> None:
+    found = lister.listed_columns if answer.result is None else lister.found_columns
     rows = lister.finish(memory, listed)
     key = f"{lister.kind.page}_table_{digest(answer.query, answer.state, [row.id for row in rows], answer.store)}"
     selectable_table(rows, columns=lister.beside_columns if is_beside else found, key=key, kind=lister.kind,
                      origin=origin_of(lister.kind), revision=answer.store.revision)  # fmt: skip
 
 
-def _draw_select_all(lister: Lister[Q, F, R], memory: MemorySystem, answer: Answer[Q, F], n: int) -> None:
+def _draw_select_all(lister: Lister[R], memory: MemorySystem, answer: Answer, n: int) -> None:
     st.button(f"Select all {n:,}", key=f"{lister.kind.page}_all", icon=":material/select_all:", on_click=_select_all,
               args=(lister, memory, answer))  # fmt: skip
 
 
-def _select_all(lister: Lister[Q, F, R], memory: MemorySystem, answer: Answer[Q, F]) -> None:
+def _select_all(lister: Lister[R], memory: MemorySystem, answer: Answer) -> None:
     """Select the records on all pages of the list."""
-    if lister.all_ids is not None:
-        ids = lister.all_ids(memory, answer.query, answer.found)
-        select(ids, origin=origin_of(lister.kind), revision=answer.store.revision, kind=lister.kind)
+    ids = _all_ids(lister, memory, answer)
+    select(ids, origin=origin_of(lister.kind), revision=answer.store.revision, kind=lister.kind)
 
 
-def _all_ids(lister: Lister[Q, F, R], memory: MemorySystem, answer: Answer[Q, F], n: int) -> list[str]:
-    """Return the ids on all pages of a list of `n` rows."""
-    if lister.all_ids is not None:
-        return lister.all_ids(memory, answer.query, answer.found)
-    make = lister.listed if answer.found is None else partial(_found_page, lister, answer.found)
-    pages = (make(memory, answer.query, page) for page in range(1, n_pages(n) + 1))
-    return [row.id for listing in pages for row in listing.rows]
-
-
-def _found_page(lister: Lister[Q, F, R], found: F, memory: MemorySystem, query: Q, page: int) -> Listing[R]:
-    return lister.found(memory, query, found, page)
+def _all_ids(lister: Lister[R], memory: MemorySystem, answer: Answer) -> list[str]:
+    """Return the ids on all pages of a list: in its order, or as they were added where all can be selected."""
+    if answer.result is not None:
+        return list(answer.result.ids)
+    if lister.selects_all:  # there can be very many, and reading ids alone is fast
+        return lister.kind.records(memory).ids(answer.query.where)
+    return listed_ids(memory, lister.kind, answer.query)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import streamlit as st
 
 from atlas import Marks, MemorySystem
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.listing import Row
+from atlas.views.lists.listing import RecordList, similar_rows
 from atlas.views.shared.kinds import Kind
 from atlas.views.shared.versions import VersionView
 from pages.components.lists.edit_forms import EditForm, draw_form
@@ -69,8 +69,8 @@ class Panel(Generic[D]):
     tabs_after: dict[str, DrawTab[D]]
     """The tabs between the similar records and the note."""
 
-    similar: Callable[[MemorySystem, str], Sequence[Row]]
-    """The records nearest to one."""
+    similar: RecordList[Any]
+    """The list whose lines show the records nearest to one."""
 
     similar_columns: Columns
     similar_caption: str = "The nearest in meaning. Click one to open it."
@@ -128,7 +128,7 @@ def _draw_tabs(panel: Panel[D], memory: MemorySystem, detail: D) -> None:
 def _draw_similar(panel: Panel[D], memory: MemorySystem, detail: D, is_open: bool) -> None:
     if not is_open:  # the first search for similar records takes seconds
         return
-    rows, noun = panel.similar(memory, detail.id), panel.kind.noun
+    rows, noun = similar_rows(memory, panel.similar, detail.id), panel.kind.noun
     if not rows:
         st.caption(f"There is no other {noun} yet.")
         return

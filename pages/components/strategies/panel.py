@@ -11,7 +11,7 @@ from atlas import MemorySystem
 from atlas.views.journal.promotion import made_of
 from atlas.views.shared.kinds import STRATEGY
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
-from atlas.views.strategies.list import similar_strategies
+from atlas.views.strategies.list import STRATEGIES
 from atlas.views.strategies.proposals import StrategyDeleteRequest
 from atlas.views.strategies.strategy import (
     ATTEMPTS_SHOWN,
@@ -168,7 +168,7 @@ PANEL = Panel(
         "Does it work": _draw_evidence,
     },
     tabs_after=versions_tab(STRATEGY, lambda detail: detail.versions, strategy_changes),
-    similar=similar_strategies,
+    similar=STRATEGIES,
     similar_columns=SIMILAR,
     similar_caption="The nearest situations; click one to open it.",
     form=FORM,

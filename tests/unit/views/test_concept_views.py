@@ -14,10 +14,12 @@ from atlas.learning.naming.documenter import DERIVED
 from atlas.testing import HashEmbedder
 from atlas.views.concepts.concept import concept_changes, concept_detail, examples_in, examples_text
 from atlas.views.concepts.lineage import quoted
-from atlas.views.concepts.list import MOST_USED, ConceptQuery, found_concepts, listed_concepts, search_concepts
+from atlas.views.concepts.list import CONCEPTS
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
 from atlas.views.concepts.proposals import ConceptDeleteRequest, ConceptMergeRequest
 from atlas.views.history.operations import operation_detail, operation_page
+from atlas.views.lists.listing import Query, found_page, listed_page, search
+from atlas.views.shared.kinds import CONCEPT, MOST_USED
 from tests.support.records import attempt
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
@@ -119,20 +121,20 @@ def test_an_earlier_version_is_restored_whole(memory):
 def test_a_list_by_use_begins_with_the_most_used(memory):
     ids = memory.concepts.add_many([calling(f"use_{number}", "crop") for number in range(3)])
     memory.concepts.update_stats(ids[1], success=True)
-    rows = listed_concepts(memory, ConceptQuery(order=MOST_USED)).rows
+    rows = listed_page(memory, CONCEPTS, Query(order=MOST_USED)).rows
     assert [row.id for row in rows] == [ids[1], ids[0], ids[2]]
     assert (rows[0].succeeded, rows[1].succeeded) == ("100 % (21–100 %, n = 1)", "–")
 
 
 def test_a_search_says_why_and_that_nothing_was_found(memory):
     memory.concepts.add(concept())
-    query = ConceptQuery(text="cut a box out of a grid")
-    listing = found_concepts(memory, query, search_concepts(memory, query))
+    query = Query(text="cut a box out of a grid")
+    listing = found_page(memory, CONCEPTS, query, search(memory, CONCEPT, query))
     assert listing.rows[0].why.startswith("Relevance")
     assert listing.caption == "1 of 1 concept is relevant, best first"
-    nothing = ConceptQuery(text="qqzz xxyy")
-    listing = found_concepts(memory, nothing, search_concepts(memory, nothing))
-    assert listing.caption == "Nothing relevant among 1 concept"
+    nothing = Query(text="qqzz xxyy")
+    listing = found_page(memory, CONCEPTS, nothing, search(memory, CONCEPT, nothing))
+    assert listing.caption == "Nothing relevant among 1 concept, 1 hidden"
 
 
 def test_a_merge_names_callers_by_another_name(memory):

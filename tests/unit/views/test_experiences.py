@@ -12,9 +12,9 @@ import atlas
 from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
 from atlas.testing import HashEmbedder
 from atlas.views.experience.experience import Editable, experience_detail
-from atlas.views.experience.list import Query, listed_page, placed_and_marked, similar_rows
+from atlas.views.experience.list import EXPERIENCES, placed_and_marked
 from atlas.views.kinds.filters import known_tags, options_of
-from atlas.views.lists.listing import Listing, n_pages
+from atlas.views.lists.listing import Listing, Query, listed_page, n_pages, similar_rows
 from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.live import changes_since, drawn_now
 from atlas.views.shared.scope import (
@@ -42,36 +42,36 @@ def memory(tmp_path):
 def test_the_last_page_holds_what_is_left(memory):
     memory.experience.store_many(attempts(51))
     assert n_pages(memory.experience.count()) == 3
-    assert [row.task.split(":")[0] for row in listed_page(memory, Query(), page=3).rows] == ["Task 0"]
+    assert [row.task.split(":")[0] for row in listed_page(memory, EXPERIENCES, Query(), page=3).rows] == ["Task 0"]
 
 
 def test_an_empty_memory_has_one_empty_page(memory):
     assert n_pages(0) == 1
-    assert listed_page(memory, Query()) == Listing(rows=(), n=0, caption="0 experiences")
+    assert listed_page(memory, EXPERIENCES, Query()) == Listing(rows=(), n=0, caption="0 experiences")
 
 
 @pytest.mark.parametrize(("page", "first"), [(0, "Task 29"), (-5, "Task 29"), (99, "Task 4")])
 def test_a_page_that_is_not_there_is_the_nearest_that_is(memory, page, first):
     memory.experience.store_many(attempts(30))
-    assert listed_page(memory, Query(), page=page).rows[0].task.startswith(first)
+    assert listed_page(memory, EXPERIENCES, Query(), page=page).rows[0].task.startswith(first)
 
 
 def test_an_outcome_nobody_knows_is_left_out_of_the_rate(memory):
     memory.experience.store_many(attempts(6))
-    assert listed_page(memory, query(outcomes=("unknown",))).caption == "2 of 6 experiences"
+    assert listed_page(memory, EXPERIENCES, query(outcomes=("unknown",))).caption == "2 of 6 experiences"
 
 
 def test_sources_of_any_kind_can_be_filtered_by(memory):
     memory.experience.store_many([attempt("one", source=3), attempt("two", source="three")])
     assert {*options_of(EXPERIENCE.filters, memory.experience)["sources"]} == {3, "three"}
-    assert [row.task for row in listed_page(memory, query(sources=(3,))).rows] == ["one"]
+    assert [row.task for row in listed_page(memory, EXPERIENCES, query(sources=(3,))).rows] == ["one"]
 
 
 def test_the_days_of_a_scope_are_whole(memory):
     memory.experience.store_many([attempt(f"day {n}", at=START.replace(hour=23) + timedelta(days=n)) for n in range(3)])
     one_day = query(since=date(2026, 3, 2), until=date(2026, 3, 2))
-    assert [row.task for row in listed_page(memory, one_day).rows] == ["day 1"]
-    assert len(listed_page(memory, query(until=date.max)).rows) == 3
+    assert [row.task for row in listed_page(memory, EXPERIENCES, one_day).rows] == ["day 1"]
+    assert len(listed_page(memory, EXPERIENCES, query(until=date.max)).rows) == 3
 
 
 def test_a_domain_is_its_members_and_nothing_without_a_map(memory):
@@ -135,7 +135,7 @@ def test_of_an_address_the_store_is_narrowed_to_what_it_holds():
 def test_rows_say_their_domain_and_what_was_said_of_them(memory):
     ids = memory.experience.store_many(attempts(2))
     memory.experience.change_marks([ids[1]], add_tags=["red"], pinned=True, buried=True)
-    rows = placed_and_marked(memory, listed_page(memory, Query()).rows, a_map(ids, [0, UNCLUSTERED]))
+    rows = placed_and_marked(memory, listed_page(memory, EXPERIENCES, Query()).rows, a_map(ids, [0, UNCLUSTERED]))
     assert [(row.domain, row.marks) for row in rows] == [("", "pinned, buried, red"), ("eggs", "")]
 
 
@@ -190,7 +190,7 @@ def test_an_experience_that_others_were_merged_into_says_for_how_many_it_stands(
 
 def test_similar_experiences_leave_out_the_one_itself(memory):
     first, second = memory.experience.store_many([attempt("boil an egg"), attempt("boil two eggs")])
-    assert [row.id for row in similar_rows(memory, first)] == [second]
+    assert [row.id for row in similar_rows(memory, EXPERIENCES, first)] == [second]
 
 
 def test_a_detail_says_an_error_once(memory):
@@ -206,8 +206,7 @@ def test_there_is_no_detail_of_what_is_not_there(memory):
 
 def query(**values) -> Query:
     """What a scope asks for."""
-    scope = narrowed(**values)
-    return Query(scope=scope, where=scope.where())
+    return Query(where=narrowed(**values).where())
 
 
 def a_map(ids: list[str], labels: list[int]) -> MemoryMap:

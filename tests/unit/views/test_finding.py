@@ -8,9 +8,11 @@ import pytest
 
 import atlas
 from atlas.testing import HashEmbedder
-from atlas.views.experience.finding import Found, experience_card, found_page, ids_found, search
-from atlas.views.experience.list import Query
+from atlas.views.experience.finding import experience_card
+from atlas.views.experience.list import EXPERIENCES, ExperienceRow
 from atlas.views.lists.hits import HitCard
+from atlas.views.lists.listing import Query, SearchResult, found_page, search
+from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.scope import BEST_MATCH, WORDS, narrowed
 from tests.support.records import attempt, attempts
 
@@ -23,13 +25,13 @@ def memory(tmp_path):
 
 def test_a_search_says_how_relevant_each_is_and_why_it_stands_where_it_does(memory):
     memory.experience.store_many([attempt("boil an egg"), attempt("boil an egg", success=False, agent="b")])
-    found = search(memory, query("boil an egg"))
+    found = rows(memory, query("boil an egg"))
     assert caption(memory, query("boil an egg")) == "2 of 2 experiences are relevant, best first"
-    assert [row.sign for row in found.rows] == ["✓", "✗"]
-    assert all((row.relevance or 0) > 0.5 for row in found.rows)
-    assert "moved it up" in found.rows[0].why
-    assert "Success" in found.rows[0].why
-    assert "Success" not in found.rows[1].why
+    assert [row.sign for row in found] == ["✓", "✗"]
+    assert all((row.relevance or 0) > 0.5 for row in found)
+    assert "moved it up" in found[0].why
+    assert "Success" in found[0].why
+    assert "Success" not in found[1].why
 
 
 def test_what_has_nothing_to_do_with_the_question_is_listed_only_when_asked_for(memory):
@@ -37,7 +39,7 @@ def test_what_has_nothing_to_do_with_the_question_is_listed_only_when_asked_for(
     assert caption(memory, query("qqq zzz")) == "Nothing relevant among 2 experiences, 2 hidden"
     every = replace(query("qqq zzz"), with_irrelevant=True)
     assert caption(memory, every) == "The 2 nearest among 2 experiences, relevant or not, best first"
-    assert len(search(memory, every).rows) == 2
+    assert len(search(memory, EXPERIENCE, every).ids) == 2
     assert caption(memory, query("egg")) == "1 of 2 experiences is relevant, best first · 1 less relevant hidden"
 
 
@@ -48,8 +50,8 @@ def test_of_more_than_are_ever_listed_only_the_nearest_are_counted_as_hidden(mem
 
 def test_looking_counts_as_no_retrieval(memory):
     experience_id = memory.experience.store(attempt("boil an egg"))
-    found = search(memory, query("boil an egg"))
-    experience_card(memory, "boil an egg", found.hits[experience_id], experience_id)
+    found = search(memory, EXPERIENCE, query("boil an egg"))
+    experience_card(memory, query("boil an egg"), found, experience_id)
     memory.close()
     assert memory.experience.usage([experience_id])[experience_id].n_retrieved == 0
 
@@ -58,7 +60,7 @@ def test_looking_counts_as_no_retrieval(memory):
 def test_a_search_stays_within_the_scope_and_shows_what_is_buried(memory, by):
     _, buried = memory.experience.store_many([attempt("boil an egg", source="a"), attempt("boil an egg", source="b")])
     memory.experience.change_marks([buried], buried=True)
-    assert [row.source for row in search(memory, query("egg", by=by, sources=("b",))).rows] == ["b"]
+    assert [row.source for row in rows(memory, query("egg", by=by, sources=("b",)))] == ["b"]
 
 
 @pytest.mark.parametrize("by", [BEST_MATCH, WORDS])
@@ -72,14 +74,14 @@ def test_attempts_at_one_task_that_are_alike_are_one_row_that_tells_all_outcomes
     eggs = [attempt("boil an egg", task_id="egg", success=n != 2, agent=str(n)) for n in range(4)]
     ids = memory.experience.store_many([*eggs, attempt("boil an egg in milk", task_id="milk")])
     asked = replace(query("boil an egg"), distinct=True)
-    found = search(memory, asked)
-    assert [(row.outcome, row.attempts) for row in found.rows] == [
+    found = search(memory, EXPERIENCE, asked)
+    shown = rows(memory, asked)
+    assert [(row.outcome, row.attempts) for row in shown] == [
         ("✓ succeeded", "×4: 3 succeeded, 1 failed"),
         ("✓ succeeded", ""),
     ]
-    assert found.rows[0].id in found
-    assert ids[2] not in found
-    assert ids_found(memory, asked, found) == [row.id for row in found.rows]
+    assert [row.id for row in shown] == [*found.ids]
+    assert ids[2] not in found.ids
     assert caption(memory, asked) == "5 of 5 experiences are relevant, shown as 2, best first"
     assert caption(memory, replace(asked, with_irrelevant=True)).startswith("The 5 nearest among 5 experiences")
 
@@ -89,10 +91,10 @@ def test_rows_of_a_search_for_distinct_ones_fill_its_pages(memory):
         attempt(f"mend report {n // 2}", task_id=f"task-{n // 2}", agent=str(n)) for n in range(60)
     )
     asked = replace(query("mend report"), distinct=True, with_irrelevant=True)
-    found = search(memory, asked)
-    assert len(found.rows) == 30
-    assert {row.attempts for row in found.rows} == {"×2: 2 succeeded"}
-    assert [len(found_page(memory, asked, found, page).rows) for page in (1, 2)] == [25, 5]
+    found = search(memory, EXPERIENCE, asked)
+    pages = [found_page(memory, EXPERIENCES, asked, found, page).rows for page in (1, 2)]
+    assert [len(page) for page in pages] == [25, 5]
+    assert {row.attempts for page in pages for row in page} == {"×2: 2 succeeded"}
 
 
 def test_a_card_shows_where_the_words_are_and_what_its_place_is_made_of(memory):
@@ -136,25 +138,29 @@ def test_a_long_text_shows_the_passage_that_is_nearest(tmp_path):
 
 
 def test_there_is_no_card_of_what_is_gone(memory):
-    assert experience_card(memory, "egg", None, "nothing") is None
+    assert experience_card(memory, query("egg"), SearchResult(ids=()), "nothing") is None
 
 
 def query(text: str, **values) -> Query:
     """A question, and what it is asked among."""
     scope = narrowed(text=text, **values)
-    return Query(scope=scope, where=scope.where())
+    return Query(text=scope.text, by=scope.by, where=scope.where())
+
+
+def rows(memory, asked: Query) -> tuple[ExperienceRow, ...]:
+    """The first page of what a search finds."""
+    return found_page(memory, EXPERIENCES, asked, search(memory, EXPERIENCE, asked)).rows
 
 
 def caption(memory, asked: Query) -> str:
     """What stands above what a search finds."""
-    return found_page(memory, asked, search(memory, asked)).caption
+    return found_page(memory, EXPERIENCES, asked, search(memory, EXPERIENCE, asked)).caption
 
 
 def card(memory, asked: Query) -> HitCard:
     """The card of the first that a search finds."""
-    found: Found = search(memory, asked)
-    first = found.rows[0].id
-    shown = experience_card(memory, asked.scope.text, found.hits.get(first), first)
+    result = search(memory, EXPERIENCE, asked)
+    shown = experience_card(memory, asked, result, result.ids[0])
     assert shown is not None
     return shown
 

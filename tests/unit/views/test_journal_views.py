@@ -15,10 +15,13 @@ from atlas.views.journal.contexts import FOR_TASK, ContextQuery, context_view, q
 from atlas.views.journal.conversations import conversation_view, found_turns
 from atlas.views.journal.entry import EditableEntry, entry_detail, metadata_in
 from atlas.views.journal.links import PHRASES, candidates, entry_links, suggested_links
-from atlas.views.journal.list import JournalQuery, found_page, journal_options, listed_page, search_entries
+from atlas.views.journal.list import ENTRIES
 from atlas.views.journal.proposals import CompactRequest, EntryDeleteRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
 from atlas.views.journal.timeline import MOST_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
+from atlas.views.kinds.filters import options_of
+from atlas.views.lists.listing import Query, found_page, listed_page, query_of, search
+from atlas.views.shared.kinds import JOURNAL
 from tests.support.records import START, entry
 
 
@@ -33,9 +36,14 @@ def memory(tmp_path, clock):
         yield opened
 
 
-def listed(memory, **asked) -> list[int]:
+def asked(memory, order: str = "", **values) -> Query:
+    """A question that narrows the list."""
+    return query_of(memory, JOURNAL, values=values, order=order)
+
+
+def listed(memory, **narrowed) -> list[int]:
     """The generations of what a list shows."""
-    return [row.generation for row in listed_page(memory, JournalQuery(**asked)).rows]
+    return [row.generation for row in listed_page(memory, ENTRIES, asked(memory, **narrowed)).rows]
 
 
 def test_a_list_is_narrowed_by_type_generation_tier_tag_and_metadata(memory):
@@ -54,41 +62,45 @@ def test_a_list_is_narrowed_by_type_generation_tier_tag_and_metadata(memory):
     assert listed(memory, since=2) == [3, 2]
     assert listed(memory, tiers=("cold",)) == [2]
     assert listed(memory, tags=("odd",)) == [2]
-    assert listed(memory, metadata=("file=解析.py",)) == [2]
-    assert listed(memory, metadata=("line=7",)) == [1]
-    assert listed(memory, metadata=("done=true",)) == [3]
-    assert listed(memory, metadata=("file=a.py", "line=7")) == [1]
-    assert listed(memory, metadata=("file=a.py", "line=8")) == []
-    assert listed_page(memory, JournalQuery(since=2)).caption == "2 of 3 entries"
-    options = journal_options(memory)
-    assert (options.tiers, options.tags, options.metadata) == ({"hot": 2, "cold": 1}, {"odd": 1}, {"file=a.py": 2})
+    assert listed(memory, meta=("file=解析.py",)) == [2]
+    assert listed(memory, meta=("line=7",)) == [1]
+    assert listed(memory, meta=("done=true",)) == [3]
+    assert listed(memory, meta=("file=a.py", "line=7")) == [1]
+    assert listed(memory, meta=("file=a.py", "line=8")) == []
+    assert listed_page(memory, ENTRIES, asked(memory, since=2)).caption == "2 of 3 entries"
+    options = options_of(JOURNAL.filters, memory.journal)
+    assert [options[name] for name in ("tiers", "tags", "meta")] == [
+        {"hot": 2, "cold": 1},
+        {"odd": 1},
+        {"file=a.py": 2},
+    ]
 
 
 def test_a_search_says_why_and_finds_what_is_archived(memory):
     memory.journal.add_entries([entry(n) for n in range(4)] + [entry(9, content="the lock timed out", tier="archived")])
-    query = JournalQuery(text="the lock timed out")
-    row = found_page(memory, query, search_entries(memory, query)).rows[0]
+    query = Query(text="the lock timed out")
+    row = found_page(memory, ENTRIES, query, search(memory, JOURNAL, query)).rows[0]
     assert (row.generation, row.tier) == (9, "archived")
     assert row.why
-    words = JournalQuery(text="lock", by="Words")
-    listing = found_page(memory, words, search_entries(memory, words))
+    words = Query(text="lock", by="Words")
+    listing = found_page(memory, ENTRIES, words, search(memory, JOURNAL, words))
     assert ([one.generation for one in listing.rows], listing.rows[0].relevance) == ([9], None)
-    assert listing.caption == "1 of 5 entries holds any of these words, best match first"
+    assert listing.caption == "1 that holds any of these words among 5 entries, best match first"
 
 
 def test_the_timeline_counts_every_entry_once_crashes_first(memory):
     memory.journal.add_entries([entry(n, entry_type="crash_log" if n % 5 == 0 else "task") for n in range(1, 21)])
-    shown = timeline(memory, JournalQuery(since=3))
+    shown = timeline(memory, asked(memory, since=3))
     assert [(lane.name, lane.n) for lane in shown.lanes] == [("crash_log", 4), ("task", 16)]
     assert (shown.first, shown.last, shown.width) == (1, 20, 1)
     assert "20 entries of generations 1 to 20, 4 of them crashes" in timeline_caption(shown)
-    [only] = timeline(memory, JournalQuery(types=("crash_log",))).lanes
+    [only] = timeline(memory, asked(memory, types=("crash_log",))).lanes
     assert dict(only.counts) == {5: 1, 10: 1, 15: 1, 20: 1}
 
 
 def test_of_many_generations_a_bar_stands_for_several_and_none_is_lost(memory):
     memory.journal.add_entries([entry(n, entry_type="task") for n in range(1, 1002, 2)])
-    shown = timeline(memory, JournalQuery())
+    shown = timeline(memory, Query())
     [bars] = timeline_chart(shown)["data"]
     assert len(bars["x"]) <= MOST_BARS
     assert sum(n for _, n in bars["customdata"]) == 501
@@ -97,7 +109,7 @@ def test_of_many_generations_a_bar_stands_for_several_and_none_is_lost(memory):
 
 def test_the_timeline_shows_hostile_names_as_text_and_rare_types_together(memory):
     memory.journal.add_entries([entry(n, entry_type=f"<b>{n}</b>{{x}}") for n in range(12)])
-    shown = timeline(memory, JournalQuery())
+    shown = timeline(memory, Query())
     assert (shown.lanes[-1].name, shown.lanes[-1].n) == (OTHERS, 4)
     chart = timeline_chart(shown, since=2)
     assert "<b>" not in str(chart["layout"]["yaxis"]["ticktext"])
@@ -107,7 +119,7 @@ def test_the_timeline_shows_hostile_names_as_text_and_rare_types_together(memory
 
 def test_a_brush_takes_whole_generations_that_there_are(memory):
     memory.journal.add_entries([entry(n) for n in range(1, 21)])
-    shown = timeline(memory, JournalQuery())
+    shown = timeline(memory, Query())
     assert brushed({"box": [{"x": [4.4, 9.7]}]}, shown) == (5, 9)
     assert brushed({"box": [{"x": [99.0, -5.0]}]}, shown) == (1, 20)
     assert brushed({"box": []}, shown) is None
@@ -297,7 +309,7 @@ def test_the_history_tells_of_entries(memory):
 def test_links_of_an_entry_are_counted_in_its_row(memory):
     first, second = memory.journal.add_entries([entry(1), entry(2)])
     memory.journal.add_entries([entry(3, links=(Link("related", first), Link("caused_by", second)))])
-    assert [row.n_links for row in listed_page(memory, JournalQuery()).rows] == [2, 0, 0]
+    assert [row.n_links for row in listed_page(memory, ENTRIES, Query()).rows] == [2, 0, 0]
 
 
 def test_letting_in_what_a_gate_kept_out_is_told_as_a_change_of_the_journal(memory):

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
-from atlas.views.experience.list import similar_rows
+from atlas.views.experience.list import EXPERIENCES
+from atlas.views.lists.listing import similar_rows
 from atlas.views.map.colours import AGE, COLOURED_BY, DOMAIN, ENTRIES, GREY, OUTCOME, SOURCE, USE, by_value
 from atlas.views.map.domains import (
     domain_rows,
@@ -418,7 +419,7 @@ def test_what_is_buried_is_found_and_is_a_neighbour_for_the_person_who_buried_it
     assert buried in hits_of(memory, Scope(text=text, by=WORDS), {}).ids
     memory.experience.change_marks(memory.experience.ids(), buried=True)
     assert len(neighbours_of(memory, first)) == 8
-    assert len(similar_rows(memory, first)) == 8
+    assert len(similar_rows(memory, EXPERIENCES, first)) == 8
 
 
 def test_the_figure_holds_all_points_in_one_trace_and_escapes_names(memory, sheet):

@@ -16,22 +16,13 @@ from atlas.core.types import Strategy
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.history.operations import operation_detail, operation_page
+from atlas.views.kinds.filters import options_of
+from atlas.views.lists.listing import Query, found_page, listed_page, query_of, search
 from atlas.views.lists.selection import chosen_used
-from atlas.views.shared.kinds import STRATEGY
+from atlas.views.shared.kinds import HIGHEST, MOST_TRIED, READ, RETIRED, STRATEGY, SUREST
 from atlas.views.shared.state import uses_seen
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
-from atlas.views.strategies.list import (
-    HIGHEST,
-    MOST_TRIED,
-    READ,
-    RETIRED,
-    SUREST,
-    StrategyQuery,
-    found_strategies,
-    listed_strategies,
-    search_strategies,
-    strategy_options,
-)
+from atlas.views.strategies.list import STRATEGIES
 from atlas.views.strategies.overview import strategy_overview
 from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.proposals import RetirePlan, StrategyDeleteRequest, StrategyMergeRequest
@@ -69,8 +60,9 @@ def uses(*outcomes):
     ]
 
 
-def listed(memory, **asked):
-    return [row.title for row in listed_strategies(memory, StrategyQuery(**asked)).rows]
+def listed(memory, order="", **values):
+    asked = query_of(memory, STRATEGY, values=values, order=order)
+    return [row.title for row in listed_page(memory, STRATEGIES, asked).rows]
 
 
 def at(task_id, success=True, description="refund the cancelled flight of a customer"):
@@ -81,7 +73,7 @@ def at(task_id, success=True, description="refund the cancelled flight of a cust
 def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
     sure, untried = memory.strategies.add(strategy(title="sure")), memory.strategies.add(strategy("a", title="untried"))
     tried(memory, sure, 3, 4)
-    rows = {row.id: row for row in listed_strategies(memory, StrategyQuery()).rows}
+    rows = {row.id: row for row in listed_page(memory, STRATEGIES, Query()).rows}
     assert (rows[sure].succeeded, rows[sure].rate, rows[sure].n) == ("75 % (28–95 %, n = 4)", 75.0, 4)
     assert (rows[untried].succeeded, rows[untried].rate, rows[untried].bar) == ("not tried yet", None, "")
     assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
@@ -91,7 +83,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     sources = [at("a") for _ in range(4)]
     memory.experience.store_many(sources)
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
-    [row] = listed_strategies(memory, StrategyQuery()).rows
+    [row] = listed_page(memory, STRATEGIES, Query()).rows
     assert (row.succeeded, row.rate, row.bar) == ("not tried yet", None, "")
     assert row.without == "100 % (48–100 %, n = 4)"
     found = strategy_detail(memory, one)
@@ -131,13 +123,16 @@ def test_the_list_is_narrowed_by_writer_domain_tag_and_what_agents_are_given(mem
     outworn = memory.strategies.add(strategy("b", title="outworn"))
     tried(memory, outworn, 0, 12)
     memory.strategies.change_marks([outworn], add_tags=["bad"])
-    assert dict(strategy_options(memory).written_by) == {"template": 1}
+    assert options_of(STRATEGY.filters, memory.strategies)["written_by"] == {"template": 1}
     assert listed(memory, written_by=("template",)) == ["pattern"]
-    assert listed(memory, domains=("airline",)) == ["pattern"]
-    assert listed(memory, tags=("bad",)) == ["outworn"]
+    assert listed(memory, domain=("airline",)) == ["pattern"]
+    assert listed(memory, tag=("bad",)) == ["outworn"]
     assert listed(memory, state=READ) == ["pattern"]
     assert listed(memory, state=RETIRED) == ["outworn"]
-    assert listed_strategies(memory, StrategyQuery(state=RETIRED)).caption == "1 of 2 strategies"
+    assert (
+        listed_page(memory, STRATEGIES, query_of(memory, STRATEGY, values={"state": RETIRED})).caption
+        == "1 of 2 strategies"
+    )
     memory.strategies.retire([by_pattern])
     assert listed(memory, state=READ) == []
 
@@ -146,8 +141,8 @@ def test_a_search_ranks_as_agents_are_given_them_retired_ones_too(memory):
     memory.strategies.add(strategy(title="refund"))
     retired = memory.strategies.add(strategy("refund a cancelled flight twice", title="retired"))
     memory.strategies.retire([retired])
-    query = StrategyQuery(text="refund a cancelled flight")
-    found = found_strategies(memory, query, search_strategies(memory, query))
+    query = Query(text="refund a cancelled flight")
+    found = found_page(memory, STRATEGIES, query, search(memory, STRATEGY, query))
     assert {row.title: row.retired for row in found.rows} == {"refund": "", "retired": "by hand"}
     assert all(row.relevance is not None and row.why for row in found.rows)
     assert found.caption == "2 of 2 strategies are relevant, best first"
@@ -307,7 +302,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     operation_id = proposal.apply(memory)
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
-    [row] = listed_strategies(memory, StrategyQuery()).rows
+    [row] = listed_page(memory, STRATEGIES, Query()).rows
     assert (row.succeeded, row.without, row.n_sources) == ("not tried yet", "67 % (19–93 %, n = 3)", 2)
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
@@ -333,7 +328,7 @@ def test_one_is_written_by_hand_or_refused_with_what_to_mend(memory):
     typed = EditableStrategy(situation=" a grid ", suggestion="mirror it", parameters="axis (text)")
     written, done = write_by_hand(memory, typed)
     assert memory.strategies.get(written).parameters == ({"name": "axis", "type": "text"},)
-    assert dict(strategy_options(memory).written_by) == {"by hand": 1}
+    assert options_of(STRATEGY.filters, memory.strategies)["written_by"] == {"by hand": 1}
     assert done.sentence == "Wrote 1 strategy"
     with pytest.raises(InvalidInput, match="suggestion should say something"):
         write_by_hand(memory, replace(typed, suggestion=" "))

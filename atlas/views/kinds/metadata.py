@@ -1,0 +1,43 @@
+"""Pairs of metadata as a filter takes them: `file=a.py`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from atlas.core.filters import METADATA
+from atlas.memory.base.records import Records
+
+LOOKED_AT = 500
+"""Latest records whose metadata a box offers. A person may type any other."""
+
+PAIRS_OFFERED = 100
+
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+
+
+def shared_pairs(records: Records) -> dict[str, int]:
+    """Return the pairs of metadata that several of the latest records share, most frequent first."""
+    pairs: Counter[str] = Counter()
+    for row in records.browse(limit=LOOKED_AT):
+        for name, value in row["metadata"].items():
+            if name.startswith(METADATA) and isinstance(value, str | int | float):
+                shown = str(value).lower() if isinstance(value, bool) else str(value)
+                pairs[f"{name.removeprefix(METADATA)}={shown}"] += 1
+    return {pair: n for pair, n in pairs.most_common(PAIRS_OFFERED) if n > 1}
+
+
+def pair_filter(pair: str) -> dict[str, Any]:
+    """Return the filter for a pair of metadata. A text that is a number finds the number as well."""
+    key, _, value = pair.partition("=")
+    return {f"{METADATA}{key.strip()}": {"$in": _readings(value.strip())}}
+
+
+def _readings(value: str) -> list[Any]:
+    """Return the values that a typed text may stand for."""
+    if value in ("true", "false"):
+        return [value, value == "true"]
+    if _NUMBER.fullmatch(value):
+        return [value, float(value) if "." in value else int(value)]
+    return [value]
