@@ -1,0 +1,68 @@
+"""A kind of memory that the library lacks is listed, narrowed, searched, selected and saved by its description."""
+
+from __future__ import annotations
+
+import pytest
+
+import atlas
+from atlas.testing import HashEmbedder
+from atlas.views.kinds.filters import options_of
+from atlas.views.lists.listing import found_page, listed_ids, listed_page, query_of, search, similar_rows
+from atlas.views.lists.selection import chosen_used
+from atlas.views.lists.tables import table_of
+from tests.support.recipes import RECIPE, RECIPES, Recipe, recipe_book
+
+SOUP = Recipe(text="boil the soup", cuisine="french", minutes=40)
+PASTA = Recipe(text="boil the pasta", cuisine="italian", minutes=10)
+CAKE = Recipe(text="bake a cake", cuisine="french", minutes=60)
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings()) as opened:
+        recipe_book(opened).add([SOUP, PASTA, CAKE])
+        yield opened
+
+
+def listed(memory, order="", **values) -> list[str]:
+    return [row.text for row in listed_page(memory, RECIPES, query_of(memory, RECIPE, values=values, order=order)).rows]
+
+
+def test_it_is_listed_in_its_orders_and_narrowed_by_its_filters(memory):
+    assert listed(memory) == [PASTA.text, SOUP.text, CAKE.text]
+    assert listed(memory, order="Oldest first") == [SOUP.text, PASTA.text, CAKE.text]
+    assert listed(memory, cuisine=("french",)) == [SOUP.text, CAKE.text]
+    assert listed(memory, cuisine=("french",), minutes=40) == [SOUP.text]
+    assert options_of(RECIPE.filters, recipe_book(memory)) == {"cuisine": {"french": 2, "italian": 1}, "minutes": {}}
+
+
+def test_it_is_searched_and_says_why(memory):
+    query = query_of(memory, RECIPE, "boil the pasta", values={"minutes": 30})
+    page = found_page(memory, RECIPES, query, search(memory, RECIPE, query))
+    assert [row.text for row in page.rows] == [PASTA.text]
+    assert page.rows[0].why.startswith("Relevance")
+    assert page.caption == "1 of 1 recipe is relevant, best first"
+    assert similar_rows(memory, RECIPES, SOUP.id)[0].text == PASTA.text
+
+
+def test_it_is_selected_and_saved_as_a_table(memory):
+    query = query_of(memory, RECIPE, values={"cuisine": ("french",)})
+    ids = listed_ids(memory, RECIPE, query)
+    assert chosen_used(memory, ids, "rows on Recipes", RECIPE).sentence == "2 selected from rows on Recipes"
+    header, *lines = table_of(memory, RECIPE, ids, "CSV").decode().splitlines()
+    assert "cuisine" in header
+    assert [line.split(",")[0] for line in lines] == ids
+
+
+def test_its_marks_and_deletions_are_undone(memory):
+    book = recipe_book(memory)
+    tagging = book.within("mark")
+    tagging.change_marks([SOUP.id], add_tags=["warm"])
+    assert book.marks([SOUP.id])[SOUP.id].tags == ("warm",)
+    deleting = book.within("delete")
+    deleting.delete([SOUP.id])
+    assert book.get(SOUP.id) is None
+    memory.undo(deleting.operation_id)
+    assert book.get(SOUP.id) == SOUP
+    memory.undo(tagging.operation_id)
+    assert book.marks([SOUP.id])[SOUP.id].tags == ()
