@@ -15,7 +15,7 @@ from atlas.maps.map import MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.storage.profiles import problem_in_use
-from atlas.views.lists.listing import Query, RecordList, Row, SearchResult, marks_text, ranking
+from atlas.views.lists.listing import Count, Query, RecordList, Row, SearchResult, marks_text, ranking
 from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import domain_names
@@ -105,12 +105,12 @@ def profile_problems(memory: MemorySystem) -> tuple[str, ...]:
     return (f"{problem[0].upper()}{problem[1:]}.",) if problem else ()
 
 
-def _rate_note(memory: MemorySystem, query: Query) -> str:
-    """Return `62 % succeeded (n = 9 with a known outcome)`, or an empty text where no outcome is known."""
+def _count(memory: MemorySystem, query: Query) -> Count:
+    """Return how many there are, with `62 % succeeded (n = 9 with a known outcome)` where any outcome is known."""
     rate = SuccessRate.of(memory.experience.values("outcome", query.where))
     if rate.share is None:
-        return ""
-    return f"{rate_text(rate)} succeeded (n = {rate.n_known:,} with a known outcome)"
+        return Count(rate.n)
+    return Count(rate.n, f"{rate_text(rate)} succeeded (n = {rate.n_known:,} with a known outcome)")
 
 
 def _profile_note(memory: MemorySystem, result: SearchResult) -> str:
@@ -121,6 +121,6 @@ EXPERIENCES = RecordList(
     kind=EXPERIENCE,
     rows=experience_rows,
     stored_rows=stored_rows,
-    listed_note=_rate_note,
+    count=_count,
     found_note=_profile_note,
 )

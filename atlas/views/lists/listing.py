@@ -123,6 +123,15 @@ def on_page(items: Sequence[T], page: int) -> Sequence[T]:
     return items[page_start(page, len(items)) :][:PAGE_ROWS]
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many records pass a filter."""
+
+    n: int
+    note: str = ""
+    """A sentence on them for the caption, or an empty text."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordList(Generic[R]):
     """The list of one kind of memory."""
@@ -134,8 +143,8 @@ class RecordList(Generic[R]):
     stored_rows: Callable[[MemorySystem, Sequence[Mapping[str, Any]]], tuple[R, ...]] | None = None
     """Lines of rows as `browse` gives them, for kinds whose records need not be read whole."""
 
-    listed_note: Callable[[MemorySystem, Query], str] = lambda memory, query: ""
-    """The addition to the caption of a list without a question."""
+    count: Callable[[MemorySystem, Query], Count] | None = None
+    """Number of records of a list without a question, and what its caption adds. Without it, they are only counted."""
 
     found_note: Callable[[MemorySystem, SearchResult], str] = lambda memory, result: ""
     """The addition to the caption of a search."""
@@ -177,20 +186,22 @@ def found_page(
     """Return one page of what a search found, counted from 1."""
     kind = record_list.kind
     items = kind.records(memory).get_many(on_page(result.ids, page))
-    said = [_found_caption(memory, kind, query, result), record_list.found_note(memory, result), *result.notes]
+    parts = [_found_caption(memory, kind, query, result), record_list.found_note(memory, result), *result.notes]
     return Listing(
-        rows=record_list.rows(memory, items, result.hits), n=len(result.ids), caption=" · ".join(filter(None, said))
+        rows=record_list.rows(memory, items, result.hits), n=len(result.ids), caption=" · ".join(filter(None, parts))
     )
 
 
 def listed_page(memory: MemorySystem, record_list: RecordList[R], query: Query, page: int = 1) -> Listing[R]:
     """Return one page of a list without a question, counted from 1."""
     kind, records = record_list.kind, record_list.kind.records(memory)
-    n = records.count(query.where)
-    caption = listed_caption(n, records.count(), kind.noun, is_narrow=bool(query.where))
-    said = [caption, record_list.listed_note(memory, query)]
+    count = record_list.count(memory, query) if record_list.count else Count(records.count(query.where))
+    n_all = records.count() if query.where else count.n
+    caption = listed_caption(count.n, n_all, kind.noun, is_narrow=bool(query.where))
     return Listing(
-        rows=_rows_on(memory, record_list, query, page_start(page, n)), n=n, caption=" · ".join(filter(None, said))
+        rows=_rows_on(memory, record_list, query, page_start(page, count.n)),
+        n=count.n,
+        caption=" · ".join(filter(None, [caption, count.note])),
     )
 
 
@@ -275,13 +286,13 @@ def ranking(hits: Mapping[str, Hit[str]], record_id: str) -> dict[str, Any]:
 
 def marks_text(marks: Marks) -> str:
     """Return `pinned, buried` and the tags, as one line."""
-    said = {
+    words = {
         "waiting for review": bool(marks.held_for),
         "pinned": marks.pinned,
         "buried": marks.buried,
         "note": bool(marks.note),
     }
-    return ", ".join([*(name for name, holds in said.items() if holds), *marks.tags])
+    return ", ".join([*(name for name, holds in words.items() if holds), *marks.tags])
 
 
 def listed_caption(n: int, n_all: int, noun: str, *, is_narrow: bool) -> str:
