@@ -40,9 +40,11 @@ def session() -> bytes:
 def test_a_log_is_uploaded_previewed_imported_and_taken_back(page: Page, serve: Serve, tmp_path):
     run_atlas(tmp_path, "init")
     page.goto(f"{serve(tmp_path)}/settings?settings_tab=Import")
+    settle(page)
     page.locator("input[type=file]").set_input_files(
         {"name": "session.jsonl", "mimeType": "application/jsonl", "buffer": session()}
     )
+    settle(page)
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text("1 record of 1 file would be added.")).to_be_visible()
     expect(page.get_by_text("a session does not say whether a request was met")).to_be_visible()
@@ -54,6 +56,7 @@ def test_a_log_is_uploaded_previewed_imported_and_taken_back(page: Page, serve: 
     expect(page.get_by_text("Imported 1 record from 1 file")).to_be_visible()
     page.get_by_role("link", name="Experiences").first.click()
     expect(page.get_by_text("1 experience", exact=True).first).to_be_visible()
+    settle(page)
     page.get_by_role("button", name="Undo").first.click()
     expect(page.get_by_text("Undone: imported 1 record from 1 file")).to_be_visible()
     settle(page)
