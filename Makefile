@@ -9,8 +9,9 @@ LOCK := .lock
 INSTALL := $(BIN)/python -m pip install --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -q
 RULES := tests/unit/test_docstrings.py tests/unit/test_layout.py tests/unit/views/test_views_are_pure.py
-# Where the stores of tests are written without waiting for a disk, if it has 4 GB free.
-SHARED_MEMORY := $(shell [ -w /dev/shm ] && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
+# Where the stores of tests are written without waiting for a disk: if programs may run there and 4 GB are free.
+SHARED_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexec && df -Pk /dev/shm \
+	| awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 
 define REFUSE_OLD_PYTHON
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
