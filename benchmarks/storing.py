@@ -12,11 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import atlas
-from atlas.core.operations import Marks
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder, bundled_weights
-from atlas.infra.clock import SystemClock
-from atlas.storage.marks.tinydb import TinyMetadataStore
-from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.store import EmbeddingModel, Store
 from benchmarks.measuring import (
     DIMENSION,
@@ -31,14 +27,12 @@ from benchmarks.measuring import (
 N_TEXTS = 1_000
 N_SINGLE = 100
 N_CLOSED = 50
-N_MARKED = 10_000
 
 
 def figures() -> Iterator[Figure]:
     yield from _ingestion()
     yield _single_store()
     yield _closing()
-    yield _usage()
 
 
 def _ingestion() -> Iterator[Figure]:
@@ -117,24 +111,6 @@ def _closing() -> Figure:
         baseline=statistics.median(theirs) * 1e3,
         unit="ms",
         aim="≤ 5 ms",
-    )
-
-
-def _usage() -> Figure:
-    with tempfile.TemporaryDirectory() as scratch:
-        ledger = open_sqlite(Path(scratch) / "atlas.sqlite", clock=SystemClock())
-        marks = TinyMetadataStore(Path(scratch) / "experiences_meta.json")
-        marks.replace({f"{i:032x}": Marks(tags=("seen",), note="n") for i in range(N_MARKED)})
-        ours = [lambda i=i: ledger.usage.record("c", f"{i:032x}", True, task_id="t", actor="a") for i in range(20)]
-        theirs = [lambda i=i: marks.replace({f"{i:032x}": Marks(tags=("seen",), note=f"{i}")}) for i in range(20)]
-        mine, other = interleaved(ours, theirs)
-        ledger.close()
-    return Figure(
-        what=f"recording one use in the ledger, beside a JSON file of {N_MARKED:,} marked records",
-        ours=mine * 1e3,
-        baseline=other * 1e3,
-        unit="ms",
-        aim="",
     )
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from atlas.core.settings import Settings
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import LateInteraction
-from atlas.storage.marks.book import MarksBook
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.vectors.vector_search import Nearest
 
@@ -19,7 +18,6 @@ class CollectionParts:
 
     name: str
     ledger: LedgerEngine
-    marks: MarksBook
     nearest: Nearest
     retrievals: RetrievalLog
     settings: Settings

@@ -7,7 +7,7 @@ process. A write is durable when it returns, and each is one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +77,7 @@ class Columns(Protocol):
 
 
 class MarkTables(Protocol):
-    """The marks of records, and how far their JSON files have followed them."""
+    """The marks of records."""
 
     def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
         """Return the marks of the records that have any, of a whole collection or among some ids."""
@@ -106,29 +106,8 @@ class MarkTables(Protocol):
     def lost(self) -> list[str]:
         """Return the live records whose last mark was lost with its file, until somebody marks them again."""
 
-    def collections(self) -> list[str]:
-        """Return the collections that may have marks, or a file of them."""
-
-    def pending_collections(self) -> set[str]:
-        """Return the collections of which a file has to follow the ledger."""
-
-    def pending(self, collection: str) -> dict[str, int]:
-        """Return the records whose entry in the file has to follow the ledger, each with the revision of its change."""
-
-    def count_pending(self) -> int:
-        """Return how many entries of files have to follow the ledger."""
-
-    def settled_version(self, collection: str) -> str | None:
-        """Return the version of a file when it and the ledger said the same last. None before there was one."""
-
-    def settle(self, collection: str, version: str, written: Mapping[str, int]) -> None:
-        """Note that a file of this version has followed what was pending."""
-
-    def differing(self, collection: str, held: Mapping[str, Marks]) -> list[str]:
-        """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
-
-    def take_in(self, collection: str, held: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Let the ledger say what a file says, as one operation."""
+    def state(self, collection: str) -> str:
+        """Return a text that is another one after every change of a collection's records, their marks and uses."""
 
 
 class UsageTables(Protocol):
@@ -236,7 +215,7 @@ class Copies(Protocol):
     def revived(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still holds, live or in its history."""
 
-    def restore(self, copy: Path, in_files: Mapping[str, Iterable[str]]) -> None:
+    def restore(self, copy: Path) -> None:
         """Make the ledger what a copy is, in one transaction that every other process sees as a whole."""
 
 
@@ -358,6 +337,9 @@ class LedgerEngine(Protocol):
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""
+
+    def after_write(self, listener: Callable[[], None]) -> None:
+        """Call a function after every write of this process. It should return at once, and raise nothing."""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""

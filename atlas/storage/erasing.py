@@ -6,7 +6,7 @@ A text of the ledger says that a purge is not done yet, so whoever opens the sto
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.frozen import PREFIX
 from atlas.storage.history import Left
-from atlas.storage.marks.book import MarksBook
+from atlas.storage.marks.files import MarksFiles
 from atlas.storage.sqlite.copies import ledger_id_at
 
 LEDGER = "atlas.sqlite"
@@ -23,15 +23,12 @@ LEDGER = "atlas.sqlite"
 CACHE = "cache"
 """The directory of results that were worked out from the records: safe to delete at any time."""
 
-_LEDGERS = (
+_COPIES = (
     *("atlas.schema-*.sqlite*", ".atlas.*.sqlite*", ".atlas-restore-*", ".atlas-backup-*"),
-    f"{PREFIX}*",
+    *(f"{PREFIX}*", "*_meta.unreadable-*.json"),
 )
 """The ledger as it was before a newer version took it over, what was left where that, a backup or a restore was killed,
-and frozen copies."""
-
-_SET_ASIDE = "*_meta.unreadable-*.json"
-"""Marks files that were set aside because nobody could read them."""
+frozen copies, and marks files that an older version could not read."""
 
 _RECEIVED = "received"
 """The directory of what a server has taken in and not stored yet."""
@@ -47,11 +44,8 @@ _OURS = (
     *("store.json", "domain_names.json", "*_meta.json", "*.lock", "chroma", CACHE),
     *("keys.json", "people.json", "links.json", "audit.jsonl", "token-*"),
     *(".keys.json.[0-9]*", ".people.json.[0-9]*", ".links.json.[0-9]*", ".token-*"),
-    *(_BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL, *_LEDGERS, _SET_ASIDE),
+    *(_BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL, *_COPIES),
 )
-
-Versions = Mapping[str, list[int]]
-"""Files of a store's directory by name, each with when it was written last, in nanoseconds, and its size."""
 
 WAIT_SECONDS = 60.0
 
@@ -67,7 +61,7 @@ UNDER_WAY = (
 )
 
 
-def finish(path: Path, ledger: LedgerEngine, marks: MarksBook, drop_index: Callable[[str], None]) -> str:
+def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
     """Do what purges have left to do. Return why it is not done yet, and what to do, or nothing where it is.
 
     Args:
@@ -78,58 +72,44 @@ def finish(path: Path, ledger: LedgerEngine, marks: MarksBook, drop_index: Calla
         if not is_held:
             return "another process has been cleaning up after a purge for a minute; look again: atlas doctor"
         try:
-            return _finish(path, ledger, marks, drop_index)
+            return _finish(path, ledger, files, drop_index)
         except (StoreUnavailable, OSError) as error:
             return f"what was purged may still be in files of the store ({error}); to go on: atlas doctor --fix"
 
 
-def _finish(path: Path, ledger: LedgerEngine, marks: MarksBook, drop_index: Callable[[str], None]) -> str:
+def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
     left = ledger.purges.unfinished()
-    marks.settle()
+    files.copy()
     in_use = False
     if any(map(_is_unclean, left.values())):  # that need not be done twice
-        in_use = _clean(path, ledger, marks, drop_index, left.values())
-        rest = Left(set_aside={} if in_use else None)
-        ledger.purges.note_unfinished(dict.fromkeys(left, rest))
+        in_use = _clean(path, ledger, drop_index, left.values())
+        ledger.purges.note_unfinished(dict.fromkeys(left, Left(has_copies=in_use)))
     if not ledger.purges.empty_journal():
         return READ_ELSEWHERE
     if in_use:
         return UNDER_WAY
-    if ledger.purges.awaits_files(left):
-        return "the marks files cannot be written yet; to go on: atlas doctor --fix"
     ledger.purges.note_finished(left)
     return ""
 
 
 def _is_unclean(left: Left) -> bool:
-    return bool(left.collections) or left.set_aside is not None
+    return bool(left.collections) or left.has_copies
 
 
-def _clean(
-    path: Path, ledger: LedgerEngine, marks: MarksBook, drop_index: Callable[[str], None], left: Iterable[Left]
-) -> bool:
+def _clean(path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], left: Iterable[Left]) -> bool:
     """Remove the files that may hold what was purged, then rewrite the ledger's. Return whether a copy is in use."""
-    every = list(left)
-    collections = sorted({name for one in every for name in one.collections})
+    collections = sorted({name for one in left for name in one.collections})
     for name in collections:
         drop_index(name)
-    with marks.held():  # nobody is in the middle of writing them
-        aside = {name: version for one in every for name, version in (one.set_aside or {}).items()}
-        in_use = remove_leftovers(path, aside)
+    in_use = remove_leftovers(path)
     if collections:
         ledger.purges.rewrite(collections)
     return bool(in_use)
 
 
 def copies(store: Path) -> list[Path]:
-    """Return older copies of the ledger and marks files that were set aside, all of which a purge removes."""
-    return _matching(store, (*_LEDGERS, _SET_ASIDE))
-
-
-def set_aside(store: Path, names: Iterable[str]) -> Versions:
-    """Return those of some files that are marks files that were set aside, as they are now."""
-    wanted = set(names)
-    return {path.name: _version(path) for path in _matching(store, [_SET_ASIDE]) if path.name in wanted}
+    """Return older copies of the ledger and of marks files, all of which a purge removes."""
+    return _matching(store, _COPIES)
 
 
 def strangers(store: Path) -> list[Path]:
@@ -144,26 +124,19 @@ def own_files(store: Path) -> list[Path]:
     return [store] if {*store.iterdir()} <= {*ours} else ours
 
 
-def remove_leftovers(store: Path, aside: Versions) -> list[Path]:
+def remove_leftovers(store: Path) -> list[Path]:
     """Remove what is in the cache, every copy of the ledger, and what was begun and never put in place.
-
-    Nobody else may change the marks files meanwhile.
-
-    Args:
-        aside: Marks files that go too, unless others have these names by now.
 
     Returns:
         Copies of the ledger that a backup or a restore is using right now, and that stay.
     """
-    held = set_aside(store, aside)
-    _remove([store / name for name in held if held[name] == aside[name]])
-    _remove(_matching(store, [_BEGUN_MARKS, _REFUSED_TRACES]))
+    _remove(_matching(store, [_BEGUN_MARKS, _REFUSED_TRACES]))  # who is about to put one in place writes it again
     with InterProcessLock(store / "domain_names.lock").held():
         _remove(_matching(store, [_BEGUN_NAMES]))
     cache = store / CACHE
     with _lock(store).held():
         _remove(cache.iterdir() if cache.is_dir() else ())
-    return [path for path in _matching(store, _LEDGERS) if not _removed(path)]
+    return [path for path in _matching(store, _COPIES) if not _removed(path)]
 
 
 @contextmanager
@@ -195,11 +168,6 @@ def _remove(paths: Iterable[Path]) -> None:
                 shutil.rmtree(path)
             else:
                 path.unlink()
-
-
-def _version(path: Path) -> list[int]:
-    status = path.lstat()
-    return [status.st_mtime_ns, status.st_size]
 
 
 def _scratch_lock(scratch: Path) -> InterProcessLock:

@@ -55,8 +55,8 @@ class Left:
     collections: Sequence[str] = ()
     """Collections whose index and table of words have to go."""
 
-    set_aside: Mapping[str, list[int]] | None = None
-    """Marks files that were set aside before it. None where no files have to be removed any more."""
+    has_copies: bool = True
+    """True while older copies of the ledger, or other files, may have to be removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +167,6 @@ class Purges(Protocol):
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:
         """Note that nothing is left to do of purges."""
-
-    def awaits_files(self, operation_ids: Iterable[str]) -> bool:
-        """Return whether a marks file may still hold marks of what one of these operations purged."""
 
     def rewrite(self, collections: Iterable[str]) -> None:
         """Build the tables of words again from what is there, and write the file again, without free pages."""

@@ -129,9 +129,7 @@ class LedgerCollection(Collection):
         if not restored:
             return self._add(records, skip_known=True, alone_in=alone_in)
         check_marks({record_id: known.marks for record_id, known in restored.items()})
-        added = self._add(records, skip_known=True, restored=restored, alone_in=alone_in)
-        self.parts.marks.settle()
-        return added
+        return self._add(records, skip_known=True, restored=restored, alone_in=alone_in)
 
     def update(
         self,
@@ -254,8 +252,8 @@ class LedgerCollection(Collection):
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, of `marks.…` or of `usage.…`, by id, of the records that have it."""
         if key.startswith("marks."):
-            ids = self.ids(where)
-            return self.parts.marks.column(self._name, key, ids)
+            marks = self._ledger.marks.column(self._name, key.removeprefix("marks."))
+            return {record_id: marks[record_id] for record_id in self.ids(where) if record_id in marks}
         return self._ledger.columns.column(self._name, key, where)
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
@@ -343,18 +341,17 @@ class LedgerCollection(Collection):
     def mark(self, marks: Mapping[str, Marks]) -> None:
         """Set the marks of records in place of those that they have, or raise `NotFound` where one is not there."""
         operation = self._operation or self._draft("mark")
-        self.parts.marks.write(self._name, marks, operation)
+        self._ledger.marks.write(self._name, marks, operation)
 
     def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
         """Set records' marks to what a function makes of them, and return how many that changed."""
         operation = self._operation or self._draft("mark")
-        return self.parts.marks.change(self._name, ids, change, operation)
+        return self._ledger.marks.change(self._name, ids, change, operation)
 
     def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
         """Let records be found by everybody that waited for review, and return how many did."""
         operation = self._operation or self._draft("accept")
-        with self.parts.marks.settled():
-            return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
+        return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
     def versions(self, record_id: str) -> list[Version]:
         """Return what a record said before each edit, the last first."""
@@ -381,16 +378,9 @@ class LedgerCollection(Collection):
             [dict(item.metadata) for item in merges],
             [item.document for item in merges],
         )
-        with self.parts.marks.settled():
-            self._ledger.history.merge(
-                self._name,
-                merges,
-                records,
-                operation,
-                model=self.parts.model,
-                unchanged_since=moment,
-                dropped=dropped,
-            )
+        self._ledger.history.merge(
+            self._name, merges, records, operation, model=self.parts.model, unchanged_since=moment, dropped=dropped
+        )
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a `moment`."""

@@ -40,7 +40,7 @@ from atlas.storage.erasing import LEDGER as LEDGER
 from atlas.storage.frozen import frozen_at
 from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.marks.book import MarksBook
+from atlas.storage.marks.files import MarksFiles
 from atlas.storage.marks.judgements import JudgementBook
 from atlas.storage.place.audit import AuditLog
 from atlas.storage.place.label import LABEL as LABEL
@@ -82,7 +82,7 @@ class Store:
         self._address = address
         self.ledger = ledger
         self.settings = settings
-        self.marks = MarksBook(path, ledger)
+        self.marks_files = MarksFiles(path, ledger)
         self.profiles = ProfileBook(ledger.notes)
         self.judgements = JudgementBook(ledger.notes, ledger.clock)
         self.audit = AuditLog(path, ledger.clock)
@@ -151,7 +151,7 @@ class Store:
             ledger = _open_ledger(path, settings, clock, read_only=False)
         store = cls(path, ledger, settings)
         store._bring_label_up_to_date()
-        store.marks.settle()
+        store.marks_files.follow()
         if problem := store.finish_purges():
             logger.warning("%s: %s", path, problem)
         return store
@@ -289,8 +289,7 @@ class Store:
             UndoRefused: It was undone already, or what it touched has changed since.
         """
         self._check_may_undo(operation_id)
-        with self.marks.settled():
-            return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)
+        return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)
 
     def plan_undo(self, wanted: Operations) -> UndoneMany:
         """Return what undoing all operations that are wanted would do, the newest first. Nothing is changed.
@@ -316,10 +315,9 @@ class Store:
         if actor is not None and wanted.actor != actor.name:
             check_role(Role.CURATOR, "undo what others did")
         why = reason or f"took back {_words_of(wanted)}"
-        with self.marks.settled():
-            return self.ledger.history.undo_many(
-                wanted, actor=actor_name(self.settings.actor), reason=why, expected=expected
-            )
+        return self.ledger.history.undo_many(
+            wanted, actor=actor_name(self.settings.actor), reason=why, expected=expected
+        )
 
     @contextmanager
     def one_at_a_time(self) -> Iterator[None]:
@@ -354,7 +352,7 @@ class Store:
         """Do what purges have left to do. Return why it is not done yet, and what to do, or nothing where it is."""
         if not self.ledger.purges.unfinished():
             return ""
-        problem = erasing.finish(self.path, self.ledger, self.marks, self._drop_index)
+        problem = erasing.finish(self.path, self.ledger, self.marks_files, self._drop_index)
         if self.model is not None:
             self._follow_with_indexes()  # queries may need the index that was dropped
         return problem
@@ -376,6 +374,7 @@ class Store:
         finally:
             with ExitStack() as stack:
                 stack.callback(self.ledger.close)
+                stack.callback(self.marks_files.finish)
                 for held in self._collections.values():
                     stack.callback(held.nearest.close)
 
@@ -409,7 +408,6 @@ class Store:
         return CollectionParts(
             name=name,
             ledger=self.ledger,
-            marks=self.marks,
             nearest=nearest,
             retrievals=self._retrievals,
             settings=self.settings,

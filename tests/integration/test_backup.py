@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sqlite3
 import stat
 import warnings
@@ -22,11 +21,10 @@ from atlas.maps.labels import DomainNames
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.storage.maintenance import backup as backups
 from atlas.storage.maintenance.backup import NAMES, backup, look_into, restore
-from atlas.storage.marks.tinydb import marks_file
+from atlas.storage.marks.files import marks_file
 from atlas.storage.store import LABEL, LEDGER, EmbeddingModel, Store
 from atlas.testing import HashEmbedder
 from tests.support.memories import attempt
-from tests.support.storage.ledgers import leave_pending
 
 COLLECTION = "atlas_experiences"
 VECTORS = np.eye(8, dtype=np.float32)
@@ -66,32 +64,6 @@ def test_a_restore_brings_records_marks_and_history_back(tmp_path):
         assert store.collection(COLLECTION).query(VECTORS[1], 1).ids == ["a"]
 
 
-@pytest.mark.parametrize("text", ["{", '{"marks": {"a": {"note": "by hand"}, "bb": {"pinned": true}}}'])
-def test_a_restore_takes_the_place_of_whatever_is_in_the_marks_file(tmp_path, text):
-    with opened(tmp_path / "store") as store:
-        add(store, "a", "bb")
-        store.collection(COLLECTION).mark({"a": Marks(tags=("kept",))})
-        backup(store, tmp_path / "backup.zip")
-        file = store.path / marks_file(COLLECTION)
-        file.write_text(text)
-        restore(store, tmp_path / "backup.zip")
-        assert store.ledger.marks.read(COLLECTION) == {"a": Marks(tags=("kept",))}
-        assert json.loads(file.read_text()) == {"marks": {"a": {"tags": ["kept"]}}}
-        assert [operation.kind for operation in store.history()] == ["mark", "store"]
-    with opened(tmp_path / "store") as store:
-        assert store.count_operations() == 2
-
-
-def test_what_was_changed_in_the_marks_file_is_in_the_backup(tmp_path):
-    with opened(tmp_path / "store") as store:
-        add(store, "a")
-        (store.path / marks_file(COLLECTION)).write_text('{"marks": {"a": {"note": "by hand"}}}')
-        backup(store, tmp_path / "backup.zip")
-    with opened(tmp_path / "other") as other:
-        restore(other, tmp_path / "backup.zip")
-        assert other.ledger.marks.read(COLLECTION) == {"a": Marks(note="by hand")}
-
-
 def test_a_restore_into_a_new_directory_makes_the_same_store(tmp_path):
     with opened(tmp_path / "one") as store:
         add(store, "a", "bb")
@@ -113,15 +85,6 @@ def test_a_process_that_has_the_store_open_sees_what_was_restored(tmp_path):
         assert other.collection(COLLECTION).query(VECTORS[2], 2).ids == ["a"]
         add(other, "ccc")
         assert store.collection(COLLECTION).query(VECTORS[3], 1).ids == ["ccc"]
-
-
-def test_marks_on_their_way_to_their_file_are_in_the_backup(tmp_path):
-    with opened(tmp_path / "store") as store:
-        add(store, "a")
-        leave_pending(store, COLLECTION, a=Marks(note="waiting"))
-        backup(store, tmp_path / "backup.zip")
-        restore(store, tmp_path / "backup.zip")
-        assert store.ledger.marks.read(COLLECTION)["a"].note == "waiting"
 
 
 def test_a_backup_never_replaces_a_file(tmp_path):
@@ -196,9 +159,7 @@ def test_a_backup_whose_marks_would_be_written_elsewhere_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "sql",
     [
-        "INSERT INTO pending_marks VALUES ('../../evil', 'a', 1)",
         "INSERT INTO marks VALUES ('../../evil', 'a', 'note', 0, 'x')",
-        "INSERT INTO marks_files VALUES ('../../evil', '')",
         "UPDATE records SET collection = '../../evil'",
         "UPDATE changes SET collection = '../../evil'",
     ],
@@ -240,21 +201,7 @@ def test_a_backup_whose_ledger_holds_marks_that_are_none_is_refused(tmp_path, na
 
 
 def test_a_backup_without_a_table_is_refused(tmp_path):
-    assert_refused(tmp_path, crafted(tmp_path, sql="DROP TABLE pending_marks"), "damaged.*the store is unchanged")
-
-
-def test_a_collection_that_may_have_no_file_keeps_no_store_from_opening(tmp_path, caplog):
-    with opened(tmp_path / "store") as store:
-        add(store, "a", "bb")
-        leave_pending(store, COLLECTION, bb=Marks(note="kept"))
-        with store.ledger.database.write() as connection:
-            connection.execute("INSERT INTO pending_marks VALUES ('../../evil', 'a', 1)")
-    with caplog.at_level(logging.WARNING), opened(tmp_path / "store") as store:
-        assert store.ledger.marks.read(COLLECTION) == {"bb": Marks(note="kept")}
-        file = json.loads((tmp_path / "store" / marks_file(COLLECTION)).read_text())
-        assert file == {"marks": {"bb": {"note": "kept"}}}
-    assert "evil" in caplog.text
-    assert not list(tmp_path.glob("*evil*"))
+    assert_refused(tmp_path, crafted(tmp_path, sql="DROP TABLE marks"), "damaged.*the store is unchanged")
 
 
 def damaged_inside(source) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import numpy as np
@@ -107,16 +106,13 @@ def test_an_index_with_other_vectors_is_built_anew(store):
 
 def test_marks_of_records_that_never_were_are_mended_and_can_be_brought_back(store):
     store.collection(COLLECTION).mark({"r1": Marks(note="mine")})
-    file = store.path / "experiences_meta.json"
-    marks = json.loads(file.read_text())
-    marks["marks"]["stranger"] = {"note": "from elsewhere"}
-    file.write_text(json.dumps(marks))
-    store.marks.settle()
+    broken(store, f"INSERT INTO marks VALUES ('{COLLECTION}', 'stranger', 'note', 0, 'from elsewhere')")
+    marks = store.ledger.marks.read(COLLECTION)
     assert "'stranger'" in problems(store)["marks"]
     assert [finding.check for finding in examine(store, fix=True) if finding.is_fixed] == ["marks"]
-    assert json.loads(file.read_text()) == {"marks": {"r1": {"note": "mine"}}}
+    assert store.ledger.marks.read(COLLECTION) == {"r1": Marks(note="mine")}
     store.undo(store.history(1)[0].id)
-    assert json.loads(file.read_text()) == marks
+    assert store.ledger.marks.read(COLLECTION) == marks
 
 
 def test_a_record_without_a_vector_is_named(store):

@@ -17,7 +17,6 @@ import atlas
 from atlas.core.errors import InvalidInput, RecordChanged, StoreUnavailable, UndoRefused
 from atlas.server.api.records import edit
 from atlas.server.api.shapes import EditGiven
-from atlas.storage.marks.tinydb import marks_file
 from atlas.testing import HashEmbedder
 from tests.support.serving import serving
 
@@ -105,20 +104,6 @@ def test_any_of_several_tags_and_a_star_match(servers: Servers):
     assert servers.edit(0, f'"another", {etag}', note="first").status_code == 200
     assert servers.edit(1, "*", note="second").status_code == 200
     assert servers.edit(1, f"W/{servers.read().headers['ETag']}", note="weak").status_code == 412
-
-
-@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # the marks of a store of files may be edited by hand
-def test_new_fields_are_taken_back_where_the_marks_of_the_same_edit_are_refused(servers: Servers):
-    memory = servers.memories[0]
-    memory.strategies.change_marks([servers.record_id], note="looked at")
-    etag = servers.read().headers["ETag"]
-    file = memory.storage.path / marks_file(memory.strategies.collection_name)
-    file.write_text(file.read_text().replace("looked at", "changed by hand"))
-    answer = servers.edit(0, etag, fields={"title": "Caching"}, pinned=True)
-    assert (answer.status_code, answer.json()["title"]) == (412, "Changed since")
-    after = servers.read().json()
-    assert (after["record"]["title"], after["marks"]["note"]) == (SITUATION, "changed by hand")
-    assert not after["marks"]["pinned"]
 
 
 def test_new_fields_are_taken_back_where_the_marks_cannot_be_stored(servers: Servers):

@@ -18,7 +18,6 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.records import as_vector
-from atlas.storage.sql.marks import await_files, write_marks
 from tests.support.processes.conversation import hear, tell
 from tests.support.processes.purging import FORMS, KEY, SECRET, attempt, fill, holding, opened, purge, rows
 
@@ -44,6 +43,7 @@ def test_a_purged_experience_is_in_no_file_of_the_store(store):
         memory.experience.change_marks([leaked], pinned=True)
         memory.experience.record_use(leaked, True, task_id=SECRET)
         memory.storage.catch_up()
+        memory.storage.marks_files.finish()
         assert "experiences_meta.json" in holding(store, *FORMS)
         assert any(name.startswith("chroma") for name in holding(store, *vectors))
         purge(memory, leaked[:8])
@@ -169,50 +169,22 @@ def test_importing_a_journal_again_brings_back_neither_the_entry_nor_its_beginni
         assert holding(store, *FORMS) == {}
 
 
-def test_marks_on_their_way_to_their_file_go_too_and_no_other_process_brings_them_back(store):
+def test_marks_that_no_file_has_yet_go_too_and_no_other_process_brings_them_back(store):
     with opened(store) as memory, opened(store) as other:
         leaked, kept = fill(memory, 2)
         memory.experience.change_marks([kept], note="mine")
-        with memory.storage.ledger.database.write() as connection:  # as where the file could not be replaced
-            write_marks(connection, "atlas_experiences", {leaked: Marks(note=SECRET)})
-            await_files(connection, "atlas_experiences", [leaked], memory.revision())
+        memory.experience.change_marks([leaked], note=SECRET)
         assert other.experience.marks([leaked])[leaked].note == SECRET
         assert other.experience.ids({"marks.note": SECRET}) == [leaked]
         plan = memory.plan_purge([leaked])
         purge(memory, leaked)
-        other.storage.marks.settle()
+        other.storage.marks_files.finish()
         assert holding(store, *FORMS) == {}
         assert other.experience.marks([leaked, kept]) == {leaked: Marks(), kept: Marks(note="mine")}
         assert other.experience.ids({"marks.note": SECRET}) == []
         with pytest.raises(NotFound, match="may have been deleted"):
             other.experience.change_marks([leaked], note="again")
-        assert plan.records[0].n_earlier == 0
-
-
-def test_a_marks_file_of_before_a_purge_brings_no_mark_back(store):
-    file = store / "experiences_meta.json"
-    with opened(store) as memory:
-        leaked, kept = fill(memory, 2)
-        memory.experience.change_marks([leaked, kept], note=SECRET)
-        checked_out = file.read_text()
-        purge(memory, leaked)
-        file.write_text(checked_out)
-        memory.experience.change_marks([kept], note="mine")
-        assert memory.experience.marks([leaked, kept]) == {leaked: Marks(), kept: Marks(note="mine")}
-        assert leaked not in file.read_text()
-
-
-def test_a_marks_file_that_was_set_aside_goes_with_a_purge(store):
-    with opened(store) as memory:
-        leaked, kept = fill(memory, 2)
-        memory.experience.change_marks([leaked], note=SECRET)
-        file = store / "experiences_meta.json"
-        file.write_text(file.read_text() + "{")
-        memory.experience.change_marks([kept], pinned=True)
-        plan = memory.plan_purge([leaked])
-        assert [Path(name).name for name in plan.copies] == ["experiences_meta.unreadable-1.json"]
-        memory.apply_purge(plan)
-        assert holding(store, *FORMS) == {}
+        assert plan.records[0].n_earlier == 1
 
 
 def test_nothing_brings_a_purged_record_back(store, tmp_path):

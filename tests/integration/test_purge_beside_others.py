@@ -17,9 +17,7 @@ from atlas.core.settings import Settings
 from atlas.storage.erasing import in_use
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
-from atlas.storage.sql.marks import await_files
 from atlas.testing import HashEmbedder
-from atlas.views.shared.purging import purge_view
 from tests.support.processes.purging import FORMS, SECRET, attempt, fill, holding, opened, purge, rows
 
 
@@ -35,15 +33,6 @@ def reading(store):
         other.execute("BEGIN")
         other.execute("SELECT count(*) FROM records").fetchone()
         yield
-
-
-def test_marks_of_others_that_are_on_their_way_keep_no_purge_from_being_done(store):
-    with opened(store) as memory:
-        leaked, kept = fill(memory, 2)
-        with memory.storage.ledger.database.write() as connection:  # of a name that no file can have
-            await_files(connection, "not a file's", [kept], memory.revision())
-        purge(memory, leaked)
-        assert rows(memory, "SELECT record_id FROM pending_marks") == [(kept,)]
 
 
 def test_purges_and_marks_at_once_stop_neither(store):
@@ -82,32 +71,6 @@ def test_a_backup_that_is_under_way_keeps_its_copy_and_the_purge_says_so(store):
         assert memory.storage.finish_purges() == ""
         assert holding(store, *FORMS) == {}
         assert not scratch.exists()
-
-
-def test_a_purge_names_the_marks_files_that_it_removes_and_keeps_those_that_were_set_aside_later(store, tmp_path):
-    file = store / "experiences_meta.json"
-
-    def spoil(note: str) -> None:
-        file.write_text(file.read_text() + f'{{"note": "{note}"')
-        memory.storage.marks.settle()
-
-    with opened(store) as memory:
-        leaked, kept = fill(memory, 2)
-        memory.experience.change_marks([leaked], note=SECRET)
-        spoil("first")
-        plan = memory.plan_purge([leaked])
-        assert purge_view(memory, plan).removed == (str(store / "experiences_meta.unreadable-1.json"),)
-        spoil("after the plan")
-        with reading(store):
-            assert memory.apply_purge(plan).problem.startswith("another process")
-            names = {path.name for path in store.glob("*unreadable*")}
-            assert names == {"experiences_meta.unreadable-2.json"}
-            memory.experience.change_marks([kept], note="kept")
-            spoil("under the first name")
-            assert "under the first name" in (store / "experiences_meta.unreadable-1.json").read_text()
-        assert memory.storage.finish_purges() == ""
-        assert {path.name for path in store.glob("*unreadable*")} == {*names, "experiences_meta.unreadable-1.json"}
-        assert memory.experience.marks([kept])[kept] == Marks(note="kept")
 
 
 def test_another_record_that_says_the_same_keeps_its_hash_through_a_deletion(store):
@@ -188,7 +151,6 @@ def test_a_backup_is_done_though_it_cannot_be_noted(store, tmp_path, caplog):
         closing(sqlite3.connect(store / "atlas.sqlite", isolation_level=None)) as other,
     ):
         fill(memory, 2)
-        memory.storage.marks.settle()
         other.execute("BEGIN IMMEDIATE")
         assert backup(memory.storage, tmp_path / "all.zip").n_records == 2
         other.execute("ROLLBACK")

@@ -79,8 +79,7 @@ def memory_over(kind: str, directory: Path, **options: Any) -> Iterator[ChromaEx
 def taken_back(memory: ChromaExperienceMemory, operation_id: str) -> Operation:
     """Undo an operation of a memory over a real store."""
     parts = memory.collection.parts  # type: ignore[attr-defined]
-    with parts.marks.settled():
-        return parts.ledger.history.undo(operation_id, actor="t")
+    return parts.ledger.history.undo(operation_id, actor="t")
 
 
 def attempt(

@@ -32,7 +32,8 @@ from atlas.storage.erasing import in_use
 from atlas.storage.maintenance.names import NAMES as NAMES
 from atlas.storage.maintenance.names import names_text
 from atlas.storage.marks.codec import decode_marks, is_marks_by_table
-from atlas.storage.marks.tinydb import MAX_BYTES, marks_file
+from atlas.storage.marks.files import marks_file
+from atlas.storage.marks.reading import MAX_BYTES
 from atlas.storage.place.audit import BACKED_UP, RESTORED
 from atlas.storage.store import LABEL, LEDGER, Store
 from atlas.storage.vectors.remote.book import INDEX, carry_over
@@ -126,7 +127,6 @@ def backup(store: Store, target: Path) -> BackupReport:
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch, in_use(Path(scratch)):
             copy = Path(scratch) / LEDGER
-            store.marks.settle()
             n_records = store.ledger.copies.write(copy)
             _pack(beside, copy, names_text(store).read())
             beside.replace(target)
@@ -177,9 +177,7 @@ def restore(store: Store, source: Path) -> BackupReport:
         names = _unpack(store, source, copy)
         made, revived = store.ledger.notes.read(_MADE), store.ledger.copies.revived(copy)
         indexes = store.ledger.notes.read(INDEX)
-        with store.marks.held():
-            store.ledger.copies.restore(copy, store.marks.ids_in_files())
-    store.marks.settle()
+        store.ledger.copies.restore(copy)
     _note(store.ledger, _restored(source) | made)
     carry_over(store.ledger, indexes)
     _replace_names(store, names)

@@ -27,5 +27,4 @@ def copy_store(source: Store, target: Store, on_progress: Progress | None = None
     n_rows = source.ledger.copy_into(target.ledger, on_progress)
     if (names := names_text(source).read()) is not None:
         names_text(target).change(lambda _: names)
-    target.marks.settle()
     return n_rows

@@ -161,10 +161,9 @@ def _mend_word_pieces(store: Store) -> None:
 
 def _look_at_marks(store: Store) -> str:
     marks = store.ledger.marks
-    n_pending, strays, lost = marks.count_pending(), [record_id for _, record_id in marks.strays()], marks.lost()
+    strays, lost = [record_id for _, record_id in marks.strays()], marks.lost()
     problems = [
-        f"{n_pending} marks have not reached their file" if n_pending else "",
-        *store.marks.file_problems(),
+        *(f"{name} is not what the ledger is" for name in store.marks_files.behind()),
         f"{len(strays)} marks of records that never were here, such as {strays[0]!r}" if strays else "",
         f"the last mark of {len(lost)} records was lost with its file; they have the one before it until they are "
         f"marked again: {_listed(lost)}"
@@ -180,10 +179,11 @@ def _listed(ids: Sequence[str]) -> str:
 
 
 def _mend_marks(store: Store) -> None:
-    store.marks.settle(thoroughly=True)
-    if store.ledger.marks.strays():
+    marks = store.ledger.marks
+    if marks.strays():
         why = "of records that never were here"
-        store.marks.drop_strays(store.ledger.draft("mark", actor=actor_name(store.settings.actor), reason=why))
+        marks.drop_strays(store.ledger.draft("mark", actor=actor_name(store.settings.actor), reason=why))
+    store.marks_files.copy()
 
 
 def _look_at_purges(store: Store) -> str:

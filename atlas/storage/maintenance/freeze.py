@@ -46,7 +46,6 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     try:
         target.mkdir(mode=0o700)
         with in_use(target):
-            store.marks.settle()
             last_purge = access_place(store.path).last_purge()  # one that comes meanwhile makes the copy of no use
             frozen_at = store.ledger.clock.now().isoformat()
             store.ledger.copies.write(target / LEDGER)

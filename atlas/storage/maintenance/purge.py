@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import actor_name
-from atlas.storage.erasing import copies, set_aside, strangers
+from atlas.storage.erasing import copies, strangers
 from atlas.storage.history import Doomed, Left, Quote, Reword
 from atlas.storage.maintenance.backup import Backup, read_backups
 from atlas.storage.place.audit import PURGED
@@ -97,8 +96,7 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     """
     draft = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=reason)
     keys = [(record.collection, record.id) for record in plan.records]
-    aside = set_aside(store.path, (Path(path).name for path in plan.copies))
-    left = Left(collections=sorted({collection for collection, _ in keys}), set_aside=aside)
+    left = Left(collections=sorted({collection for collection, _ in keys}))
     store.ledger.purges.purge(keys, draft, left, unchanged_since=plan.moment, reword=reword)
     store.audit.note(PURGED, who=draft.actor, about=f"{len(keys):,} records, {draft.id}")
     return Purged(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -68,7 +68,7 @@ class PostgresCopies:
         """Return the ids of purged records that a copy still holds, live or in its history."""
         return revived(self._database, copy)
 
-    def restore(self, copy: Path, in_files: Mapping[str, Iterable[str]]) -> None:
+    def restore(self, copy: Path) -> None:
         """Make the ledger what a copy is, in one transaction that every other process sees as a whole."""
         unfinished = SqlPurges(self._database, self._clock).unfinished()
         source = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)

@@ -151,6 +151,7 @@ class PostgresDatabase:
         self.address = address
         self.directory = directory
         self.read_only = read_only
+        self.on_commit: Callable[[], None] = lambda: None
         self._busy_timeout_seconds = busy_timeout_seconds
         self._connections = Lending(self._connect, lambda connection: not connection.raw.closed)
         self._locking = Lending(self._connect_locking, _answers)
@@ -193,6 +194,7 @@ class PostgresDatabase:
             yield connection
             postings.flush(connection)
             connection.write_rows()
+        self.on_commit()
 
     @contextmanager
     def write_beside(self) -> Iterator[PostgresConnection]:

@@ -21,7 +21,6 @@ _NUMBERED = ("operations", "changes", "events")
 class PostgresDialect:
     """PostgreSQL's spelling."""
 
-    has_files = False
     words: Words = postings
 
     def renumber(self, connection: Connection) -> None:

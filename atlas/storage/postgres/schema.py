@@ -14,7 +14,7 @@ from atlas.storage.sql.meta import begin
 from atlas.storage.sql.tables import SCHEMA
 from atlas.storage.sql.token_vectors import TABLE as TOKENS
 
-VERSION = 4
+VERSION = 5
 """Version of the tables in PostgreSQL. SQLite's are numbered on their own."""
 
 INDEX = """
@@ -55,7 +55,10 @@ CREATE TABLE audit_lines (
 );
 """
 
-MIGRATIONS = {1: INDEX, 2: ARTEFACTS, 3: ACCESS}
+WITHOUT_FILES = "DROP TABLE pending_marks; DROP TABLE marks_files;"
+"""Tables that SQLite once had for files of marks, and that nothing was written to here."""
+
+MIGRATIONS = {1: INDEX, 2: ARTEFACTS, 3: ACCESS, 4: WITHOUT_FILES}
 """From each older version, what makes the next one of it."""
 
 _TYPES = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +88,9 @@ class Connection(Protocol):
 
 class Database(Protocol):
     """A ledger's database. Safe for many threads and many processes."""
+
+    on_commit: Callable[[], None]
+    """A function that is called after every write transaction."""
 
     @property
     def read_only(self) -> bool:
@@ -197,10 +200,6 @@ class Words(Protocol):
 
 class Dialect(Protocol):
     """The spelling of an engine. `a` is the name of a row of `attributes` in a statement."""
-
-    @property
-    def has_files(self) -> bool:
-        """True where JSON files beside the ledger follow its marks."""
 
     @property
     def words(self) -> Words:

@@ -119,7 +119,7 @@ def _digest(connection: Connection, table: str, columns: str) -> bytes:
 
 def empty(connection: Connection) -> None:
     """Take everything out of a ledger, as part of a transaction."""
-    for table in ("attributes", "pending_marks", "marks_files", *reversed(TABLES)):
+    for table in ("attributes", *reversed(TABLES)):
         connection.execute(f"DELETE FROM {table}")
     connection.execute("DELETE FROM meta WHERE name NOT IN ('revision', 'ledger_id', 'schema_version')")
 

@@ -82,6 +82,10 @@ class SqlLedger:
         """Close the connections. A later call opens new ones."""
         self.database.close()
 
+    def after_write(self, listener: Callable[[], None]) -> None:
+        """Call a function after every write of this process."""
+        self.database.on_commit = listener
+
     @property
     def read_only(self) -> bool:
         """True where it was opened for reading only, or where whoever this runs for is a viewer."""

@@ -1,4 +1,4 @@
-"""The marks of a ledger: a row a value, so that an index finds it, and how far their JSON files have followed."""
+"""The marks of a ledger: a row a value, so that an index finds it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
-from atlas.storage.sql.meta import purged_by
 from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, writing
 
 TABLES = """
@@ -29,20 +28,6 @@ CREATE TABLE marks (
     PRIMARY KEY (collection, record_id, name, position)
 ) WITHOUT ROWID;
 CREATE INDEX marks_by_value ON marks (collection, name, value);
-
--- Records whose entry in their JSON file is not what the ledger says yet, each with the revision that changed it.
-CREATE TABLE pending_marks (
-    collection TEXT    NOT NULL,
-    record_id  TEXT    NOT NULL,
-    revision   INTEGER NOT NULL,
-    PRIMARY KEY (collection, record_id)
-) WITHOUT ROWID;
-
--- Each JSON file as it was when it and the ledger said the same last; another version of it was made by hand.
-CREATE TABLE marks_files (
-    collection TEXT PRIMARY KEY,
-    version    TEXT NOT NULL
-) WITHOUT ROWID;
 
 -- Records whose last mark went with its file, before the ledger kept marks; they have the one before it.
 CREATE TABLE lost_marks (
@@ -77,7 +62,14 @@ class SqlMarks:
             return read_marks(connection, collection, ids)
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return one of the marks of every record that has it: a tuple of tags, a truth or a text."""
+        """Return one of the marks of every record that has it: a tuple of tags, a truth or a text.
+
+        Raises:
+            InvalidInput: There is no mark of this name.
+        """
+        if name not in MARK_NAMES:
+            known = ", ".join(f"marks.{known}" for known in MARK_NAMES)
+            raise InvalidInput(f"unknown column 'marks.{name}'; known: {known}")
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT record_id, value FROM marks WHERE collection = ? AND name = ? ORDER BY record_id, position",
@@ -131,76 +123,16 @@ class SqlMarks:
         with self._database.read() as connection:
             return [record_id for (record_id,) in connection.execute(_LOST)]
 
-    # Following by files
-
-    def collections(self) -> list[str]:
-        """Return the collections that may have marks, or a file of them."""
+    def state(self, collection: str) -> str:
+        """Return a text that is another one after every change of a collection's records, their marks and uses."""
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT collection FROM word_tables UNION SELECT collection FROM marks_files "
-                "UNION SELECT collection FROM pending_marks"
-            ).fetchall()
-        return [collection for (collection,) in rows]
-
-    def pending_collections(self) -> set[str]:
-        """Return the collections of which a file has to follow the ledger."""
-        with self._database.read() as connection:
-            return {row[0] for row in connection.execute("SELECT DISTINCT collection FROM pending_marks")}
-
-    def pending(self, collection: str) -> dict[str, int]:
-        """Return the records whose entry in the file has to follow the ledger, each with the revision of its change."""
-        with self._database.read() as connection:
-            return _read_pending(connection, collection)
-
-    def count_pending(self) -> int:
-        """Return how many entries of files have to follow the ledger."""
-        with self._database.read() as connection:
-            return int(connection.execute("SELECT count(*) FROM pending_marks").fetchone()[0])
-
-    def settled_version(self, collection: str) -> str | None:
-        """Return the version of a file when it and the ledger said the same last. None before there was one."""
-        with self._database.read() as connection:
-            row = connection.execute("SELECT version FROM marks_files WHERE collection = ?", (collection,)).fetchone()
-        return row[0] if row else None
-
-    def settle(self, collection: str, version: str, written: Mapping[str, int]) -> None:
-        """Note that a file of this version has followed what was pending.
-
-        What another process has changed again meanwhile stays pending.
-        """
-        with self._database.write() as connection:
-            connection.executemany(
-                "DELETE FROM pending_marks WHERE collection = ? AND record_id = ? AND revision = ?",
-                [(collection, record_id, revision) for record_id, revision in written.items()],
-            )
-            connection.execute(
-                "INSERT INTO marks_files VALUES (?, ?) "
-                "ON CONFLICT (collection) DO UPDATE SET version = excluded.version",
-                (collection, version),
-            )
-
-    def differing(self, collection: str, held: Mapping[str, Marks]) -> list[str]:
-        """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
-        with self._database.read() as connection:
-            return _differing(connection, collection, held)
-
-    def take_in(self, collection: str, held: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Let the ledger say what a file says, as one operation.
-
-        What is on its way to the file stays as the ledger has it. Marks of purged records leave the file.
-        """
-        with writing(self._database, self._clock, operation) as writer:
-            connection = writer.connection
-            purged = {record_id for record_id in held if purged_by(connection, collection, record_id)}
-            differing = [one for one in _differing(connection, collection, held) if one not in purged]
-            known = read_marks(connection, collection, differing)
-            for record_id in differing:
-                mark(writer, collection, record_id, known.get(record_id, NO_MARKS), held.get(record_id, NO_MARKS))
-            connection.executemany(
-                "DELETE FROM pending_marks WHERE collection = ? AND record_id = ?",
-                [(collection, record_id) for record_id in differing],
-            )
-            await_files(connection, collection, purged, writer.revision)
+            row = connection.execute(
+                "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), "
+                "(SELECT max(seq) FROM changes WHERE collection = ?), "
+                "(SELECT max(seq) FROM events WHERE collection = ?)",
+                (collection, collection),
+            ).fetchone()
+        return " ".join(str(part or 0) for part in row)
 
 
 def read_marks(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
@@ -224,17 +156,6 @@ def write_marks(connection: Connection, collection: str, marks: Mapping[str, Mar
     )
 
 
-def await_files(connection: Connection, collection: str, ids: Iterable[str], revision: int) -> None:
-    """Note that the file's entries of these records have to follow the ledger, where it has files."""
-    if not connection.dialect.has_files:
-        return
-    connection.executemany(
-        "INSERT INTO pending_marks VALUES (?, ?, ?) ON CONFLICT (collection, record_id) "
-        "DO UPDATE SET revision = excluded.revision",
-        [(collection, record_id, revision) for record_id in ids],
-    )
-
-
 def forget_lost(connection: Connection, collection: str, ids: Iterable[str]) -> None:
     """Take it that the marks of these records are as somebody wants them."""
     connection.executemany(
@@ -245,7 +166,7 @@ def forget_lost(connection: Connection, collection: str, ids: Iterable[str]) -> 
 def mark(
     writer: LedgerWriter, collection: str, record_id: str, before: Marks, after: Marks, *, state: int | None = None
 ) -> None:
-    """Set a record's marks, and keep in the history what they were. Their JSON file has to follow.
+    """Set a record's marks, and keep in the history what they were.
 
     Args:
         state: The earlier state that an undo brings back.
@@ -253,7 +174,7 @@ def mark(
     image = BeforeImage(to_text(encode_marks(before)))
     writer.keep("marked", MARKS, collection, record_id, image, state_after=state)
     write_marks(writer.connection, collection, {record_id: after})
-    await_files(writer.connection, collection, [record_id], writer.next_revision())
+    writer.next_revision()
     forget_lost(writer.connection, collection, [record_id])
 
 
@@ -283,19 +204,6 @@ def _held_as_before(connection: Connection, collection: str, wanted: Mapping[str
     """Return marks with what says who waits for review as it is, which accepting alone changes."""
     held = read_marks(connection, collection, list(wanted))
     return {one: replace(marks, held_for=held.get(one, NO_MARKS).held_for) for one, marks in wanted.items()}
-
-
-def _read_pending(connection: Connection, collection: str) -> dict[str, int]:
-    """Return the records whose entry in the file has to follow, each with the revision of its change."""
-    rows = connection.execute("SELECT record_id, revision FROM pending_marks WHERE collection = ?", (collection,))
-    return dict(rows.fetchall())
-
-
-def _differing(connection: Connection, collection: str, held: Mapping[str, Marks]) -> list[str]:
-    """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
-    known, pending = read_marks(connection, collection), _read_pending(connection, collection)
-    ids = sorted({*held, *known} - {*pending})
-    return [record_id for record_id in ids if held.get(record_id, NO_MARKS) != known.get(record_id, NO_MARKS)]
 
 
 def check_table(connection: Connection) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from atlas.core.operations import NO_MARKS
 from atlas.storage.sql.connection import Connection
-from atlas.storage.sql.marks import await_files, mark, read_marks, write_marks
+from atlas.storage.sql.marks import mark, read_marks, write_marks
 from atlas.storage.sql.records import RECORD, LedgerWriter
 from atlas.storage.sql.usage import WAITING, change_uses
 
@@ -29,7 +29,7 @@ def hold(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
     held = read_marks(writer.connection, collection, ids)
     waiting = {one: replace(held.get(one, NO_MARKS), held_for=writer.operation.actor) for one in ids}
     write_marks(writer.connection, collection, waiting)
-    await_files(writer.connection, collection, ids, writer.next_revision())
+    writer.next_revision()
 
 
 def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:

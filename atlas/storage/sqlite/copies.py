@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from atlas.core.operations import Marks
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import Unreadable, damaged
 from atlas.storage.history import Left, Reword
-from atlas.storage.marks.tinydb import marks_file
+from atlas.storage.marks.files import marks_file
 from atlas.storage.records import CopyContents, OperationDraft
 from atlas.storage.sql.checks import foreign_problem
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
-from atlas.storage.sql.marks import await_files, check_table
+from atlas.storage.sql.marks import check_table
 from atlas.storage.sql.meta import (
     IS_PURGED,
     PURGED,
@@ -25,7 +25,6 @@ from atlas.storage.sql.meta import (
     read_ledger_id,
     read_model,
     read_moment,
-    read_revision,
     read_texts,
     renew_ledger_id,
 )
@@ -128,23 +127,14 @@ class SqliteCopies:
         """Return the ids of purged records that a copy still holds, live or in its history."""
         return revived(self._database, copy)
 
-    def restore(self, copy: Path, in_files: Mapping[str, Iterable[str]]) -> None:
+    def restore(self, copy: Path) -> None:
         """Make the ledger what a copy is, in one transaction that every other process sees as a whole.
 
-        It gets a new identity, so that every follower begins again, and all marks are pending. What purges of the store
-        have left to do in its files stays to be done.
-
-        Args:
-            in_files: The ids that each marks file names, by collection: settling takes those off that it does not know.
+        It gets a new identity, so that every follower begins again. What purges of the store have left to do in its
+        files stays to be done.
         """
         with closing(_connect(copy)) as connection, connection:
             renew_ledger_id(connection)
-            revision = read_revision(connection)
-            marked = connection.execute("SELECT DISTINCT collection, record_id FROM marks").fetchall()
-            for collection, record_id in marked:
-                await_files(connection, collection, [record_id], revision)
-            for collection, ids in in_files.items():
-                await_files(connection, collection, ids, revision)
             note_unfinished(connection, self._purges.unfinished())
         self._database.replace_with(copy)
 
@@ -236,7 +226,7 @@ def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]
 def _check_names(source: Path, connection: Connection) -> None:
     """Refuse what would be written to a file of another name, or could not be read back."""
     try:
-        for table in ("records", "changes", "marks", "pending_marks", "marks_files"):
+        for table in ("records", "changes", "marks"):
             for (collection,) in connection.execute(f"SELECT DISTINCT collection FROM {table}"):
                 marks_file(str(collection))
         check_table(connection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
@@ -140,6 +140,7 @@ class SqliteDatabase:
         self.path = path
         self.read_only = read_only
         self._busy_timeout_seconds = busy_timeout_seconds
+        self.on_commit: Callable[[], None] = lambda: None
         self._file = LedgerFile(path)
         self._connections = Lending(self._connect)
 
@@ -195,6 +196,7 @@ class SqliteDatabase:
                 if connection.in_transaction:
                     connection.rollback()
                 raise
+        self.on_commit()
 
     def use_wal(self) -> None:
         """Put the file into WAL mode, which it then keeps. It is written to: first make sure that it is ours."""
@@ -236,6 +238,7 @@ class SqliteDatabase:
                     other.backup(connection)
             finally:
                 other.close()
+        self.on_commit()
 
     def rewrite(self) -> None:
         """Rewrite the whole file, so that no page keeps anything of what was deleted. Others may read meanwhile.

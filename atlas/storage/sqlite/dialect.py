@@ -15,7 +15,6 @@ from atlas.storage.sqlite.words import fts_tables
 class SqliteDialect:
     """SQLite's spelling. A value is one column, `value`, without a type of its own."""
 
-    has_files = True
     words: Words = fts_tables
 
     def renumber(self, connection: Connection) -> None:

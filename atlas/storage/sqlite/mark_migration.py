@@ -1,22 +1,50 @@
-"""Marks as stores before schema 4 kept them: in their files, with what was on its way there in the ledger."""
+"""Marks as stores before schema 6 kept them: in files that people could change, and that were read again.
+
+Before schema 4 the files alone had the marks, and the ledger those on their way there. In schemas 4 and 5 the ledger
+had them, with a note on how far each file had followed.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json
 from atlas.core.operations import NO_MARKS, Marks
+from atlas.core.types import new_id
 from atlas.storage.marks.codec import decode_marks, is_marks
-from atlas.storage.marks.tinydb import UNREADABLE, TinyMetadataStore, marks_file, may_have_marks_file
+from atlas.storage.marks.files import has_file, marks_file
+from atlas.storage.marks.reading import read_marks_file
+from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection
-from atlas.storage.sql.marks import await_files, forget_lost, write_marks
-from atlas.storage.sql.records import MARKS
+from atlas.storage.sql.marks import forget_lost, mark, read_marks, write_marks
+from atlas.storage.sql.meta import purged_among
+from atlas.storage.sql.records import MARKS, LedgerWriter, read_collections
 
 logger = logging.getLogger(__name__)
+
+FILE_TABLES = """
+CREATE TABLE pending_marks (
+    collection TEXT    NOT NULL,
+    record_id  TEXT    NOT NULL,
+    revision   INTEGER NOT NULL,
+    PRIMARY KEY (collection, record_id)
+) WITHOUT ROWID;
+CREATE TABLE marks_files (
+    collection TEXT PRIMARY KEY,
+    version    TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+"""The tables of schemas 4 and 5 that said how far the files had followed: records whose entry had not, and files."""
+
+BY_HAND = "by hand"
+"""The actor of a change that was found in a file."""
 
 OldFiles = Callable[[str], Mapping[str, Marks] | None]
 """The marks that a collection's file holds. None where it is gone, or cannot be read."""
@@ -26,17 +54,49 @@ OldRow = tuple[str, str, object]
 
 
 def files_beside(ledger: Path) -> OldFiles:
-    """Return the reader of the files that stand beside a ledger."""
+    """Return the reader of the files that stand beside a ledger. One that cannot be read gets another name."""
 
     def read(collection: str) -> Mapping[str, Marks] | None:
         path = ledger.with_name(marks_file(collection))
         try:
-            return TinyMetadataStore(path).all() if path.exists() else None
-        except UNREADABLE as error:
-            logger.warning("the marks of %r are taken from the history, as far as it goes: %s", collection, error)
+            return read_marks_file(path) if path.exists() else None
+        except (InvalidInput, OSError) as error:
+            aside = _set_aside(path)
+            logger.warning("%s. It is named %s now; the marks are those of the ledger", error, aside.name)
             return None
 
     return read
+
+
+def _set_aside(path: Path) -> Path:
+    names = (path.with_name(f"{path.stem}.unreadable-{number}{path.suffix}") for number in count(1))
+    return path.rename(next(name for name in names if not name.exists()))
+
+
+def take_in_files(connection: Connection, read_file: OldFiles) -> None:
+    """Take in, once, what people changed in the files since the ledger and they agreed, as an operation for each file.
+
+    A change that had not reached its file yet stays as the ledger has it.
+    """
+    for collection in filter(has_file, read_collections(connection)):
+        if (in_file := read_file(collection)) is not None:
+            _take_in(connection, collection, in_file)
+    for table in ("pending_marks", "marks_files"):
+        connection.execute(f"DROP TABLE {table}")
+
+
+def _take_in(connection: Connection, collection: str, in_file: Mapping[str, Marks]) -> None:
+    rows = connection.execute("SELECT record_id FROM pending_marks WHERE collection = ?", (collection,)).fetchall()
+    in_ledger = read_marks(connection, collection)
+    left_alone = {record_id for (record_id,) in rows} | purged_among(connection, collection, list(in_file))
+    reason = f"{marks_file(collection)} was changed"
+    operation = OperationDraft(id=new_id(), kind="mark", actor=BY_HAND, reason=reason)
+    writer = LedgerWriter(connection, operation, datetime.now(UTC))
+    for record_id in sorted({*in_file, *in_ledger} - left_alone):
+        before, after = in_ledger.get(record_id, NO_MARKS), in_file.get(record_id, NO_MARKS)
+        if before != after:
+            mark(writer, collection, record_id, before, after)
+    writer.close()
 
 
 def keep_marks(connection: Connection, pending: Iterable[OldRow], read_file: OldFiles) -> None:
@@ -45,15 +105,15 @@ def keep_marks(connection: Connection, pending: Iterable[OldRow], read_file: Old
         "SELECT collection FROM word_tables UNION SELECT collection FROM changes WHERE aspect = ?", (MARKS,)
     ).fetchall()
     for (collection,) in names:
-        if may_have_marks_file(collection):
+        if has_file(collection):
             _keep_collection(connection, collection, read_file(collection))
     for collection, record_id, text in pending:
         marks = _decoded(text)
-        if marks is None or not may_have_marks_file(collection):
+        if marks is None or not has_file(collection):
             logger.warning("the pending marks of %r in %r are skipped: they are no marks", record_id, collection)
             continue
         write_marks(connection, collection, {record_id: marks})
-        await_files(connection, collection, [record_id], revision=0)
+        connection.execute("INSERT INTO pending_marks VALUES (?, ?, 0)", (collection, record_id))
         forget_lost(connection, collection, [record_id])
 
 
@@ -62,8 +122,6 @@ def _keep_collection(connection: Connection, collection: str, held: Mapping[str,
         held, lost = _remembered(connection, collection)
         connection.executemany("INSERT INTO lost_marks VALUES (?, ?)", [(collection, record_id) for record_id in lost])
     write_marks(connection, collection, held)
-    if held:  # so that a file that is gone is missed
-        connection.execute("INSERT INTO marks_files VALUES (?, '')", (collection,))
 
 
 def _remembered(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from atlas.storage.sql.connection import Connection
+from atlas.storage.sqlite.mark_migration import FILE_TABLES
 from atlas.storage.sqlite.schema import SCHEMA_VERSION, SCRIPT
 from atlas.storage.sqlite.words.fts_tables import table_statements
 
@@ -21,6 +22,7 @@ SchemaObject = tuple[object, object, object, object]
 """A row of `sqlite_master`: type, name, table, and the statement without comments and blanks."""
 
 _TO_OLDER: Mapping[int, str] = {
+    5: FILE_TABLES,
     4: "DROP TABLE token_vectors;",
     3: """
     DROP TABLE marks; DROP TABLE marks_files; DROP TABLE lost_marks; DROP TABLE pending_marks;

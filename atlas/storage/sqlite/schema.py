@@ -15,11 +15,11 @@ from atlas.storage.sql.meta import begin
 from atlas.storage.sql.tables import SCHEMA
 from atlas.storage.sql.token_vectors import TABLE as TOKEN_TABLE
 from atlas.storage.sqlite.database import SqliteDatabase
-from atlas.storage.sqlite.mark_migration import OldFiles, files_beside, keep_marks
+from atlas.storage.sqlite.mark_migration import FILE_TABLES, OldFiles, files_beside, keep_marks, take_in_files
 from atlas.storage.sqlite.words.fts_tables import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 ATTRIBUTES = """
 CREATE TABLE attributes (
@@ -55,7 +55,7 @@ def _keep_marks_in_the_ledger(connection: Connection, marks: OldFiles) -> None:
     """Let the ledger hold the marks: version 3 kept them in their files alone, and here those on their way there."""
     pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
     connection.execute("DROP TABLE pending_marks")
-    _run_script(connection, MARK_TABLES)
+    _run_script(connection, MARK_TABLES + FILE_TABLES)
     keep_marks(connection, pending, marks)
 
 
@@ -64,11 +64,17 @@ def _make_room_for_token_vectors(connection: Connection, _: OldFiles) -> None:
     _run_script(connection, TOKEN_TABLE)
 
 
+def _let_files_follow(connection: Connection, marks: OldFiles) -> None:
+    """Read the marks files for the last time: in version 5 what people changed in them was read again and again."""
+    take_in_files(connection, marks)
+
+
 MIGRATIONS: Mapping[int, Callable[[Connection, OldFiles], None]] = {
     1: _index_words_anew,
     2: _let_uses_belong_to_operations,
     3: _keep_marks_in_the_ledger,
     4: _make_room_for_token_vectors,
+    5: _let_files_follow,
 }
 """From each older schema version, the step to the next."""
 

@@ -81,11 +81,6 @@ def without_privileges() -> Iterator[None]:
         os.setresuid(0, 0, 0)
 
 
-def leave_pending(store: Store, collection: str, **marks: Marks) -> None:
-    """Leave what a process leaves that is killed after its commit, before it has replaced the marks' file."""
-    store.ledger.marks.write(collection, marks, store.ledger.draft("mark", actor="killed"))
-
-
 def vector_of(text: str) -> np.ndarray:
     """A unit vector that depends on a text alone."""
     vector = np.random.default_rng(list(text.encode()) or [0]).standard_normal(DIMENSION).astype(np.float32)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+
+from atlas.core.operations import Marks
+from atlas.storage.marks.codec import encode_marks
+from atlas.storage.marks.files import marks_file
+from atlas.storage.sqlite.mark_migration import FILE_TABLES
 
 SCHEMA_1 = Path(__file__).with_name("schema_1.sql")
 
 
 def make_version_1(path: Path) -> None:
     """Write a closed store's ledger again as version 1 wrote it, with all that it holds."""
+    write_old_files(path)
     ledger, newer = path / "atlas.sqlite", path / "newer.sqlite"
     for beside in path.glob("atlas.sqlite-*"):
         beside.unlink()
@@ -58,9 +66,47 @@ def make_version_3(path: Path) -> None:
 
 def make_version_4(path: Path) -> None:
     """Write a closed store's ledger again as version 4 wrote it, which kept no token vectors."""
+    make_version_5(path)
     with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
         connection.executescript("DROP TABLE token_vectors; PRAGMA user_version = 4;")
     _relabel(path, 4)
+
+
+def make_version_5(path: Path) -> None:
+    """Write a closed store's ledger again as version 5 wrote it, which read marks from their files again."""
+    names = write_old_files(path)
+    with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
+        connection.executescript(f"{FILE_TABLES} PRAGMA user_version = 5;")
+        connection.executemany("INSERT INTO marks_files VALUES (?, 'as it was left')", [(name,) for name in names])
+        connection.commit()
+    _relabel(path, 5)
+
+
+def write_old_files(path: Path) -> list[str]:
+    """Write the marks files of a closed store as versions up to 5 wrote them. The collections that have one."""
+    with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
+        names = [name for (name,) in connection.execute("SELECT DISTINCT collection FROM records")]
+        tables = {name: _marks_of(connection, name) for name in names}
+    for name, marks in tables.items():
+        (path / marks_file(name)).unlink(missing_ok=True)
+        if marks:
+            write_old_file(path / marks_file(name), marks)
+    return [name for name in names if tables[name]]
+
+
+def write_old_file(file: Path, marks: dict[str, Marks]) -> None:
+    """Write a marks file as versions up to 5 wrote it, or as somebody changed it then."""
+    encoded = {record_id: encode_marks(value) for record_id, value in marks.items()}
+    file.write_text(json.dumps({"marks": encoded}, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def _marks_of(connection: sqlite3.Connection, collection: str) -> dict[str, Marks]:
+    rows = "SELECT record_id, name, value FROM marks WHERE collection = ? ORDER BY record_id, name, position"
+    marks: dict[str, dict[str, Any]] = {}
+    for record_id, name, value in connection.execute(rows, (collection,)):
+        own = marks.setdefault(record_id, {})
+        own[name] = (*own.get(name, ()), value) if name == "tags" else value
+    return {record_id: Marks(**own) for record_id, own in marks.items()}
 
 
 def schema_version(ledger: Path) -> int:

@@ -17,7 +17,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from atlas.core.errors import InvalidInput, NotFound, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.settings import Settings
-from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.records import Merge, OperationDraft, Record
 from atlas.storage.store import EmbeddingModel, Store
 
@@ -133,10 +132,6 @@ class Histories(RuleBasedStateMachine):
             self.store.ledger.close()
         self.store = Store.open(self.place, settings=Settings(actor="t"))
 
-    @property
-    def marks_file(self):
-        return self.path / "store" / f"{THINGS}_meta.json"
-
     def draft(self, kind):
         self.n_operations += 1
         return OperationDraft(id=f"{self.n_operations:04d}", kind=kind, actor="t")
@@ -195,7 +190,7 @@ class Histories(RuleBasedStateMachine):
     def mark(self, data, note, pinned):
         record_id, draft = data.draw(st.sampled_from(self.model.live())), self.draft("mark")
         marks = Marks(note=note, pinned=pinned)
-        self.store.marks.write(THINGS, {record_id: marks}, draft)
+        self.store.ledger.marks.write(THINGS, {record_id: marks}, draft)
         operation = self.model.operations[draft.id] = ModelOperation()
         self.model.change(operation, MARKS, record_id, None if marks == NO_MARKS else marks)
 
@@ -210,11 +205,11 @@ class Histories(RuleBasedStateMachine):
 
         if not set(record_ids) <= set(self.model.live()):
             with pytest.raises(NotFound):
-                self.store.marks.change(THINGS, record_ids, change, draft)
+                self.store.ledger.marks.change(THINGS, record_ids, change, draft)
             return
         held = {record_id: self.model.held(MARKS, record_id)[1] or NO_MARKS for record_id in record_ids}
         changed = {record_id: change(marks) for record_id, marks in held.items() if change(marks) != marks}
-        assert self.store.marks.change(THINGS, record_ids, change, draft) == len(changed)
+        assert self.store.ledger.marks.change(THINGS, record_ids, change, draft) == len(changed)
         self.marked(draft, changed)
 
     def marked(self, draft, changed):
@@ -223,28 +218,6 @@ class Histories(RuleBasedStateMachine):
         operation = self.model.operations.setdefault(draft.id, ModelOperation())
         for record_id, marks in changed.items():
             self.model.change(operation, MARKS, record_id, None if marks == NO_MARKS else marks)
-
-    @precondition(lambda self: self.model.operations and not self.server)
-    @rule(text=st.sampled_from(["", "{", None]))
-    def lose_the_marks_file(self, text):
-        self.marks_file.unlink(missing_ok=True)
-        if text is not None:
-            self.marks_file.write_text(text)
-
-    @precondition(lambda self: self.model.operations and not self.server)
-    @rule(data=st.data(), note=st.sampled_from(["", "x", "z"]))
-    def mark_by_hand(self, data, note):
-        self.store.marks.settle()
-        record_ids = data.draw(st.lists(st.sampled_from(IDS), max_size=3, unique=True))
-        held = {record_id: self.model.held(MARKS, record_id)[1] or NO_MARKS for record_id in record_ids}
-        wanted = {record_id: replace(marks, note=note) for record_id, marks in held.items()}
-        TinyMetadataStore(self.marks_file).replace(wanted)
-        self.store.marks.settle()
-        changed = {record_id: marks for record_id, marks in wanted.items() if marks != held[record_id]}
-        if changed:
-            operation = self.store.history(1)[0]
-            assert (operation.actor, operation.counts) == ("by hand", {"marked": len(changed)})
-            self.marked(operation, changed)
 
     @precondition(lambda self: len(self.model.live()) > 1)
     @rule(data=st.data(), seed=st.integers(0, 9))

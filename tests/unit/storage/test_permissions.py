@@ -110,6 +110,7 @@ def test_a_directory_that_is_shared_with_a_group_stays_shared_and_is_closed_to_o
     (tmp_path / "store" / "atlas.sqlite").chmod(0o666)
     with Store.open(tmp_path / "store") as store:
         Opened(store).mark(b=Marks(note="shared"))
+        store.marks_files.finish()
         assert not any(finding.problem for finding in examine(store))
         held = modes(store.path)
     assert held["."] == mode & 0o7770

@@ -23,10 +23,9 @@ from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.history.operations import check_records_unchanged
 from atlas.storage.sql.history.quotes import Sought, quotes, sought
-from atlas.storage.sql.marks import await_files, forget_lost, read_marks, write_marks
+from atlas.storage.sql.marks import forget_lost, read_marks, write_marks
 from atlas.storage.sql.meta import (
     GONE,
-    PURGED,
     note_purged,
     purged_by,
     read_moment,
@@ -112,7 +111,7 @@ class SqlPurges:
         """Return the purges that are not done yet, by operation."""
         with self._database.read() as connection:
             held = read_texts(connection, _UNFINISHED)
-        return {operation_id: Left(**json.loads(text)) for operation_id, text in held.items()}
+        return {operation_id: _left(json.loads(text)) for operation_id, text in held.items()}
 
     def note_unfinished(self, left: Mapping[str, Left]) -> None:
         """Keep what of purges, by operation, is left to do."""
@@ -123,16 +122,6 @@ class SqlPurges:
         """Note that nothing is left to do of purges."""
         with self._database.write() as connection:
             connection.executemany("DELETE FROM meta WHERE name = ?", [(_UNFINISHED + one,) for one in operation_ids])
-
-    def awaits_files(self, operation_ids: Iterable[str]) -> bool:
-        """Return whether a marks file may still hold marks of what one of these operations purged."""
-        with self._database.read() as connection:
-            row = connection.execute(
-                f"SELECT 1 FROM pending_marks p JOIN meta m ON m.name = '{PURGED}' || p.collection || ':' || "
-                "p.record_id WHERE m.value IN (SELECT value FROM json_each(?)) LIMIT 1",
-                (Texts(operation_ids),),
-            ).fetchone()
-        return row is not None
 
     def rewrite(self, collections: Iterable[str]) -> None:
         """Build the tables of words again from what is there, and write the file again, without free pages."""
@@ -155,9 +144,14 @@ def _empty(writer: LedgerWriter, collection: str, record_id: str) -> None:
         (GONE, collection, record_id),
     )
     write_marks(connection, collection, {record_id: NO_MARKS})
-    await_files(connection, collection, [record_id], writer.next_revision())
+    writer.next_revision()
     forget_lost(connection, collection, [record_id])
     note_purged(connection, collection, record_id, writer.operation.id)
+
+
+def _left(encoded: Mapping[str, Any]) -> Left:
+    """Return the rest of a purge. An older version did not write whether copies may be there."""
+    return Left(collections=encoded.get("collections", ()), has_copies=encoded.get("has_copies", True))
 
 
 def note_unfinished(connection: Connection, left: Mapping[str, Left]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 import threading
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.operations import NO_USAGE, Marks, Usage
 from atlas.core.settings import Settings
 from atlas.infra.bridge import in_thread
 from atlas.storage.retrievals import FLUSH_RECORDS
@@ -21,7 +20,7 @@ from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
 from tests.support.storage.engines import every_engine, of_files
-from tests.support.storage.ledgers import THINGS, Opened, leave_pending, vector_of
+from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 engine = every_engine
 
@@ -227,20 +226,6 @@ def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):
 
     with locked(opened.store.path):
         assert asyncio.run(count_ticks()) > 20
-
-
-@of_files
-def test_marks_of_a_crashed_process_are_seen_by_others_and_settled_by_the_next_opening(marked, open_store):
-    leave_pending(marked.store, THINGS, a=Marks(note="after the crash"), b=NO_MARKS, d=Marks(tags=("blue",)))
-    assert marked.marks("a") == Marks(note="after the crash")
-    assert marked.marks("b") == NO_MARKS
-    assert marked.ids({"marks.tags": "blue"}) == ["d"]
-    again = open_store()
-    file = json.loads((again.store.path / f"{THINGS}_meta.json").read_text(encoding="utf-8"))
-    assert file == {"marks": {"a": {"note": "after the crash"}, "c": {"note": "z"}, "d": {"tags": ["blue"]}}}
-    with again.store.ledger.database.read() as connection:
-        assert connection.execute("SELECT count(*) FROM pending_marks").fetchone() == (0,)
-    assert again.ids({"marks.tags": "blue"}) == ["d"]
 
 
 def test_a_half_written_file_of_a_crashed_process_does_no_harm(marked, open_store):

@@ -12,7 +12,6 @@ import pytest
 
 from atlas.core.errors import StoreUnavailable
 from atlas.core.operations import Marks
-from atlas.storage.marks.tinydb import AtomicJSONStorage
 from atlas.storage.records import Record
 from atlas.storage.store import Store
 from tests.support.storage.ledgers import MODEL, THINGS, Opened, vector_of, without_privileges
@@ -94,29 +93,20 @@ def test_marks_that_cannot_reach_their_file_are_kept_in_the_ledger(open_director
         opened = Opened(store)
         opened.add("a", "b")
         opened.mark(a=Marks(note="old"))
+        store.marks_files.finish()
         file = store.path / f"{THINGS}_meta.json"
         store.path.chmod(0o500)
         opened.mark(a=Marks(note="new"))
-        assert "the marks cannot be written to their files yet" in caplog.text
+        store.marks_files.finish()
+        assert "the files of marks are not up to date" in caplog.text
         assert opened.marks("a") == Marks(note="new")
         assert "old" in file.read_text(encoding="utf-8")
         store.path.chmod(0o700)
         opened.mark(b=Marks(pinned=True))
+        store.marks_files.finish()
         assert "new" in file.read_text(encoding="utf-8")
     with Store.open(open_directory / "store") as store:
         assert Opened(store).marks("a") == Marks(note="new")
-
-
-def test_a_file_of_marks_is_replaced_as_a_whole_or_not_at_all(tmp_path):
-    storage = AtomicJSONStorage(tmp_path / "m.json")
-    storage.write({"marks": {"a": {"note": "old"}}})
-    with pytest.raises(TypeError):
-        storage.write({"marks": {"a": {"note": object()}}})
-    with pytest.raises(RuntimeError, match="midway"), storage.batch():
-        storage.write({"marks": {"a": {"note": "half"}}})
-        raise RuntimeError("midway")
-    assert storage.read() == {"marks": {"a": {"note": "old"}}}
-    assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
 
 
 @pytest.mark.parametrize("n_kilobytes", [16, 64, 150])

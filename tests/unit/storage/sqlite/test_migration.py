@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import zipfile
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +18,7 @@ from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
 from atlas.storage.maintenance.backup import restore
 from atlas.storage.maintenance.doctor import examine
-from atlas.storage.sqlite import schema
+from atlas.storage.sqlite import mark_migration, schema
 from atlas.storage.sqlite.database import SqliteDatabase
 from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
@@ -30,7 +30,9 @@ from tests.support.storage.old_schemas import (
     make_version_2,
     make_version_3,
     make_version_4,
+    make_version_5,
     schema_version,
+    write_old_file,
 )
 
 TEXTS = {"a": "call getUserById", "b": "数据库连接失败", "c": "the reservation was cancelled"}
@@ -142,7 +144,7 @@ def test_a_store_with_nothing_in_it_is_brought_up_to_date_too(tmp_path):
 
 def test_reading_only_it_says_what_to_do_and_leaves_it_as_it_is(old):
     before = files_in(old)
-    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 5\. Open it once without read_only"):
+    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 6\. Open it once without read_only"):
         Store.open(old, read_only=True)
     assert files_in(old) == before
     with Store.open(old):
@@ -226,7 +228,7 @@ def test_a_backup_of_version_1_restores(old, tmp_path):
         ("DROP TABLE records_fts", "is damaged"),
         ("DROP TRIGGER records_fts_insert", "is damaged"),
         ("PRAGMA user_version = 0", "has schema 0"),
-        ("PRAGMA user_version = 6", "has schema 6, .* up to 5"),
+        ("PRAGMA user_version = 7", "has schema 7, .* up to 6"),
         ("UPDATE records SET collection = '../evil'", "cannot be used .*evil"),
     ],
 )
@@ -278,7 +280,7 @@ def written_by_version_3(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("older", [make_version_1, make_version_2, make_version_3, make_version_4])
+@pytest.mark.parametrize("older", [make_version_1, make_version_2, make_version_3, make_version_4, make_version_5])
 def test_marks_come_from_their_files_into_the_ledger(tmp_path, older):
     with Store.open(tmp_path / "store") as store:
         opened = Opened(store)
@@ -286,30 +288,26 @@ def test_marks_come_from_their_files_into_the_ledger(tmp_path, older):
         marking = opened.mark(a=Marks(tags=("x", "y"), note="n"), b=Marks(pinned=True, buried=True))
         before = store.ledger.marks.read(THINGS)
     older(tmp_path / "store")
-    file = (tmp_path / "store" / "things_meta.json").read_bytes()
     with Store.open(tmp_path / "store") as store:
         assert store.ledger.marks.read(THINGS) == before
         assert store.ledger.count(THINGS, {"marks.tags": "y"}) == 1
         store.catch_up()
         assert problems(store) == {}
         assert [operation.kind for operation in store.history()] == ["mark", "store"]
-        assert (tmp_path / "store" / "things_meta.json").read_bytes() == file
         store.undo(marking)
         assert store.ledger.marks.read(THINGS) == {}
 
 
 def test_marks_that_version_3_had_not_written_to_their_file_are_kept(tmp_path):
     old = written_by_version_3(tmp_path / "store")
-    rows = [("things", "b", '{"note": "committed"}'), ("things", "a", "5"), ("../../evil", "a", "{}")]
+    waiting = [("things", "b", '{"note": "committed"}'), ("things", "a", "5"), ("../../evil", "a", "{}")]
     with closing(sqlite3.connect(old / "atlas.sqlite")) as connection, connection:
-        connection.executemany("INSERT INTO pending_marks VALUES (?, ?, ?)", rows)
+        connection.executemany("INSERT INTO pending_marks VALUES (?, ?, ?)", waiting)
     with Store.open(old) as store:
         assert store.ledger.marks.read(THINGS)["b"] == Marks(note="committed")
         assert store.ledger.marks.read(THINGS)["a"] == Marks(tags=("new",), pinned=True)
-        assert json.loads((old / "things_meta.json").read_text())["marks"]["b"] == {"note": "committed"}
         assert store.count_operations() == 9
-        with store.ledger.database.read() as connection:
-            assert connection.execute("SELECT count(*) FROM pending_marks").fetchone() == (0,)
+    assert rows_of(old)["b"]["note"] == "committed"
 
 
 def lose(path: Path) -> None:
@@ -327,42 +325,17 @@ def test_of_a_marks_file_that_was_lost_the_history_gives_what_it_has_and_doctor_
     with Store.open(old) as store:
         kept = {"a": Marks(tags=("old",)), "d": Marks(note="kept")}
         assert store.ledger.marks.read(THINGS) == kept
-        assert json.loads((old / "things_meta.json").read_text()) == {
-            "marks": {"a": {"tags": ["old"]}, "d": {"note": "kept"}}
-        }
         store.catch_up()
         assert problems(store)["marks"].endswith("until they are marked again: a, b")
         examine(store, fix=True)
-        os.utime(old / "things_meta.json")
+        assert rows_of(old)["a"]["tags"] == ["old"]
     with Store.open(old) as store:
         assert problems(store)["marks"].endswith("until they are marked again: a, b")
         Opened(store).mark(b=Marks(note="only"))
         assert problems(store)["marks"].endswith("marked again: a")
-        store.marks.change(THINGS, ["a"], lambda marks: marks, store.ledger.draft("mark", actor="t"))
+        store.ledger.marks.change(THINGS, ["a"], lambda marks: marks, store.ledger.draft("mark", actor="t"))
         assert problems(store) == {}
         assert store.ledger.marks.read(THINGS) == kept | {"b": Marks(note="only")}
-
-
-def test_a_process_that_dies_right_after_the_migration_leaves_the_marks_in_the_ledger(tmp_path):
-    old = written_by_version_3(tmp_path / "store")
-    expected = json.loads((old / "things_meta.json").read_text())
-    open_sqlite(old / "atlas.sqlite", clock=SystemClock()).close()
-    (old / "things_meta.json").unlink()
-    with Store.open(old) as store:
-        assert json.loads((old / "things_meta.json").read_text()) == expected
-        store.catch_up()
-        assert problems(store) == {}
-
-
-def test_a_marks_file_that_was_lost_and_is_put_back_later_says_what_was_lost(tmp_path):
-    old = written_by_version_3(tmp_path / "store")
-    content = (old / "things_meta.json").read_bytes()
-    (old / "things_meta.json").unlink()
-    Store.open(old).close()
-    (old / "things_meta.json").write_bytes(content)
-    with Store.open(old) as store:
-        assert store.ledger.marks.read(THINGS)["a"] == Marks(tags=("new",), pinned=True)
-        assert problems(store) == {}
 
 
 def test_an_operation_whose_mark_was_lost_can_be_undone(tmp_path):
@@ -386,9 +359,75 @@ def test_a_backup_of_version_3_restores_over_marks_that_it_does_not_know(tmp_pat
         opened.add("a", "z")
         opened.mark(a=Marks(note="other"), z=Marks(pinned=True))
         restore(other, backup)
-        expected = json.loads((old / "things_meta.json").read_text())
-        assert json.loads((tmp_path / "other" / "things_meta.json").read_text()) == expected
         assert other.ledger.marks.read(THINGS)["a"] == Marks(tags=("new",), pinned=True)
         other.catch_up()
         assert problems(other) == {}
         assert [operation.actor for operation in other.history() if operation.actor != "tester"] == []
+
+
+def rows_of(path: Path) -> dict[str, dict[str, Any]]:
+    """What the marks file says of each record."""
+    return {row["id"]: row for row in json.loads((path / "things_meta.json").read_text())["marks"].values()}
+
+
+def written_by_version_5(path: Path) -> Path:
+    """The directory of a store of version 5 whose ledger and marks file agree."""
+    with Store.open(path, settings=Settings(actor="tester")) as store:
+        opened = Opened(store)
+        opened.add("a", "b", "c", "d")
+        opened.mark(a=Marks(tags=("red", "blue"), note="first"), b=Marks(pinned=True), c=Marks(tags=("red",)))
+    make_version_5(path)
+    return path
+
+
+def test_what_people_changed_in_a_file_of_version_5_is_taken_in_once_and_can_be_undone(tmp_path):
+    old = written_by_version_5(tmp_path / "store")
+    by_hand = {"a": Marks(note="by hand"), "c": Marks(tags=("red",)), "d": Marks(tags=("red",))}
+    write_old_file(old / "things_meta.json", by_hand)
+    with Store.open(old) as store:
+        assert store.ledger.marks.read(THINGS) == by_hand
+        operation = store.history(1)[0]
+        assert (operation.actor, operation.reason) == ("by hand", "things_meta.json was changed")
+        assert operation.counts == {"marked": 3}
+    assert rows_of(old)["a"]["note"] == "by hand"
+    with Store.open(old) as store:
+        assert store.count_operations() == 3
+        store.undo(operation.id)
+        assert store.ledger.marks.read(THINGS)["a"] == Marks(tags=("red", "blue"), note="first")
+        store.catch_up()
+        assert problems(store) == {}
+
+
+def test_a_change_that_version_5_had_not_copied_to_the_file_stays_as_the_ledger_has_it(tmp_path):
+    old = written_by_version_5(tmp_path / "store")
+    with closing(sqlite3.connect(old / "atlas.sqlite")) as connection, connection:
+        connection.execute("INSERT INTO pending_marks VALUES ('things', 'a', 9)")
+    write_old_file(old / "things_meta.json", {"a": Marks(note="by hand"), "b": Marks(note="by hand")})
+    with Store.open(old) as store:
+        marks = store.ledger.marks.read(THINGS)
+        assert marks == {"a": Marks(tags=("red", "blue"), note="first"), "b": Marks(note="by hand")}
+
+
+def test_a_file_of_version_5_that_cannot_be_read_is_kept_under_another_name(tmp_path, caplog):
+    old = written_by_version_5(tmp_path / "store")
+    spoil(old / "things_meta.json")
+    with Store.open(old) as store:
+        assert store.ledger.marks.read(THINGS)["a"] == Marks(tags=("red", "blue"), note="first")
+    assert (old / "things_meta.unreadable-1.json").read_text() == '{"marks": {"a"'
+    assert "It is named things_meta.unreadable-1.json now" in caplog.text
+    assert rows_of(old)["a"]["note"] == "first"
+
+
+def test_a_file_of_version_5_is_taken_in_by_the_next_opening_where_one_is_cut_off(tmp_path, monkeypatch):
+    old = written_by_version_5(tmp_path / "store")
+    write_old_file(old / "things_meta.json", {"d": Marks(note="by hand")})
+
+    def fail(*_: object) -> None:
+        raise OSError("the power is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(mark_migration, "_take_in", fail)
+        with pytest.raises(OSError, match="the power is gone"):
+            Store.open(old)
+    with Store.open(old) as store:
+        assert store.ledger.marks.read(THINGS) == {"d": Marks(note="by hand")}

@@ -7,7 +7,7 @@ import pytest
 from atlas.core.errors import ReadOnlyStore, StoreUnavailable
 from atlas.core.operations import NO_MARKS, Marks
 from tests.support.storage.engines import every_engine, of_files
-from tests.support.storage.ledgers import THINGS, files_in, leave_pending, without_privileges
+from tests.support.storage.ledgers import THINGS, files_in, without_privileges
 
 engine = every_engine
 
@@ -83,15 +83,6 @@ def test_a_reader_sees_what_a_writer_adds_meanwhile(open_store):
     assert reader.ids({"marks.pinned": True}) == ["b"]
     writer.delete("b")
     assert reader.nearest("b") == ["a"]
-
-
-def test_marks_that_wait_for_their_file_are_read(open_store):
-    writer = open_store()
-    writer.add("a")
-    leave_pending(writer.store, THINGS, a=Marks(pinned=True))
-    reader = open_store(read_only=True)
-    assert reader.marks("a") == Marks(pinned=True)
-    assert reader.ids({"marks.pinned": True}) == ["a"]
 
 
 def test_a_directory_that_cannot_be_written_can_be_read(open_store, open_directory):

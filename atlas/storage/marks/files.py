@@ -1,0 +1,271 @@
+"""TinyDB files beside the ledger: a readable copy of each collection's marks and uses.
+
+The ledger alone is read. A file has a row for each record: id, title, time of creation, marks, uses and success rate.
+A thread of its own writes it soon after a write of the ledger. The first line of a file names the state of the ledger
+that it is a copy of, so a copy that a crash prevented is made when the store is opened next. There is no lock: whoever
+replaces a file looks at the ledger again, and replaces it once more where that has moved on.
+
+To change marks in a file, edit a copy of it, and import that: `atlas import FILE`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tinydb import TinyDB
+from tinydb.storages import Storage
+from tinydb.table import Document
+
+from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
+from atlas.core.operations import NO_MARKS
+from atlas.infra import fork_safety
+from atlas.infra.durable_files import replace_durably
+from atlas.protocols.infra import Where
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.marks.codec import encode_marks
+from atlas.storage.records import Described
+
+logger = logging.getLogger(__name__)
+
+TABLE = "marks"
+COPIED = "copied"
+"""The tables of a file: one row for each record, and one that names the state of the ledger."""
+
+FILES = {
+    "atlas_experiences": "experiences_meta.json",
+    "atlas_concepts": "concepts_meta.json",
+    "atlas_strategies": "strategies_meta.json",
+    "atlas_journal": "journal_meta.json",
+}
+
+MAX_ROWS = 20_000
+"""Records up to which a file has a row for every one. Of more, it has those that were marked or used."""
+
+TOUCHED: Where = {
+    "$or": [
+        {"usage.n_uses": {"$gt": 0}},
+        *({f"marks.{name}": {"$gt": ""}} for name in ("tags", "note", "held_for")),
+        *({f"marks.{name}": True} for name in ("pinned", "buried")),
+    ]
+}
+"""The filter of records that were marked or used."""
+
+PAUSE_SECONDS = 1.0
+"""Time between a write of the ledger and its copy, in which other writes may come."""
+
+BUSY_SHARE = 0.05
+"""Largest share of the time that copying takes while the ledger is written all the time."""
+
+TRIES = 5
+"""How often a file is replaced because others have written the ledger meanwhile. They copy it, too."""
+
+MAX_HEAD = 300
+"""Bytes of a first line, at most."""
+
+
+def marks_file(collection: str) -> str:
+    """Return the name of a collection's file.
+
+    Raises:
+        InvalidInput: The collection's name could lead out of the store's directory.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", collection):
+        raise InvalidInput(f"a collection's name should be of letters, digits, _ and - alone, but is {collection!r}")
+    return FILES.get(collection, f"{collection}_meta.json")
+
+
+def has_file(collection: str) -> bool:
+    """Return whether a collection's name is fit for a file's. One whose name is not has no file."""
+    try:
+        marks_file(collection)
+    except InvalidInput:
+        return False
+    return True
+
+
+class MarksFiles:
+    """The files of a store, and the thread that writes them. A forked child begins without that thread."""
+
+    _lock: threading.Lock
+    _closing: threading.Event
+    _thread: threading.Thread | None
+    _is_stale: bool
+    """True from a write of the ledger until its copy is begun."""
+
+    def __init__(self, directory: Path, ledger: LedgerEngine) -> None:
+        self._directory = directory
+        self._ledger = ledger
+        self._pause = PAUSE_SECONDS
+        self._begin_anew()
+        if ledger.is_file:
+            ledger.after_write(self.follow)
+            fork_safety.watch(self)
+
+    def follow(self) -> None:
+        """Copy what differs soon, in a thread. A caller waits for nothing."""
+        with self._lock:
+            self._is_stale = True
+            if self._thread is not None:
+                return
+            thread = threading.Thread(target=self._work, name="atlas-marks-files", daemon=True)
+            with suppress(RuntimeError):  # too many threads, or Python is about to end: it is copied at the next write
+                thread.start()
+                self._thread = thread
+
+    def copy(self) -> None:
+        """Bring every file up to the ledger now.
+
+        Raises:
+            StoreUnavailable: One cannot be written. The ledger has the marks.
+        """
+        for collection in self._collections():
+            self._copy(collection)
+
+    def behind(self) -> list[str]:
+        """Return the names of the files that are missing, or not what the ledger is now.
+
+        What this process has to copy is copied first.
+        """
+        self.finish()
+        return [marks_file(name) for name in self._collections() if not self._is_current(name)]
+
+    def finish(self) -> None:
+        """Copy what was written, and end the thread. A later write begins another one."""
+        self._closing.set()
+        if (thread := self._thread) is not None:
+            thread.join()
+        if self._is_stale:
+            self._is_stale = False
+            self._copy_or_warn()
+        self._closing.clear()
+
+    def before_fork(self) -> None:
+        """Do nothing: the parent goes on with it."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Forget the thread in a child, which does not have it."""
+        if in_child:
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._lock, self._closing = threading.Lock(), threading.Event()
+        self._thread, self._is_stale = None, False
+
+    def _work(self) -> None:
+        """Copy until nothing was written meanwhile."""
+        while True:
+            self._closing.wait(self._pause)
+            self._is_stale = False
+            began = time.monotonic()
+            self._copy_or_warn()
+            self._pause = max(PAUSE_SECONDS, (time.monotonic() - began) / BUSY_SHARE)
+            with self._lock:
+                if not self._is_stale or self._closing.is_set():
+                    self._thread = None
+                    return
+
+    def _copy_or_warn(self) -> None:
+        try:
+            self.copy()
+        except StoreError as error:
+            logger.warning("the files of marks are not up to date, and are written later: %s", error)
+
+    def _copy(self, collection: str) -> None:
+        path = self._directory / marks_file(collection)
+        for _ in range(TRIES):
+            if self._is_current(collection):
+                return
+            with self._ledger.reading():
+                state, rows = self._ledger.marks.state(collection), self._rows(collection)
+            try:
+                _write(path, state, rows)
+            except OSError as error:
+                raise StoreUnavailable(
+                    f"{path} cannot be written ({error}); the ledger has all marks. See to the directory, then run: "
+                    "atlas doctor --fix"
+                ) from error
+
+    def _collections(self) -> list[str]:
+        return list(filter(has_file, self._ledger.collections())) if self._ledger.is_file else []
+
+    def _is_current(self, collection: str) -> bool:
+        try:
+            with (self._directory / marks_file(collection)).open(encoding="utf-8", errors="replace") as file:
+                head = file.readline(MAX_HEAD)
+        except OSError:
+            return False
+        return head == _head(self._ledger.marks.state(collection))
+
+    def _rows(self, collection: str) -> dict[int, dict[str, Any]]:
+        """Return what a file says of each record, by the record's number."""
+        ledger = self._ledger
+        where = TOUCHED if ledger.holds_more_than(collection, MAX_ROWS) else None
+        records = ledger.described(ledger.matching(collection, where).tolist())
+        marks = ledger.marks.read(collection)
+        uses, successes = (ledger.columns.column(collection, f"usage.{name}") for name in ("n_uses", "n_successes"))
+        return {
+            seq: {
+                **_description(record),
+                "tags": [],
+                "pinned": False,
+                "note": "",
+                **encode_marks(marks.get(record.id, NO_MARKS)),
+                **_usage(uses.get(record.id, 0), successes.get(record.id, 0)),
+            }
+            for seq, record in sorted(records.items())
+        }
+
+
+class _WholeFile(Storage):
+    """TinyDB's storage of a file that is written once, as a whole, with one row a line, when it is closed."""
+
+    def __init__(self, path: Path, state: str) -> None:
+        self._path = path
+        self._state = state
+        self._tables: dict[str, dict[str, Any]] = {}
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        """Return what was written into it."""
+        return self._tables
+
+    def write(self, data: dict[str, dict[str, Any]]) -> None:
+        """Keep what is to be in the file."""
+        self._tables = data
+
+    def close(self) -> None:
+        """Replace the file."""
+        rows = ",\n".join(f"{json.dumps(key)}: {_dumped(row)}" for key, row in self._tables.get(TABLE, {}).items())
+        replace_durably(self._path, f'{_head(self._state)}"{TABLE}": {{\n{rows}\n}}}}\n')
+
+
+def _write(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> None:
+    database = TinyDB(storage=lambda: _WholeFile(path, state))
+    database.table(TABLE).insert_multiple(Document(row, doc_id=seq) for seq, row in rows.items())
+    database.close()
+
+
+def _head(state: str) -> str:
+    """Return the first line of a file. TinyDB reads it as a table with one row."""
+    table = {"1": {"state": state}}
+    return f'{{"{COPIED}": {_dumped(table)},\n'
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _description(record: Described) -> dict[str, Any]:
+    named = {name: record.metadata.get(name, "") for name in ("title", "created_at")}
+    return {"id": record.id, **named}
+
+
+def _usage(n_uses: int, n_successes: int) -> dict[str, Any]:
+    return {"n_uses": n_uses, "success_rate": round(n_successes / n_uses, 4) if n_uses else None}

@@ -1,0 +1,37 @@
+"""Reading a file of marks: one that a store wrote, somebody's edited copy of one, or one of an older version."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from atlas.core.codec import check_json
+from atlas.core.errors import InvalidInput
+from atlas.core.operations import Marks
+from atlas.storage.marks.codec import decode_marks, is_marks_by_table
+from atlas.storage.marks.files import TABLE
+
+MAX_BYTES = 256 * 2**20
+"""Size of the largest file that is read."""
+
+
+def read_marks_file(path: Path) -> dict[str, Marks]:
+    """Return the marks of each record that a file lists.
+
+    Raises:
+        InvalidInput: It is no file of marks, or too large.
+        OSError: It cannot be read.
+    """
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
+        raise InvalidInput(f"{path} should be a file of marks, of {MAX_BYTES / 2**20:,.0f} MB at most")
+    try:
+        tables = json.loads(path.read_text(encoding="utf-8"))
+        check_json(tables, "it")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the marks in {path} are not readable JSON ({error})") from error
+    if not is_marks_by_table(tables) or TABLE not in tables:
+        raise InvalidInput(
+            f"the marks in {path} should be a JSON object with a table {TABLE!r}, of records, of tags, pinned and note"
+        )
+    # Older versions had the record's id for the key of a row.
+    return {str(row.get("id", key)): decode_marks(row) for key, row in tables[TABLE].items()}
