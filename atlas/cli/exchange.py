@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,18 @@ from atlas.cli.common import (
     safe,
 )
 from atlas.core.errors import InvalidInput
+from atlas.core.operations import Marks
 from atlas.core.settings import Settings, for_bulk
 from atlas.importers.logs import LogOptions, SuccessRule
+from atlas.importers.marks import import_marks, is_marks_file, plan_marks
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
 from atlas.storage.store import LABEL, LEDGER
 from atlas.views.settings.copies import SOURCES, Export
 from atlas.views.shared.wording import counted, in_words
+
+MOST_CHANGES = 20
+"""Changes of marks that are printed."""
 
 
 def add_commands(commands: Any) -> None:
@@ -56,6 +62,12 @@ def _rule(text: str) -> SuccessRule:
 
 
 def _import(options: argparse.Namespace, settings: Settings) -> int:
+    marks = [path for path in options.paths if path.is_file() and is_marks_file(path)]
+    if marks:
+        options.paths = [path for path in options.paths if path not in marks]
+        _import_marks(marks, options, settings)
+    if not options.paths:
+        return 0
     if options.dry_run:
         return _count(options, settings)
     with opened(for_bulk(settings), create=True) as memory:
@@ -67,6 +79,29 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
         if report.added:
             calibrate(memory)
     return _status(report)
+
+
+def _import_marks(paths: Sequence[Path], options: argparse.Namespace, settings: Settings) -> None:
+    """Take marks from files of marks, or print what that would change."""
+    with opened(settings, read_only=options.dry_run) as memory:
+        for path in paths:
+            report = plan_marks(memory, path) if options.dry_run else import_marks(memory, path)
+            for change in report.changes[:MOST_CHANGES]:
+                print(safe(f"{change.id[:8]} {change.title}: {_marks(change.before)} → {_marks(change.after)}"))
+            if len(report.changes) > MOST_CHANGES:
+                print(f"and {len(report.changes) - MOST_CHANGES:,} more")
+            done = "would change" if options.dry_run else "changed"
+            missing = f", {counted(report.n_missing, 'record')} not in the store" if report.n_missing else ""
+            print(f"marks of {counted(report.n_listed, 'record')} read, {len(report.changes):,} {done}{missing}")
+            if report.operation_id:
+                print(how_to_undo(report.operation_id))
+
+
+def _marks(marks: Marks) -> str:
+    """Return `pinned, #red, note "…"`, or `no marks`."""
+    names = [name for name in ("pinned", "buried") if getattr(marks, name)]
+    note = [f"note {marks.note!r}"] if marks.note else []
+    return ", ".join([*names, *(f"#{tag}" for tag in marks.tags), *note]) or "no marks"
 
 
 def _count(options: argparse.Namespace, settings: Settings) -> int:

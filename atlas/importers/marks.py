@@ -1,0 +1,108 @@
+"""Marks from a file of marks: a copy of one that a store wrote, which somebody has edited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.core.operations import NO_MARKS, Marks
+from atlas.memory.system import MemorySystem
+from atlas.storage.marks.files import COPIED, TABLE
+from atlas.storage.marks.reading import read_marks_file
+
+_BEGINNING = re.compile(rf'\s*\{{\s*"({COPIED}|{TABLE})"\s*:\s*\{{')
+"""The beginning of a file of marks."""
+
+_BEGINNING_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkChange:
+    """The marks of one record in the store, and those in a file."""
+
+    id: str
+    title: str
+    before: Marks
+    after: Marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarksImport:
+    """The result of an import of marks, or a preview of it."""
+
+    n_listed: int
+    """Records that the file lists."""
+
+    changes: Sequence[MarkChange]
+    n_missing: int
+    """Records that the file lists, and that are not in the store."""
+
+    operation_id: str | None = None
+    """The operation that changed them. None for a preview, or where nothing changed."""
+
+
+def is_marks_file(path: Path) -> bool:
+    """Return whether a file begins as a file of marks does."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return _BEGINNING.match(file.read(_BEGINNING_CHARACTERS)) is not None
+    except OSError:
+        return False
+
+
+def plan_marks(memory: MemorySystem, path: Path) -> MarksImport:
+    """Return what an import of a file would change. Nothing is changed.
+
+    Raises:
+        ImportFailed: It cannot be read, or holds no marks.
+    """
+    marks = _read(path)
+    changes: list[MarkChange] = []
+    n_present = 0
+    for records in (memory.experience, memory.concepts, memory.strategies, memory.journal):
+        titles = records.titles(list(marks))
+        n_present += len(titles)
+        existing = records.marks(list(titles))
+        changes += _changes(titles, existing, marks)
+    return MarksImport(n_listed=len(marks), changes=changes, n_missing=len(marks) - n_present)
+
+
+def import_marks(memory: MemorySystem, path: Path) -> MarksImport:
+    """Give records the marks that a file lists, as one operation, and return what was changed.
+
+    Records that it does not list keep theirs.
+
+    Raises:
+        ImportFailed: It cannot be read, or holds no marks.
+    """
+    planned = plan_marks(memory, path)
+    wanted = {change.id: change.after for change in planned.changes}
+    operation_id: str | None = None
+    for records in (memory.experience, memory.concepts, memory.strategies, memory.journal):
+        own = {record_id: wanted[record_id] for record_id in records.titles(list(wanted))}
+        if own:
+            scoped = records.within("mark", f"imported {path.name}", operation_id=operation_id)
+            scoped.mark(own)
+            operation_id = scoped.operation_id
+    return replace(planned, operation_id=operation_id)
+
+
+def _changes(titles: Mapping[str, str], existing: Mapping[str, Marks], wanted: Mapping[str, Marks]) -> list[MarkChange]:
+    pairs = ((record_id, existing.get(record_id, NO_MARKS), wanted[record_id]) for record_id in titles)
+    return [
+        MarkChange(id=record_id, title=titles[record_id], before=before, after=replace(after, held_for=before.held_for))
+        for record_id, before, after in pairs
+        if replace(after, held_for=before.held_for) != before
+    ]
+
+
+def _read(path: Path) -> dict[str, Marks]:
+    try:
+        return read_marks_file(path)
+    except InvalidInput as error:
+        raise ImportFailed(str(error)) from error
+    except OSError as error:
+        raise ImportFailed(f"{path} cannot be read: {error.strerror or error}") from error
