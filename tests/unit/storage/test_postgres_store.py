@@ -99,13 +99,14 @@ NEWEST = "artefacts, access_texts, audit_lines"
 
 @pytest.mark.parametrize(
     ("version", "missing"),
-    [(1, f"index_seals, index_vectors, {NEWEST}"), (2, NEWEST), (3, "access_texts, audit_lines")],
+    [(1, f"index_seals, index_vectors, {NEWEST}"), (2, NEWEST), (3, "access_texts, audit_lines"), (4, "pending_marks")],
 )
 def test_an_older_schema_is_brought_up_to_date(opened, postgres_address, version, missing):
     opened.add("a")
     run_in(
         postgres_address,
-        f"DROP TABLE {missing}",
+        f"DROP TABLE IF EXISTS {missing}",
+        *(f"CREATE TABLE {name} (collection TEXT)" for name in ("pending_marks", "marks_files")),
         f"UPDATE meta SET value = '{version}' WHERE name = 'schema_version'",
     )
     with pytest.raises(ReadOnlyStore, match=rf"has schema {version}, but this version of ATLAS reads schema {VERSION}"):
