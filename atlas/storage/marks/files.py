@@ -160,9 +160,11 @@ class MarksFiles:
         self._thread, self._is_stale = None, False
 
     def _work(self) -> None:
-        """Copy until nothing was written meanwhile."""
+        """Copy until nothing was written meanwhile. What is written before the end is left to `finish`."""
         while True:
-            self._closing.wait(self._pause)
+            if self._closing.wait(self._pause):
+                self._thread = None
+                return
             self._is_stale = False
             began = time.monotonic()
             self._copy_or_warn()

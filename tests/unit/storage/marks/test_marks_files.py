@@ -276,6 +276,8 @@ def test_a_store_that_is_only_read_has_its_files_left_alone(open_store):
 
 
 def test_closing_ends_the_thread(tmp_path):
+    others = set(threading.enumerate())
     with Store.open(tmp_path / "store") as store:
         Opened(store).add("a")
-    assert "atlas-marks-files" not in [thread.name for thread in threading.enumerate()]
+    assert set(threading.enumerate()) <= others
+    assert list(rows(tmp_path / "store")) == ["a"]
