@@ -6,7 +6,6 @@ import hashlib
 import importlib.util
 import os
 import threading
-import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -125,6 +124,8 @@ def _hub_answers(model: str, timeout_seconds: float) -> bool:
 
 
 def _exists(url: str, timeout_seconds: float) -> bool:
+    import urllib.request
+
     try:
         with urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=timeout_seconds):
             return True

@@ -19,7 +19,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -285,6 +284,8 @@ def _digest(*texts: str) -> str:
 
 
 def _versions() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
     versions = {}
     for name in _LIBRARIES:
         with suppress(PackageNotFoundError):

@@ -160,9 +160,14 @@ def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Neig
 
 def _scope(collection: Searched, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
-    hidden = _none() if with_buried else np.union1d(matching(BURIED), _of_others(matching))
+    hidden = _none() if with_buried else _joined(matching(BURIED), _of_others(matching))
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
     return Scope(passing=passing, hidden=hidden)
+
+
+def _joined(ours: Seqs, others: Seqs) -> Seqs:
+    """Return the union of two sorted sets. `np.union1d` would import numpy's masked arrays, which takes 50 ms."""
+    return np.sort(np.concatenate((ours, np.setdiff1d(others, ours, assume_unique=True))))
 
 
 def _of_others(matching: Callable[[Where], Seqs]) -> Seqs:

@@ -76,8 +76,9 @@ class Scores:
 
     def of(self, seqs: Seqs) -> dict[int, float]:
         """Return the values of those of some records that hold any of the words."""
-        wanted = np.unique(seqs[seqs < self._size])
-        wanted = wanted[self._bounds[wanted] > 0]
+        is_wanted = np.zeros(self._size, bool)
+        is_wanted[seqs[seqs < self._size]] = True
+        wanted = np.flatnonzero(is_wanted & (self._bounds > 0))
         return dict(zip(wanted.tolist(), self._values(wanted).tolist(), strict=True))
 
     def _values(self, seqs: Seqs) -> Numbers:
