@@ -10,7 +10,7 @@ with atlas.open_memory("my-agent") as memory:
 
 from typing import TYPE_CHECKING
 
-from atlas.core.lazy_imports import lazy_names
+from atlas.core.imports.lazy import lazy_names
 
 if TYPE_CHECKING:
     from atlas.core.errors import AtlasError as AtlasError

@@ -8,33 +8,86 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import NoneType
+from typing import Any
 
 from atlas.core.errors import AtlasError
+from atlas.core.imports.plugins import COMMANDS, plugins
 from atlas.core.settings import Settings
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "store": ("init", "status", "backup", "restore", "copy", "doctor", "reembed"),
-    "exchange": ("import", "export"),
-    "experiences": ("search", "show", "tag", "prune", "merge"),
-    "refine": ("refine",),
-    "concepts": ("concepts", "primitives"),
-    "compress": ("compress",),
-    "strategies": ("strategies",),
-    "journal": ("journal",),
-    "map": ("map",),
-    "history": ("history", "undo", "trash"),
-    "purge": ("purge",),
-    "server.keys": ("keys",),
-    "server.serve": ("serve",),
-    "server.mcp": ("mcp",),
-    "profiles": ("profiles",),
-    "evaluate": ("evaluate",),
-    "ablate": ("ablate",),
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "store": {
+        "init": "create the store and print which embedding model it uses",
+        "status": "print what the store holds",
+        "backup": "copy the whole store into one file, even while others write",
+        "restore": "bring the store back to the state of a backup",
+        "copy": "copy the whole store, with its history, into PostgreSQL or back",
+        "doctor": "check the store against its ledger",
+        "reembed": "embed all texts again, with another model or the same",
+    },
+    "exchange": {
+        "import": "import agent runs; runs that are stored already are skipped",
+        "export": "write all experiences, strategies and concepts as lines of JSON",
+    },
+    "experiences": {
+        "search": "find experiences for a task",
+        "show": "print one experience, step by step",
+        "tag": "tag, pin, bury or annotate experiences",
+        "prune": "delete experiences of low value; `atlas undo` brings them back",
+        "merge": "merge several duplicate experiences into one",
+    },
+    "refine": {
+        "refine": "plan which similar experiences to keep, merge and drop, or apply the plan",
+    },
+    "concepts": {
+        "concepts": "list, search or print reusable code",
+        "primitives": "list the loaders of primitives, or load one",
+    },
+    "compress": {
+        "compress": "find functions that successful programs have in common",
+    },
+    "strategies": {
+        "strategies": "list, search, print or write strategies",
+    },
+    "journal": {
+        "journal": "read, search and change an agent's journal",
+    },
+    "map": {
+        "map": "write the map of all experiences as one HTML file",
+    },
+    "history": {
+        "history": "list what was done to the store, newest first",
+        "undo": "take an operation back, exactly",
+        "trash": "list deleted experiences, newest first, or restore some",
+    },
+    "purge": {
+        "purge": "erase records for good, such as a leaked key or a person's data; `atlas undo` cannot bring them back",
+    },
+    "server.keys": {
+        "keys": "make, list and revoke the keys by which agents enter a store that is served",
+    },
+    "server.serve": {
+        "serve": "serve the dashboard, the HTTP API and MCP on one port",
+    },
+    "server.mcp": {
+        "mcp": "serve the memory to one MCP client, over standard input and output",
+    },
+    "profiles": {
+        "profiles": "list, save, choose or delete ranking profiles",
+    },
+    "evaluate": {
+        "evaluate": "measure how well each search method finds relevant records, compared with chance",
+    },
+    "ablate": {
+        "ablate": "replay runs with some memories left out, and compare what is found",
+    },
 }
-"""Commands by the module that declares them with its `add_commands`, in the order in which `atlas --help` lists them.
+"""Commands and what they do, by the module that declares them, in the order in which `atlas --help` lists them.
 
-Only the module of the command that is asked for is imported: `atlas mcp` should answer within a second.
+Only the module of the command that is asked for is imported, and help is printed from this table alone.
 """
+
+SUMMARIES: Mapping[str, str] = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,8 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     With ATLAS_DEBUG set, an error that ATLAS did not foresee shows its traceback too.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser(given).parse_args(given)
     try:
+        options = _parser(given).parse_args(given)
         settings = _settings(options)
         status: int = options.run(options, settings)
     except AtlasError as error:
@@ -92,9 +145,25 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         prog="atlas", description="See, trust and curate what an agent has learned.", parents=[everywhere]
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in [name for name, declared in GROUPS.items() if asked in declared] or GROUPS:
+    module = next((name for name, group in GROUPS.items() if asked in group), "")
+    if module:
         import_module(f"atlas.cli.{module}").add_commands(commands)
+    else:
+        _add_every_command(commands, asked)
     return parser
+
+
+def _add_every_command(commands: Any, asked: str | None) -> None:
+    """Declare all commands by their names and summaries, and the one that is asked for, if a plug-in brings it."""
+    for name, summary in SUMMARIES.items():
+        commands.add_parser(name, help=summary)
+    for plugin in plugins(COMMANDS):
+        if plugin.name in SUMMARIES:
+            continue
+        summary = f"{plugin.summary} ({plugin.distribution})".strip().replace("%", "%%")
+        command = commands.add_parser(plugin.name, help=summary)
+        if plugin.name == asked:
+            plugin.make(NoneType, command)
 
 
 def _settings(options: argparse.Namespace) -> Settings:

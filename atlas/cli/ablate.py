@@ -8,7 +8,6 @@ from typing import Any
 
 from atlas.cli.common import (
     add_command,
-    add_format_option,
     add_report_options,
     chosen_embedder,
     count,
@@ -16,6 +15,7 @@ from atlas.cli.common import (
     progress_bar,
     write_report,
 )
+from atlas.cli.exchange import add_format_option
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.evaluation.ablation import CONFIGURATIONS, ablate
@@ -26,12 +26,7 @@ from atlas.memory.context import BUDGET_TOKENS
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    command = add_command(
-        commands,
-        "ablate",
-        _ablate,
-        "replay runs with some memories left out, and compare what is found",
-    )
+    command = add_command(commands, "ablate", _ablate)
     command.add_argument("paths", nargs="+", type=Path, metavar="TRAJECTORIES", help="files that `atlas import` reads")
     command.add_argument(
         "--config",

@@ -9,11 +9,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
-import atlas
+from atlas.cli import SUMMARIES
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.filters import parse_where
 from atlas.core.hits import check_limit
@@ -21,13 +19,15 @@ from atlas.core.operations import Operation
 from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.embedding.sentence_transformers import choose_model
-from atlas.importers.registry import FORMATS
 from atlas.infra.secrets import describe_counts
 from atlas.memory.open import open_memory, sentence_embedder
-from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
-from atlas.views.shared.kinds import EXPERIENCE, Kind
-from atlas.views.shared.plans import PlanRow, PlanView
+
+if TYPE_CHECKING:
+    from atlas.memory.base.memory import Memory
+    from atlas.memory.system import MemorySystem
+    from atlas.remote.system import RemoteMemory
+    from atlas.views.shared.plans import PlanRow, PlanView
 
 SHOWN = 10
 """Most records of a plan that are printed without --all."""
@@ -35,18 +35,16 @@ SHOWN = 10
 UNTOUCHED = "Nothing was changed (--dry-run)."
 
 
-def add_command(commands: Any, name: str, run: Callable[..., int], summary: str) -> argparse.ArgumentParser:
-    """Return a command that `run` carries out."""
-    command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
-    command.set_defaults(run=run)
-    return command
+def add_command(commands: Any, name: str, run: Callable[..., int]) -> argparse.ArgumentParser:
+    """Return a command of `GROUPS` that `run` carries out."""
+    return add_part(commands, name, run, SUMMARIES[name])
 
 
-def add_format_option(command: argparse.ArgumentParser) -> None:
-    """Declare the option that names the format of imported files."""
-    command.add_argument(
-        "--format", default="auto", choices=["auto", *FORMATS], help="their format (default: recognised for each file)"
-    )
+def add_part(parts: Any, name: str, run: Callable[..., int], summary: str) -> argparse.ArgumentParser:
+    """Return a part of a command that `run` carries out, such as `gates` of `atlas journal`."""
+    part: argparse.ArgumentParser = parts.add_parser(name, help=summary, description=summary)
+    part.set_defaults(run=run)
+    return part
 
 
 def add_report_options(command: argparse.ArgumentParser) -> None:
@@ -74,9 +72,13 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
     )
 
 
-def reached(settings: Settings) -> MemorySystem | atlas.RemoteMemory:
+def reached(settings: Settings) -> MemorySystem | RemoteMemory:
     """Return the memory where a command can do with what a server offers: that of a server, or the one opened here."""
-    return atlas.connect(settings.server, key=settings.key) if settings.server else opened(settings)
+    if not settings.server:
+        return opened(settings)
+    from atlas.remote.system import connect
+
+    return connect(settings.server, key=settings.key)
 
 
 def print_scrubbed(found: Mapping[str, int]) -> None:
@@ -105,6 +107,8 @@ def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
 @contextmanager
 def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
     """Show a bar on the error stream, and yield a callback that takes the number done and the total."""
+    from tqdm import tqdm
+
     with tqdm(**options, disable=None) as bar:
 
         def on_progress(done: int, total: int) -> None:
@@ -130,23 +134,23 @@ def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
 
 
 def full_ids(
-    memory: MemorySystem, beginnings: Sequence[str], *, deleted: bool = False, kind: Kind = EXPERIENCE
+    memory: MemorySystem, records: Memory[Any], beginnings: Sequence[str], *, deleted: bool = False
 ) -> list[str]:
-    """Return the ids of the records of a kind, or of the deleted ones, from their beginnings.
+    """Return the ids of records of one of the memories, or of deleted ones, from their beginnings.
 
     Raises:
         NotFound: No id, or more than one, has such a beginning.
         InvalidInput: A beginning is empty.
     """
-    return [_full_id(memory, beginning, deleted, kind) for beginning in beginnings]
+    return [_full_id(memory, records, beginning, deleted) for beginning in beginnings]
 
 
-def _full_id(memory: MemorySystem, beginning: str, deleted: bool, kind: Kind) -> str:
+def _full_id(memory: MemorySystem, records: Memory[Any], beginning: str, deleted: bool) -> str:
     if not beginning:
-        raise InvalidInput(f"an id of a {kind.noun}, or a beginning of one, should say something, but is empty")
-    ids = memory.storage.ledger.ids_beginning(kind.records(memory).collection_name, beginning, deleted=deleted)
+        raise InvalidInput(f"expected the id of a {records.noun}, or a beginning of one, got an empty text")
+    ids = memory.storage.ledger.ids_beginning(records.collection_name, beginning, deleted=deleted)
     if len(ids) != 1:
-        noun = f"deleted {kind.noun}" if deleted else kind.noun
+        noun = f"deleted {records.noun}" if deleted else records.noun
         raise NotFound(f"{'no' if not ids else 'more than one'} {noun} begins with {beginning!r}")
     return ids[0]
 

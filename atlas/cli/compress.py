@@ -42,12 +42,7 @@ TITLES = {
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    command = add_command(
-        commands,
-        "compress",
-        _compress,
-        "find functions that successful programs have in common",
-    )
+    command = add_command(commands, "compress", _compress)
     limit = Limits().max_programs
     command.add_argument(
         "--limit",

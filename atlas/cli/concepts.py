@@ -14,17 +14,16 @@ from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import examples_text
 from atlas.views.concepts.list import rate_of
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_updates, update_primitives
-from atlas.views.shared.kinds import CONCEPT
 from atlas.views.shared.rates import rate_line
 
 
 def add_commands(commands: Any) -> None:
     """Declare them."""
-    command = add_command(commands, "concepts", _concepts, "list, search or print reusable code")
+    command = add_command(commands, "concepts", _concepts)
     command.add_argument("query", nargs="?", default="", help="purpose of the code (default: list the newest)")
     command.add_argument("-n", type=limit, default=20, help="number of concepts (default: 20)")
     command.add_argument("--show", metavar="ID", help="print one, by its id or the beginning of it")
-    command = add_command(commands, "primitives", _primitives, "list the loaders of primitives, or load one")
+    command = add_command(commands, "primitives", _primitives)
     command.add_argument("name", nargs="?", default="", help="the loader (default: list all)")
     command.add_argument(
         "--update", action="store_true", help="add nothing, but update the primitives that nobody has edited"
@@ -34,7 +33,7 @@ def add_commands(commands: Any) -> None:
 def _concepts(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
         if options.show is not None:
-            _show(memory, full_ids(memory, [options.show], kind=CONCEPT)[0])
+            _show(memory, full_ids(memory, memory.concepts, [options.show])[0])
         elif options.query:
             _search(memory, options.query, options.n)
         else:

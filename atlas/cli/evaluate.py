@@ -30,12 +30,7 @@ from atlas.protocols.infra import Progress
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    command = add_command(
-        commands,
-        "evaluate",
-        _evaluate,
-        "measure how well each search method finds relevant records, compared with chance",
-    )
+    command = add_command(commands, "evaluate", _evaluate)
     command.add_argument(
         "paths",
         nargs="*",

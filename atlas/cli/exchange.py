@@ -8,11 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from atlas.cli.common import (
     add_command,
-    add_format_option,
     calibrate,
     how_to_undo,
     new_file,
@@ -25,6 +22,7 @@ from atlas.core.operations import Marks
 from atlas.core.settings import Settings, for_bulk
 from atlas.importers.logs import LogOptions, SuccessRule
 from atlas.importers.marks import import_marks, is_marks_file, plan_marks
+from atlas.importers.registry import formats
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
 from atlas.storage.store import LABEL, LEDGER
@@ -37,7 +35,7 @@ MOST_CHANGES = 20
 
 def add_commands(commands: Any) -> None:
     """Declare them."""
-    command = add_command(commands, "import", _import, "import agent runs; runs that are stored already are skipped")
+    command = add_command(commands, "import", _import)
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or directories of files")
     add_format_option(command)
     command.add_argument("--strict", action="store_true", help="stop at the first row that is rejected")
@@ -46,12 +44,21 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--success", type=_rule, metavar="RULE", help=rule)
     noted = "note every tool call that failed in a log as a crash in the journal"
     command.add_argument("--crashes", action="store_true", help=noted)
-    summary = "write all experiences, strategies and concepts as lines of JSON"
-    command = add_command(commands, "export", _export, summary)
+    command = add_command(commands, "export", _export)
     command.add_argument("file", type=Path, help="a new file, or - for the terminal")
     command.add_argument("--vectors", action="store_true", help="include the vectors of experiences")
     without = f"leave out concepts from this source ({', '.join(SOURCES)}); may be repeated"
     command.add_argument("--without", action="append", default=[], choices=SOURCES, metavar="SOURCE", help=without)
+
+
+def add_format_option(command: argparse.ArgumentParser) -> None:
+    """Declare the option that names the format of imported files."""
+    command.add_argument(
+        "--format",
+        default="auto",
+        choices=["auto", *formats()],
+        help="their format (default: recognised for each file)",
+    )
 
 
 def _rule(text: str) -> SuccessRule:
@@ -168,6 +175,8 @@ def _of_what(report: ImportReport) -> str:
 def _export(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory, new_file(options.file) as write:
         export = Export(memory, with_vectors=options.vectors, without=options.without)
+        from tqdm import tqdm
+
         for line in export.lines(lambda batches: tqdm(batches, unit="batch", disable=None)):
             write(line)
     print(export.sentence, file=sys.stderr)

@@ -30,25 +30,25 @@ from atlas.core.types import Experience
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.list import profile_problems
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
+from atlas.views.experience.profiles import profile_problems
 from atlas.views.shared.wording import attempts_text, hidden_text
 
 
 def add_commands(commands: Any) -> None:
     """Declare them."""
     _add_search(commands)
-    command = add_command(commands, "show", _show, "print one experience, step by step")
+    command = add_command(commands, "show", _show)
     command.add_argument("id", help="its id, or the beginning of it")
     _add_tag(commands)
     _add_prune(commands)
-    command = add_command(commands, "merge", _merge, "merge several duplicate experiences into one")
+    command = add_command(commands, "merge", _merge)
     command.add_argument("ids", nargs="+", metavar="ID", help="two or more ids, or beginnings of ids")
     command.add_argument("--dry-run", action="store_true", help="print the merged experience, and change nothing")
 
 
 def _add_search(commands: Any) -> None:
-    command = add_command(commands, "search", _search, "find experiences for a task")
+    command = add_command(commands, "search", _search)
     command.add_argument("text", help="the task")
     command.add_argument("-k", type=limit, default=4, help="number of hits (default: 4)")
     command.add_argument("--words", action="store_true", help="search by keywords only")
@@ -72,7 +72,7 @@ def _add_search(commands: Any) -> None:
 
 
 def _add_tag(commands: Any) -> None:
-    command = add_command(commands, "tag", _tag, "tag, pin, bury or annotate experiences")
+    command = add_command(commands, "tag", _tag)
     command.add_argument("ids", nargs="+", metavar="ID", help="ids, or beginnings of ids")
     command.add_argument("--add", action="append", default=[], metavar="TAG", help="tag to add; may be repeated")
     command.add_argument("--remove", action="append", default=[], metavar="TAG", help="tag to remove; may be repeated")
@@ -83,7 +83,7 @@ def _add_tag(commands: Any) -> None:
 
 
 def _add_prune(commands: Any) -> None:
-    command = add_command(commands, "prune", _prune, "delete experiences of low value; `atlas undo` brings them back")
+    command = add_command(commands, "prune", _prune)
     command.add_argument("--min-success-rate", type=float, metavar="RATE", help="lowest success rate to keep, 0 to 1")
     command.add_argument("--max-age-days", type=float, metavar="DAYS", help="delete attempts older than this")
     command.add_argument(
@@ -155,7 +155,7 @@ def _said_of(hit: Hit[Experience]) -> list[str]:
 
 def _show(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
-        experience = memory.experience.get(full_ids(memory, [options.id])[0])
+        experience = memory.experience.get(full_ids(memory, memory.experience, [options.id])[0])
         if experience is not None:
             print(_whole(experience))
     return 0
@@ -185,7 +185,7 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
         scoped = memory.experience.within("mark")
         with counting_secrets() as found:
             n_changed = scoped.change_marks(
-                full_ids(memory, options.ids),
+                full_ids(memory, memory.experience, options.ids),
                 add_tags=options.add,
                 remove_tags=options.remove,
                 pinned=options.pinned,
@@ -214,7 +214,7 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
 
 def _merge(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=options.dry_run) as memory:
-        plan = memory.experience.plan_merge([full_ids(memory, options.ids)])
+        plan = memory.experience.plan_merge([full_ids(memory, memory.experience, options.ids)])
         print_plan(merge_plan_view(plan), show_all=True)
         if options.dry_run:
             print(UNTOUCHED)

@@ -19,16 +19,16 @@ HISTORY_BATCH = 100
 
 def add_commands(commands: Any) -> None:
     """Declare them."""
-    command = add_command(commands, "history", _history, "list what was done to the store, newest first")
+    command = add_command(commands, "history", _history)
     command.add_argument("-n", type=limit, default=20, help="number of operations (default: 20)")
-    command = add_command(commands, "undo", _undo, "take an operation back, exactly")
+    command = add_command(commands, "undo", _undo)
     command.add_argument(
         "operation",
         nargs="?",
         default="",
         help="its id, or the beginning of it (default: the latest that is not undone yet)",
     )
-    command = add_command(commands, "trash", _trash, "list deleted experiences, newest first, or restore some")
+    command = add_command(commands, "trash", _trash)
     command.add_argument("-n", type=limit, default=20, help="number of experiences (default: 20)")
     command.add_argument("--restore", nargs="+", metavar="ID", help="restore these; ids, or beginnings of ids")
 
@@ -72,7 +72,7 @@ def _trash(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=options.restore is None) as memory:
         if options.restore is not None:
             scoped = memory.experience.within("restore")
-            n_restored = scoped.restore(full_ids(memory, options.restore, deleted=True))
+            n_restored = scoped.restore(full_ids(memory, memory.experience, options.restore, deleted=True))
             print(f"Brought back {n_restored}. {how_to_undo(scoped.operation_id if n_restored else None)}".rstrip())
             return 0
         for record in memory.experience.trash(options.n):

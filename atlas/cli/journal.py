@@ -12,6 +12,7 @@ from atlas.cli.common import (
     SHOWN,
     UNTOUCHED,
     add_command,
+    add_part,
     count,
     counts,
     full_ids,
@@ -36,7 +37,6 @@ from atlas.memory.journal.importance import NOISE, REPEATED
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import metadata_in
 from atlas.views.journal.refused import gate_views
-from atlas.views.shared.kinds import JOURNAL
 
 LINE_CHARACTERS = 160
 
@@ -45,7 +45,7 @@ SWITCHED = ("on", "off")
 
 def add_commands(commands: Any) -> None:
     """Declare it, with commands of its own."""
-    journal = add_command(commands, "journal", _recent, "read, search and change an agent's journal")
+    journal = add_command(commands, "journal", _recent)
     journal.set_defaults(n=20, type=[], all=False)
     parts = journal.add_subparsers(metavar="PART")
     _add_reading(parts)
@@ -54,11 +54,11 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_reading(parts: Any) -> None:
-    command = add_command(parts, "recent", _recent, "list the latest entries, newest first")
+    command = add_part(parts, "recent", _recent, "list the latest entries, newest first")
     command.add_argument("-n", type=limit, default=20, help="number of entries (default: 20)")
     command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
     command.add_argument("--all", action="store_true", help="include forgotten entries")
-    command = add_command(parts, "search", _search, "find entries, and print why each was found")
+    command = add_part(parts, "search", _search, "find entries, and print why each was found")
     command.add_argument("text", help="what to look for")
     command.add_argument("-k", type=limit, default=10, help="number of hits (default: 10)")
     command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
@@ -66,16 +66,16 @@ def _add_reading(parts: Any) -> None:
         "--words", action="store_true", help="search by keywords only; the last may be the beginning of a word"
     )
     command.add_argument("--all", action="store_true", help="include archived entries")
-    command = add_command(parts, "show", _show, "print an entry and the entries it is linked to")
+    command = add_part(parts, "show", _show, "print an entry and the entries it is linked to")
     command.add_argument("id", help="its id, or the beginning of it")
     command.add_argument("--depth", type=limit, default=1, help="how many links away an entry may be (default: 1)")
-    command = add_command(parts, "rejected", _rejected, "list the entries that a gate refused and why, or accept one")
+    command = add_part(parts, "rejected", _rejected, "list the entries that a gate refused and why, or accept one")
     command.add_argument("-n", type=limit, default=20, help="number of entries (default: 20)")
     command.add_argument("--accept", metavar="ID", help="accept this one, by its id or the beginning of it")
 
 
 def _add_writing(parts: Any) -> None:
-    command = add_command(parts, "add", _add, "write an entry, unless a gate refuses it")
+    command = add_part(parts, "add", _add, "write an entry, unless a gate refuses it")
     command.add_argument("type", help="for example observation, crash_log, reflection, directive or task")
     command.add_argument("text", help="text of the entry")
     command.add_argument(
@@ -99,7 +99,7 @@ def _add_writing(parts: Any) -> None:
     command.add_argument(
         "--keep-repetitions", action="store_true", help="write it even if the gate for repetitions would refuse it"
     )
-    command = add_command(parts, "gates", _gates, "print which gates are on, or switch them on or off")
+    command = add_part(parts, "gates", _gates, "print which gates are on, or switch them on or off")
     for what in ("noise", "repetitions"):
         command.add_argument(
             f"--{what}", choices=SWITCHED, help=f"on refuses {what}, off accepts {what}, for all who write to the store"
@@ -107,18 +107,18 @@ def _add_writing(parts: Any) -> None:
 
 
 def _add_changing(parts: Any) -> None:
-    command = add_command(parts, "link", _link, "link one entry to another, or remove a link")
+    command = add_part(parts, "link", _link, "link one entry to another, or remove a link")
     command.add_argument("source", help="its id, or the beginning of it")
     command.add_argument("target", help="its id, or the beginning of it")
     command.add_argument(
         "--type", choices=LINK_TYPES, default="related", help="relation of the source to the target (default: related)"
     )
     command.add_argument("--remove", action="store_true", help="remove the link")
-    command = add_command(parts, "suggest", _suggest, "suggest missing links between crashes and their likely fixes")
+    command = add_part(parts, "suggest", _suggest, "suggest missing links between crashes and their likely fixes")
     command.add_argument("-n", type=limit, default=20, help="number of links (default: 20)")
     for name, what in (("accept", "make this link"), ("refuse", "never suggest this link again")):
         command.add_argument(f"--{name}", nargs=2, metavar=("SOURCE", "TARGET"), help=what)
-    command = add_command(parts, "compact", _compact, "plan which entries to forget, or do it with --apply")
+    command = add_part(parts, "compact", _compact, "plan which entries to forget, or do it with --apply")
     command.add_argument(
         "--keep-recent", type=count, default=200, metavar="N", help="number of latest entries to keep (default: 200)"
     )
@@ -143,7 +143,7 @@ def _add_changing(parts: Any) -> None:
     command.add_argument(
         "--with-model", action="store_true", help="let a language model write the summaries; needs ANTHROPIC_API_KEY"
     )
-    command = add_command(parts, "promote", _promote, "turn a crash with its fix, or a reflection, into another memory")
+    command = add_part(parts, "promote", _promote, "turn a crash with its fix, or a reflection, into another memory")
     command.add_argument("id", help="its id, or the beginning of it")
     command.add_argument("--dry-run", action="store_true", help="print what it would become, and change nothing")
 
@@ -410,7 +410,7 @@ def _suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion
 
 
 def _id(memory: MemorySystem, beginning: str) -> str:
-    return full_ids(memory, [beginning], kind=JOURNAL)[0]
+    return full_ids(memory, memory.journal, [beginning])[0]
 
 
 def _refused_id(memory: MemorySystem, beginning: str) -> str:

@@ -16,7 +16,7 @@ from atlas.views.map.html import map_page
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    command = add_command(commands, "map", _map, "write the map of all experiences as one HTML file")
+    command = add_command(commands, "map", _map)
     command.add_argument(
         "--out", type=Path, default=Path("map.html"), metavar="FILE", help="file to write (default: map.html)"
     )

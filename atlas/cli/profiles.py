@@ -6,7 +6,7 @@ import argparse
 from dataclasses import fields, replace
 from typing import Any
 
-from atlas.cli.common import add_command, safe
+from atlas.cli.common import add_command, add_part, safe
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.open import open_storage
 from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
@@ -14,18 +14,18 @@ from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
 
 def add_commands(commands: Any) -> None:
     """Declare it, with commands of its own."""
-    command = add_command(commands, "profiles", _list, "list, save, choose or delete ranking profiles")
+    command = add_command(commands, "profiles", _list)
     acts = command.add_subparsers(metavar="ACT")
-    add_command(acts, "list", _list, "list all profiles, with * before the one in use (the default)")
-    save = add_command(acts, "save", _save, "save weights as a profile, replacing one of the same name")
+    add_part(acts, "list", _list, "list all profiles, with * before the one in use (the default)")
+    save = add_part(acts, "save", _save, "save weights as a profile, replacing one of the same name")
     save.add_argument("name", help="one line of at most 60 characters")
     save.add_argument("--like", metavar="NAME", help="profile that gives the other weights (default: the one in use)")
     for option in fields(RankingWeights):
         flag = f"--{option.name.replace('_', '-')}"
         save.add_argument(flag, type=float, dest=option.name, metavar="X", help=f"weight (built in: {option.default})")
-    use = add_command(acts, "use", _use, "make all searches of the store use a profile")
+    use = add_part(acts, "use", _use, "make all searches of the store use a profile")
     use.add_argument("name", help="name of the profile; `default` is the built-in one")
-    delete = add_command(acts, "delete", _delete, "delete a profile; if it was in use, the built-in one is used")
+    delete = add_part(acts, "delete", _delete, "delete a profile; if it was in use, the built-in one is used")
     delete.add_argument("name", help="name of the profile")
 
 

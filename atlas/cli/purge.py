@@ -15,8 +15,7 @@ from atlas.views.shared.purging import PurgeRow, PurgeView, done_sentence, propo
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    summary = "erase records for good, such as a leaked key or a person's data; `atlas undo` cannot bring them back"
-    command = add_command(commands, "purge", _purge, summary)
+    command = add_command(commands, "purge", _purge)
     command.add_argument(
         "ids",
         nargs="+",

@@ -20,9 +20,7 @@ from atlas.views.experience.refinement import headline, made_caption, notes
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    command = add_command(
-        commands, "refine", _refine, "plan which similar experiences to keep, merge and drop, or apply the plan"
-    )
+    command = add_command(commands, "refine", _refine)
     command.add_argument("--apply", action="store_true", help="apply the latest plan, exactly")
     command.add_argument(
         "--limit",

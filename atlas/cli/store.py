@@ -25,17 +25,17 @@ from atlas.views.shared.wording import counted
 
 def add_commands(commands: Any) -> None:
     """Declare them."""
-    command = add_command(commands, "init", _init, "create the store and print which embedding model it uses")
+    command = add_command(commands, "init", _init)
     command.add_argument("--sample", type=Path, metavar="DIR", help="add this sample data if the store is new")
-    add_command(commands, "status", _status, "print what the store holds")
-    command = add_command(commands, "backup", _backup, "copy the whole store into one file, even while others write")
+    add_command(commands, "status", _status)
+    command = add_command(commands, "backup", _backup)
     command.add_argument("file", type=Path, help="file to write")
-    command = add_command(commands, "restore", _restore, "bring the store back to the state of a backup")
+    command = add_command(commands, "restore", _restore)
     command.add_argument("file", type=Path, help="file that `atlas backup` wrote")
-    command = add_command(commands, "copy", _copy, "copy the whole store, with its history, into PostgreSQL or back")
+    command = add_command(commands, "copy", _copy)
     command.add_argument("source", metavar="FROM", help="directory of a store, or address of one in PostgreSQL")
     command.add_argument("target", metavar="TO", help="the same of a store that is not there yet, or is empty")
-    command = add_command(commands, "doctor", _doctor, "check the store against its ledger")
+    command = add_command(commands, "doctor", _doctor)
     command.add_argument("--fix", action="store_true", help="repair what differs")
     command.add_argument(
         "--leave-index",
@@ -43,7 +43,7 @@ def add_commands(commands: Any) -> None:
         default="",
         help="first, leave what the service at this address has of the store there, and wait for it no more",
     )
-    command = add_command(commands, "reembed", _reembed, "embed all texts again, with another model or the same")
+    command = add_command(commands, "reembed", _reembed)
     command.add_argument("--model", default="", help="name of the model (default: the store's own)")
 
 

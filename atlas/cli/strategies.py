@@ -16,7 +16,6 @@ from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.cards import tried_line
-from atlas.views.shared.kinds import STRATEGY
 from atlas.views.strategies.list import without_text
 from atlas.views.strategies.parameters import parameters_text
 from atlas.views.strategies.writing import propose_writing
@@ -24,7 +23,7 @@ from atlas.views.strategies.writing import propose_writing
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    command = add_command(commands, "strategies", _strategies, "list, search, print or write strategies")
+    command = add_command(commands, "strategies", _strategies)
     command.add_argument("query", nargs="?", default="", help="task to find strategies for (default: list the newest)")
     command.add_argument("-n", type=limit, default=20, help="number of strategies (default: 20)")
     command.add_argument("--show", metavar="ID", help="print one with its attempts, by its id or the beginning of it")
@@ -43,7 +42,7 @@ def _strategies(options: argparse.Namespace, settings: Settings) -> int:
         if options.write:
             _write(memory, is_dry=options.dry_run)
         elif options.show is not None:
-            _show(memory, full_ids(memory, [options.show], kind=STRATEGY)[0])
+            _show(memory, full_ids(memory, memory.strategies, [options.show])[0])
         elif options.query:
             _search(memory, options.query, options.n)
         else:

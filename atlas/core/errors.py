@@ -19,6 +19,7 @@
     │   ├── LLMBudgetExceeded   an operation would take more tokens than it may
     │   └── LLMReplyInvalid     a reply that is not what was asked for
     ├── ImportFailed            a file, or with `strict` a row, that cannot be imported
+    ├── PluginUnusable          an entry point of another distribution that cannot be imported or fails
     ├── Cancelled               work that whoever asked for it has stopped
     └── BlockingCall            a sync method called from the loop that would have to run it
 
@@ -102,6 +103,15 @@ class LLMReplyInvalid(LLMError):
 
 class ImportFailed(AtlasError):
     """A file that cannot be imported. The message names the file, and the row if there is one."""
+
+
+class PluginUnusable(AtlasError):
+    """A plug-in that cannot be used. The message names its distribution."""
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        """What is wrong with it, without its name."""
 
 
 class Cancelled(AtlasError):

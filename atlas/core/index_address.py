@@ -8,6 +8,7 @@ from enum import Enum
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from atlas.core.errors import InvalidInput
+from atlas.core.imports.plugins import INDEXES, plugin_named
 
 DEFAULT_TENANT, DEFAULT_DATABASE = "default_tenant", "default_database"
 """Of a ChromaDB server."""
@@ -56,7 +57,21 @@ class IndexAddress:
         return f"chroma+http{'s' if self.is_secure else ''}://{place}{f'?{query}' if query else ''}"
 
 
-def read_index_address(text: str) -> IndexAddress:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginIndexAddress:
+    """Where an index is in a service that a plug-in brings."""
+
+    scheme: str
+    """The plug-in's name."""
+
+    text: str
+
+    def __str__(self) -> str:
+        """Return the address as it is given."""
+        return self.text
+
+
+def read_index_address(text: str) -> IndexAddress | PluginIndexAddress:
     """Return the address that a text such as `pinecone://notes-a1b2c3.svc.aped-1234.pinecone.io` is.
 
     Raises:
@@ -67,7 +82,9 @@ def read_index_address(text: str) -> IndexAddress:
         return _pinecone(parts)
     if parts.scheme in ("chroma+http", "chroma+https"):
         return _chroma(parts)
-    return _chroma_cloud(parts)
+    if parts.scheme == "chroma+cloud":
+        return _chroma_cloud(parts)
+    return PluginIndexAddress(scheme=parts.scheme, text=text)
 
 
 def _parts(text: str) -> SplitResult:
@@ -76,7 +93,8 @@ def _parts(text: str) -> SplitResult:
         port_is_sound = parts.port is None or parts.port > 0
     except ValueError:
         raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but has no host or port that can be read") from None
-    if parts.scheme not in ("pinecone", "chroma+http", "chroma+https", "chroma+cloud"):
+    own = ("pinecone", "chroma+http", "chroma+https", "chroma+cloud")
+    if parts.scheme not in own and (not parts.scheme or plugin_named(INDEXES, parts.scheme) is None):
         begins = f"begins with {parts.scheme}://" if parts.scheme else "has no scheme"
         raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {begins}")
     if parts.username is not None or parts.password is not None or _names_a_key(parts):

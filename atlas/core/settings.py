@@ -116,6 +116,10 @@ class Settings:
     """ATLAS_RERANKER: a cross-encoder's name, or the directory of its files. It reads the first 20 experiences that a
     search finds. Empty for none."""
 
+    success_updater: str = "ema"
+    """ATLAS_SUCCESS_UPDATER: how strategies' success rates follow from outcomes: `ema`, `average`, `bayesian`,
+    `recency`, or the name of a plug-in."""
+
     busy_timeout_seconds: float = 60.0
     """ATLAS_BUSY_TIMEOUT_SECONDS: longest wait of a write for other writers."""
 

@@ -1,8 +1,9 @@
 """Runs and logs that other programs wrote, read as attempts, concepts and entries of the journal.
 
 `detect` recognises a file's format by its first bytes, and `import_paths` passes the records of files to a `Sink` in
-batches. `FORMATS` is the table of the formats, each of them one file in `formats`. It yields a `Row` after the other,
-and holds no more than one. A row that cannot be read costs only itself, and is reported with its place.
+batches. `formats` returns the formats: each of ours is a file in the package of that name, and plug-ins add others. A
+format yields a `Row` after the other, and holds no more than one. A row that cannot be read costs only itself, and is
+reported with its place.
 
 No input is trusted: `Limits` bound what is read, `archive` what a packed file may unpack to, and `spans` finds the
 elements of a large document without holding it. `sink` puts what was read into the memories, as one operation that can
@@ -10,12 +11,11 @@ be undone. `logs` prepares the records of personal logs: secrets are taken out, 
 sample data. `corpora` makes retrieval tasks of runs.
 """
 
-from atlas.importers.registry import FORMATS, Format, detect
+from atlas.importers.registry import Format, detect, formats
 from atlas.importers.rows import Item, Limits, Row
 from atlas.importers.run import AddCount, ImportReport, Rejection, Sink, import_paths
 
 __all__ = [
-    "FORMATS",
     "AddCount",
     "Format",
     "ImportReport",
@@ -25,5 +25,6 @@ __all__ = [
     "Row",
     "Sink",
     "detect",
+    "formats",
     "import_paths",
 ]

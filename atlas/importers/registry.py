@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from atlas.core.errors import ImportFailed
+from atlas.core.imports.plugins import IMPORTERS, made_by_plugins
 from atlas.core.types import Trajectory
 from atlas.importers.files import read_head
 from atlas.importers.formats import (
@@ -54,60 +56,65 @@ class Format:
     """Function that returns the score and threshold that decide an attempt's success, such as `reward ≥ 1`, or ""."""
 
 
-FORMATS: Mapping[str, Format] = {
-    format.name: format
-    for format in (
-        Format("atlas", "ATLAS JSONL", atlas_jsonl.matches, atlas_jsonl.read),
-        Format("tau-bench", "τ-bench runs", tau_bench.matches, tau_bench.read, judged_by=tau_bench.judged_by),
-        Format("reflexion", "Reflexion logs", reflexion.matches, reflexion.read),
-        Format("swe-agent", "SWE-agent trajectories", swe_agent.matches, swe_agent.read),
-        Format("inspect", "Inspect logs", inspect_ai.matches, inspect_ai.read, judged_by=inspect_scores.judged_by),
-        Format("voyager", "Voyager skills", voyager.matches, voyager.read),
-        Format(
-            "claude-code",
-            "Claude Code sessions",
-            claude_code.matches,
-            claude_code.read,
-            is_log=True,
-            why_unknown="a session does not say whether a request was met",
-        ),
-        Format(
-            "codex",
-            "Codex rollouts",
-            codex.matches,
-            codex.read,
-            is_log=True,
-            why_unknown="a rollout does not say whether a request was met",
-        ),
-        Format(
-            "atif",
-            "ATIF trajectories",
-            atif.matches,
-            atif.read,
-            is_log=True,
-            why_unknown="the run has no reward",
-            judged_by=atif.judged_by,
-        ),
-        Format(
-            "langfuse",
-            "Langfuse exports",
-            langfuse.matches,
-            langfuse.read,
-            is_log=True,
-            why_unknown="no score of the trace was named as success",
-        ),
-        Format(
-            "otlp",
-            "OpenTelemetry traces",
-            otlp.matches,
-            otlp.read,
-            is_log=True,
-            why_unknown="no score of the trace was named as success",
-        ),
-        Format("protea", "Protea memories", protea.matches, protea.read),
-    )
-}
-"""Formats in the order in which they are tried."""
+_OWN = (
+    Format("atlas", "ATLAS JSONL", atlas_jsonl.matches, atlas_jsonl.read),
+    Format("tau-bench", "τ-bench runs", tau_bench.matches, tau_bench.read, judged_by=tau_bench.judged_by),
+    Format("reflexion", "Reflexion logs", reflexion.matches, reflexion.read),
+    Format("swe-agent", "SWE-agent trajectories", swe_agent.matches, swe_agent.read),
+    Format("inspect", "Inspect logs", inspect_ai.matches, inspect_ai.read, judged_by=inspect_scores.judged_by),
+    Format("voyager", "Voyager skills", voyager.matches, voyager.read),
+    Format(
+        "claude-code",
+        "Claude Code sessions",
+        claude_code.matches,
+        claude_code.read,
+        is_log=True,
+        why_unknown="a session does not say whether a request was met",
+    ),
+    Format(
+        "codex",
+        "Codex rollouts",
+        codex.matches,
+        codex.read,
+        is_log=True,
+        why_unknown="a rollout does not say whether a request was met",
+    ),
+    Format(
+        "atif",
+        "ATIF trajectories",
+        atif.matches,
+        atif.read,
+        is_log=True,
+        why_unknown="the run has no reward",
+        judged_by=atif.judged_by,
+    ),
+    Format(
+        "langfuse",
+        "Langfuse exports",
+        langfuse.matches,
+        langfuse.read,
+        is_log=True,
+        why_unknown="no score of the trace was named as success",
+    ),
+    Format(
+        "otlp",
+        "OpenTelemetry traces",
+        otlp.matches,
+        otlp.read,
+        is_log=True,
+        why_unknown="no score of the trace was named as success",
+    ),
+    Format("protea", "Protea memories", protea.matches, protea.read),
+)
+"""ATLAS's own formats, in the order in which they are tried."""
+
+
+@cache
+def formats() -> Mapping[str, Format]:
+    """Return the formats by name, in the order in which they are tried: ATLAS's own, and those of plug-ins."""
+    own = {format.name: format for format in _OWN}
+    added = made_by_plugins(IMPORTERS, Format, own)
+    return own | {name: replace(format, name=name) for name, format in added.items()}
 
 
 def detect(path: Path, limits: Limits | None = None) -> Format:
@@ -120,7 +127,7 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
         head = read_head(path, limits or Limits())
     except OSError as error:
         raise ImportFailed(f"{path.name} cannot be read: {error.strerror or error}") from error
-    for format in FORMATS.values():
+    for format in formats().values():
         if format.matches(path, head):
             return format
-    raise ImportFailed(f"{path.name} is not in a format that ATLAS knows; known: {', '.join(FORMATS)}; give --format")
+    raise ImportFailed(f"{path.name} is not in a format that ATLAS knows; known: {', '.join(formats())}; give --format")

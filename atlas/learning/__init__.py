@@ -27,7 +27,7 @@ The package does not depend on a memory or a store.
 
 from typing import TYPE_CHECKING
 
-from atlas.core.lazy_imports import lazy_names
+from atlas.core.imports.lazy import lazy_names
 
 if TYPE_CHECKING:
     from atlas.learning.composition import PipelineCompositionStrategy as PipelineCompositionStrategy

@@ -5,7 +5,7 @@ Every name of the specifications can be imported from here. Each is imported fro
 
 from typing import TYPE_CHECKING
 
-from atlas.core.lazy_imports import lazy_names
+from atlas.core.imports.lazy import lazy_names
 
 if TYPE_CHECKING:
     from atlas.core.types import CodeConcept as CodeConcept

@@ -15,7 +15,7 @@ from atlas.embedding.plain import whole_embedder
 from atlas.embedding.prompts import Prompts, override_prompts, prompts_to_use
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
 from atlas.infra.clock import SystemClock
-from atlas.memory.base.success_rates import EMASuccessUpdater
+from atlas.memory.base.success_rates import updater_named
 from atlas.memory.concepts.automatic import AutomaticCompression
 from atlas.memory.system import MemorySystem, MemorySystemImpl
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, WholeEmbedder
@@ -55,7 +55,7 @@ def open_memory(
             abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
             composed by their types, strategies are made by pattern, and summaries of sentences of the entries.
         success_updater: What keeps the success rates of strategies, from all recorded outcomes, so that it may be
-            another one each time; a moving average where it is None.
+            another one each time; that of `ATLAS_SUCCESS_UPDATER` where it is None.
         extractor: What of an attempt is embedded from now on, such as `LLMSummarizingExtractor(llm)`; the task where
             it is None.
         read_only: Open without writing anything, not even what was retrieved.
@@ -87,7 +87,7 @@ def open_memory(
             chosen,
             llm,
             extractor,
-            success_updater or EMASuccessUpdater(),
+            success_updater or updater_named(settings.success_updater),
             settings,
             clock,
         )

@@ -15,14 +15,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 
+from atlas.core.errors import PluginUnusable
+from atlas.core.imports.plugins import PRIMITIVES, Plugin, made_by_plugins
 from atlas.core.types import CodeConcept
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.primitives.swe.loader import SWEPrimitiveLoader
 from atlas.protocols.strategies import PrimitiveLoader
-
-GROUP = "atlas.primitives"
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +34,7 @@ class LoaderFault:
     """Name of the entry point."""
 
     value: str
-    """Object that the entry point names, empty for a loader that was made otherwise."""
+    """Object that the entry point names and its distribution, empty for a loader that was made otherwise."""
 
     reason: str
 
@@ -51,25 +50,13 @@ def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, Pri
     Args:
         report: Called with every loader that fails or has the name of another. It is left out.
     """
+
+    def report_plugin(plugin: Plugin, error: PluginUnusable) -> None:
+        name = f"{plugin.value} of {plugin.distribution}"
+        report(LoaderFault(name=plugin.name, value=name, reason=error.reason))
+
     loaders: dict[str, PrimitiveLoader] = {"arc": ARCPrimitiveLoader(), "swe": SWEPrimitiveLoader()}
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        loader = _load(point) if point.name not in loaders else f"there is a loader named {point.name!r} already"
-        if isinstance(loader, str):
-            report(LoaderFault(name=point.name, value=point.value, reason=loader))
-        else:
-            loaders[point.name] = loader
-    return loaders
-
-
-def _load(point: EntryPoint) -> PrimitiveLoader | str:
-    """Return the loader, or why there is none."""
-    try:
-        loader = point.load()()
-    except Exception as error:  # noqa: BLE001 - another package's code: whatever is wrong with it, the others go on
-        return f"{type(error).__name__}: {error}"
-    if not isinstance(loader, PrimitiveLoader):
-        return f"expected it to make a PrimitiveLoader, got {type(loader).__name__}"
-    return loader
+    return loaders | made_by_plugins(PRIMITIVES, PrimitiveLoader, loaders, report_plugin)  # type: ignore[type-abstract]
 
 
 def known_primitives(

@@ -1,4 +1,4 @@
-"""The start of an MCP client on `atlas mcp`: until the tools are listed, until the first search, and its memory."""
+"""Starting: the CPU time of imports and commands, and how soon a client of `atlas mcp` lists tools and searches."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ from benchmarks.measuring import Figure, solved, task_texts
 N_STORED = 1_000
 N_RUNS = 5
 QUESTION = {"query": "a flight was cancelled"}
+EMPTY = ("-c", "pass")
+COMMANDS = {
+    "`import atlas`": ("-c", "import atlas"),
+    "`atlas --help`": ("-m", "atlas", "--help"),
+    "`atlas search --words`": ("-m", "atlas", "--store", "{store}", "search", "--words", QUESTION["query"]),
+}
+"""Arguments of Python by what they start."""
+
 BUSY = "while True: pass"
 """What keeps a core busy."""
 
@@ -34,6 +42,11 @@ def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as store:
         with atlas.open_memory(store, embedder=SentenceTransformerEmbedder(BUNDLED)) as memory:
             memory.experience.store_many(map(solved, task_texts(N_STORED)))
+        for what, command in COMMANDS.items():
+            ours, empty = (_cpu_seconds([part.format(store=store) for part in parts]) for parts in (command, EMPTY))
+            yield Figure(
+                what=f"CPU time of {what}, beside `python -c pass`", ours=ours, baseline=empty, unit="s", aim=""
+            )
         for where, n_busy in (("every core busy", os.cpu_count() or 1), ("machine free", 0)):
             with _busy(n_busy):
                 listed, searched, megabytes = zip(*(asyncio.run(_start(store)) for _ in range(N_RUNS)), strict=True)
@@ -62,6 +75,16 @@ def _megabytes() -> float:
     children = " ".join(path.read_text() for path in Path("/proc/self/task").glob("*/children")).split()
     states = [Path(f"/proc/{child}/status").read_text() for child in children]
     return max(int(kilobytes) for state in states for kilobytes in re.findall(r"VmHWM:\s+(\d+)", state)) * 1_024 / 1e6
+
+
+def _cpu_seconds(arguments: list[str]) -> float:
+    """Return the median of the CPU seconds that several runs take, after one that fills the file cache."""
+    spent = []
+    for _ in range(N_RUNS + 1):
+        process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+        _, _, usage = os.wait4(process.pid, 0)
+        spent.append(usage.ru_utime + usage.ru_stime)
+    return statistics.median(spent[1:])
 
 
 @contextmanager

@@ -493,7 +493,7 @@ def test_strategies_are_listed_searched_and_printed_with_their_attempts(store, c
     assert "--- parameters\nbooking (id)" in shown
     assert "same tasks without it: 0 % (0–84 %, n = 1)" in shown
     assert "estimate: 0.55, by EMASuccessUpdater" in shown
-    assert "should say something, but is empty" in run(capsys, "strategies", "--show", "", status=1)
+    assert "or a beginning of one, got an empty text" in run(capsys, "strategies", "--show", "", status=1)
     assert "\x1b" not in shown
     assert "no strategy begins with" in run(capsys, "strategies", "--show", "nothing", status=1)
     assert "strategies       1" in run(capsys, "status")
@@ -553,7 +553,7 @@ def test_the_journal_is_listed_searched_and_printed(journal, capsys):
     shown = run(capsys, "journal", "show", journal["crash"][:6])
     assert "type: crash_log of generation 4" in shown
     assert "\x1b" not in shown
-    assert "no entry begins with" in run(capsys, "journal", "show", "nothing", status=1)
+    assert "no journal entry begins with" in run(capsys, "journal", "show", "nothing", status=1)
 
 
 def test_the_latest_entries_are_told_of_how_many_such_they_are(journal, capsys):

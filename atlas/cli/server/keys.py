@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.access.keys import Key, KeyRing
 from atlas.access.people import People
-from atlas.cli.common import add_command, safe
+from atlas.cli.common import add_command, add_part, safe
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
 from atlas.memory.open import open_storage
@@ -19,11 +19,8 @@ _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "w": timedelta(weeks=
 
 def add_commands(commands: Any) -> None:
     """Declare them."""
-    summary = "make, list and revoke the keys by which agents enter a store that is served"
-    group = commands.add_parser("keys", help=summary, description=summary).add_subparsers(
-        required=True, metavar="COMMAND"
-    )
-    command = add_command(group, "add", _add, "make a key, and print it once")
+    group = add_command(commands, "keys", _list).add_subparsers(required=True, metavar="COMMAND")
+    command = add_part(group, "add", _add, "make a key, and print it once")
     command.add_argument("name", help="name that the history shows for what is done with it")
     command.add_argument(
         "--role",
@@ -36,8 +33,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument(
         "--review", action="store_true", help="hold what it writes until a curator accepts it; others do not find it"
     )
-    add_command(group, "list", _list, "list every key that was ever made, newest first")
-    command = add_command(group, "revoke", _revoke, "refuse a key from now on")
+    add_part(group, "list", _list, "list every key that was ever made, newest first")
+    command = add_part(group, "revoke", _revoke, "refuse a key from now on")
     command.add_argument("name", help="its name")
 
 

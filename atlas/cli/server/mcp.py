@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from atlas.cli.common import add_command
 from atlas.core.settings import Settings
 
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    summary = "serve the memory to one MCP client, over standard input and output"
-    command = commands.add_parser("mcp", help=summary, description=summary)
-    command.set_defaults(run=_mcp)
+    add_command(commands, "mcp", _mcp)
 
 
 def _mcp(options: argparse.Namespace, settings: Settings) -> int:

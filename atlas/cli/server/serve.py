@@ -20,7 +20,7 @@ PROGRAM = Path(atlas.__file__).parents[1] / "serve.py"
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    command = add_command(commands, "serve", _serve, "serve the dashboard, the HTTP API and MCP on one port")
+    command = add_command(commands, "serve", _serve)
     command.add_argument("--host", default="127.0.0.1", help="address to serve on (default: 127.0.0.1, this machine)")
     command.add_argument("--port", type=int, default=8501, help="port to serve on (default: 8501)")
     command.add_argument(

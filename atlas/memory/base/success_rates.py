@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from atlas.core.errors import InvalidInput
+from atlas.core.imports.plugins import SUCCESS_UPDATERS, plugin_named, plugins
 from atlas.core.operations import UNTRIED_RATE
 from atlas.core.statistics import Interval
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -73,6 +74,31 @@ class RecencyWeightedUpdater:
         decay = -math.log(2) / self.half_life
         earlier = math.exp(decay) * math.expm1(current_count * decay) / math.expm1(decay)
         return (earlier * current_rate + success) / (earlier + 1), current_count + 1
+
+
+UPDATERS: Mapping[str, Callable[[], SuccessRateUpdater]] = {
+    "ema": EMASuccessUpdater,
+    "average": SimpleAverageUpdater,
+    "bayesian": BayesianUpdater,
+    "recency": RecencyWeightedUpdater,
+}
+"""ATLAS's own updaters by the names that `ATLAS_SUCCESS_UPDATER` has for them."""
+
+
+def updater_named(name: str) -> SuccessRateUpdater:
+    """Return one of ATLAS's own updaters, or that of a plug-in.
+
+    Raises:
+        InvalidInput: There is none of this name.
+        PluginUnusable: The plug-in cannot be used.
+    """
+    if name in UPDATERS:
+        return UPDATERS[name]()
+    plugin = plugin_named(SUCCESS_UPDATERS, name)
+    if plugin is None:
+        names = ", ".join([*UPDATERS, *(added.name for added in plugins(SUCCESS_UPDATERS))])
+        raise InvalidInput(f"ATLAS_SUCCESS_UPDATER should be one of {names}, but is {name!r}")
+    return plugin.make(SuccessRateUpdater)  # type: ignore[type-abstract]
 
 
 class RecordedOutcome(Protocol):

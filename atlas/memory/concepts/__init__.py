@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from atlas.core.lazy_imports import lazy_names
+from atlas.core.imports.lazy import lazy_names
 
 if TYPE_CHECKING:
     from atlas.learning.model_composition import LLMCompositionStrategy as LLMCompositionStrategy

@@ -14,7 +14,7 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.storage.profiles import DEFAULT, Earlier, Profile, check_name
 from atlas.views.experience.finding import card_of
-from atlas.views.experience.list import profile_problems
+from atlas.views.experience.profiles import profile_problems
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.wording import counted, hidden_text
 

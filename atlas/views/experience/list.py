@@ -14,7 +14,7 @@ from atlas.core.types import Experience
 from atlas.maps.map import MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.storage.profiles import problem_in_use
+from atlas.views.experience.profiles import profile_problems
 from atlas.views.lists.listing import Count, Query, RecordList, Row, SearchResult, marks_text, ranking
 from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.rates import rate_text
@@ -95,14 +95,6 @@ def experience_rows(
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:
     """Return lines of experiences as a store lists them, without their steps."""
     return tuple(_listed(row) for row in rows)
-
-
-def profile_problems(memory: MemorySystem) -> tuple[str, ...]:
-    """Return a sentence on what is wrong with the profile in use. It holds its name, which is untrusted text."""
-    if memory.storage.settings.ranking is not None:  # weights that were given in code win over any profile
-        return ()
-    problem = problem_in_use(memory.storage.profiles.in_use())
-    return (f"{problem[0].upper()}{problem[1:]}.",) if problem else ()
 
 
 def _count(memory: MemorySystem, query: Query) -> Count:

@@ -79,13 +79,15 @@ def test_another_packages_loader_comes_after_them(installed, faults):
 def test_one_that_cannot_be_made_is_reported_and_the_others_are_there(installed, faults, value, reason):
     installed(bad=value, chess="chess_primitives:Loader")
     assert list(discover(faults.append)) == ["arc", "swe", "chess"]
-    assert [(fault.name, fault.value, fault.reason) for fault in faults] == [("bad", value, reason)]
+    assert [(fault.name, fault.value, fault.reason) for fault in faults] == [
+        ("bad", f"{value} of chess-primitives 1", reason)
+    ]
 
 
 def test_one_with_the_name_of_another_is_left_out(installed, faults):
     installed(arc="chess_primitives:Loader")
     assert list(discover(faults.append)) == ["arc", "swe"]
-    assert faults[0].reason == "there is a loader named 'arc' already"
+    assert faults[0].reason == "the name 'arc' is taken"
 
 
 def test_a_concept_with_the_id_of_another_is_left_out(installed, faults):
@@ -105,4 +107,4 @@ def test_without_a_listener_faults_are_in_the_log(installed, caplog):
     installed(bad="no_such_module:Loader")
     with caplog.at_level(logging.WARNING):
         discover()
-    assert "primitives of 'bad' (no_such_module:Loader) are left out: ModuleNotFoundError" in caplog.text
+    assert "primitives of 'bad' (no_such_module:Loader of chess-primitives 1) are left out" in caplog.text

@@ -17,7 +17,7 @@ from atlas.core.settings import RankingWeights, Settings
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.profiles import BUILT_IN, DEFAULT, LONGEST_NAME
 from atlas.testing import HashEmbedder
-from atlas.views.experience.list import profile_problems
+from atlas.views.experience.profiles import profile_problems
 
 WORDY = RankingWeights(words=0.8, meaning=0.2)
 

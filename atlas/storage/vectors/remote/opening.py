@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from atlas.core.errors import NotFound
-from atlas.core.index_address import Service, read_index_address
+from atlas.core.imports.plugins import INDEXES, plugin_named
+from atlas.core.index_address import IndexAddress, PluginIndexAddress, Service, read_index_address
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.vectors.remote.book import IndexBook, places_of
 from atlas.storage.vectors.remote.chroma import ChromaService
@@ -32,8 +33,7 @@ class RemoteIndexes:
         """
         read = read_index_address(address)
         self.place = str(read)
-        made = PineconeService if read.service is Service.PINECONE else ChromaService
-        self._service: VectorService = made(read, seconds=max(seconds, LONGEST_PART_SECONDS))
+        self._service = _service_at(read, seconds=max(seconds, LONGEST_PART_SECONDS))
         self._patience = Patience(self.place)
         self._seconds = seconds
 
@@ -50,6 +50,16 @@ class RemoteIndexes:
     def close(self) -> None:
         """Let go of connections."""
         self._service.close()
+
+
+def _service_at(address: IndexAddress | PluginIndexAddress, *, seconds: float) -> VectorService:
+    if isinstance(address, IndexAddress):
+        make = PineconeService if address.service is Service.PINECONE else ChromaService
+        return make(address, seconds=seconds)
+    plugin = plugin_named(INDEXES, address.scheme)
+    if plugin is None:
+        raise NotFound(f"no plug-in brings {address.scheme}:// any more; install the one that did, or set ATLAS_INDEX")
+    return plugin.make(VectorService, str(address), seconds=seconds)  # type: ignore[type-abstract]
 
 
 def staying(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable
@@ -35,31 +35,39 @@ class Answer:
     """The position of the last write that the answer takes into account, and with it of all before that."""
 
 
+@runtime_checkable
 class VectorService(Protocol):
     """Vectors by namespace and key. Namespaces are made once, filled, and dropped.
 
     Every method raises `Unanswered` where the service does not answer, `IndexUnreachable` where it refuses or does not
     answer as it should, and `IndexUnusable` where it says that a namespace is not there or not as it was made.
+
+    A class that subclasses this inherits the answers of a service without limits of its own.
     """
 
     @property
     def most_hits(self) -> int:
         """The most hits of a query."""
+        return 1_000
 
     def most_written(self, dimension: int) -> int:
         """Return how many vectors of this length one write takes."""
+        return 1_000
 
     @property
     def most_removed(self) -> int:
         """The most keys that one removal takes."""
+        return 1_000
 
     @property
     def sees_at_once(self) -> bool:
         """True where a write shows as soon as it has returned, so that keys can be counted to check it."""
+        return True
 
     @property
     def is_open(self) -> bool:
         """True while there are connections."""
+        return True
 
     def make(self, namespace: str, dimension: int) -> None:
         """Make a namespace for vectors of this length."""

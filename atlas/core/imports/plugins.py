@@ -1,0 +1,128 @@
+"""Plug-ins: what other distributions add to ATLAS by entry points. No other module reads these.
+
+Each group is one kind of plug-in, and each of its entry points names something that is called: a function or a class.
+`docs/plugins.md` has an example of each.
+
+| group | the name is | called with | returns |
+|---|---|---|---|
+| `atlas.importers` | the format's name | nothing | an `atlas.importers.Format` |
+| `atlas.primitives` | the domain | nothing | a `PrimitiveLoader` |
+| `atlas.indexes` | the scheme of addresses | the address, `seconds` | a `VectorService` |
+| `atlas.success_updaters` | the name in `ATLAS_SUCCESS_UPDATER` | nothing | a `SuccessRateUpdater` |
+| `atlas.commands` | the command | an argument parser | nothing: it sets `run` |
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from atlas.core.errors import AtlasError, PluginUnusable
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+IMPORTERS = "atlas.importers"
+PRIMITIVES = "atlas.primitives"
+INDEXES = "atlas.indexes"
+SUCCESS_UPDATERS = "atlas.success_updaters"
+COMMANDS = "atlas.commands"
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """An entry point of another distribution. It is imported when it is called."""
+
+    name: str
+
+    value: str
+    """Object that it names, as `module:object`."""
+
+    distribution: str
+    """Name and version of its distribution."""
+
+    summary: str
+    """One line on its distribution, or an empty text."""
+
+    point: EntryPoint = field(repr=False, compare=False)
+
+    def make(self, kind: type[T], *args: Any, **kwargs: Any) -> T:
+        """Call the object and return its result.
+
+        Raises:
+            PluginUnusable: It cannot be imported, it fails, or its result is not of this kind.
+        """
+        try:
+            made = self.point.load()(*args, **kwargs)
+        except AtlasError:
+            raise
+        except Exception as error:
+            raise self.unusable(f"{type(error).__name__}: {error}") from error
+        if not isinstance(made, kind):
+            raise self.unusable(f"expected it to make a {kind.__name__}, got {type(made).__name__}")
+        return made
+
+    def unusable(self, reason: str) -> PluginUnusable:
+        """Return the error that names the distribution and a reason."""
+        return PluginUnusable(
+            f"the plug-in {self.name!r} of {self.distribution} ({self.value}) cannot be used: {reason}; "
+            "mend or uninstall that distribution",
+            reason=reason,
+        )
+
+
+def plugins(group: str) -> list[Plugin]:
+    """Return the plug-ins of a group that are installed, by name. None of them is imported."""
+    from importlib.metadata import entry_points
+
+    points = sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
+    return [_plugin(point) for point in points]
+
+
+def plugin_named(group: str, name: str) -> Plugin | None:
+    """Return the plug-in of a name, or None."""
+    return next((plugin for plugin in plugins(group) if plugin.name == name), None)
+
+
+def log_fault(plugin: Plugin, error: PluginUnusable) -> None:
+    """Report a plug-in that is left out as a warning in the log."""
+    log.warning("%s", error)
+
+
+def made_by_plugins(
+    group: str,
+    kind: type[T],
+    taken: Collection[str],
+    report: Callable[[Plugin, PluginUnusable], None] = log_fault,
+) -> dict[str, T]:
+    """Return what the plug-ins of a group make, by name. One that cannot be used is reported and left out.
+
+    Args:
+        taken: The names that ATLAS itself has.
+    """
+    made: dict[str, T] = {}
+    for plugin in plugins(group):
+        try:
+            if plugin.name in taken or plugin.name in made:
+                raise plugin.unusable(f"the name {plugin.name!r} is taken")
+            made[plugin.name] = plugin.make(kind)
+        except AtlasError as error:
+            report(plugin, error if isinstance(error, PluginUnusable) else plugin.unusable(str(error)))
+    return made
+
+
+def _plugin(point: EntryPoint) -> Plugin:
+    distribution: Any = point.dist
+    return Plugin(
+        name=point.name,
+        value=point.value,
+        distribution=f"{distribution.name} {distribution.version}" if distribution else "an unnamed distribution",
+        summary=(distribution.metadata.get("Summary") or "") if distribution else "",
+        point=point,
+    )

@@ -1,0 +1,14 @@
+"""The ranking profile in use, where something is wrong with it."""
+
+from __future__ import annotations
+
+from atlas.memory.system import MemorySystem
+from atlas.storage.profiles import problem_in_use
+
+
+def profile_problems(memory: MemorySystem) -> tuple[str, ...]:
+    """Return a sentence on what is wrong with the profile in use. It holds its name, which is untrusted text."""
+    if memory.storage.settings.ranking is not None:  # weights that were given in code win over any profile
+        return ()
+    problem = problem_in_use(memory.storage.profiles.in_use())
+    return (f"{problem[0].upper()}{problem[1:]}.",) if problem else ()

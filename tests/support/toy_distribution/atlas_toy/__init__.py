@@ -1,0 +1,1 @@
+"""A toy plug-in of each kind."""
