@@ -1,36 +1,25 @@
-"""Requests to a server of ATLAS: sent, repeated where that is safe, and answered by values or by our own errors."""
+"""Calls of a server of ATLAS: sent, and answered by JSON values or by our own errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import httpx
-from pydantic import TypeAdapter
 
 from atlas.access.server_token import endpoint
-from atlas.core.errors import (
-    AtlasError,
-    InvalidInput,
-    LLMUnavailable,
-    NotAllowed,
-    NotFound,
-    StoreUnavailable,
-    UndoRefused,
-)
+from atlas.core import errors
+from atlas.core.errors import AtlasError, InvalidInput, NotAllowed, StoreUnavailable
+from atlas.infra.secrets import report
 
 _ERRORS: Mapping[int, type[AtlasError]] = {
     400: InvalidInput,
     401: NotAllowed,
     403: NotAllowed,
-    404: NotFound,
-    409: UndoRefused,
-    412: UndoRefused,
     413: InvalidInput,
     422: InvalidInput,
-    502: LLMUnavailable,
 }
+"""Errors by the status of answers that name none, such as those of the doors in front of the API."""
 
 
 class Server:
@@ -58,36 +47,26 @@ class Server:
         self._key = key
         self._client = httpx.Client(timeout=timeout_seconds, trust_env=not endpoint(address).is_local)
 
-    def ask(
-        self,
-        method: str,
-        path: str,
-        kind: Any,
-        *,
-        body: Any = None,
-        query: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Any:
-        """Send a request, and return its answer as a value of some kind.
+    def call(self, path: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a verb, count the secrets that it replaced, and return its result as JSON values.
 
         Raises:
             AtlasError: The one that the same call on an open memory would raise.
             StoreUnavailable: The server cannot be reached, or fails.
         """
         there = endpoint(self.address, self._key)  # a server that was started again has another token
-        url = f"{there.address.rstrip('/')}/api/v1/{path}"
+        url = f"{there.address.rstrip('/')}/api/v1/verbs/{path}"
         try:
-            answer = self._client.request(
-                method, url, json=body, params=query, headers={**there.headers, **(headers or {})}
-            )
+            answer = self._client.post(url, json=arguments, headers=there.headers)
         except httpx.HTTPError as error:
             raise StoreUnavailable(
                 f"the server at {self.address} cannot be reached ({type(error).__name__}: {error}); see that it runs "
                 "(atlas serve), and that the address is right"
             ) from error
-        if answer.is_success:
-            return _adapter(kind).validate_json(answer.content or b"null")
-        raise _error(answer, self.address)
+        if not answer.is_success:
+            raise _error(answer, self.address)
+        report(_scrubbed(answer))
+        return answer.json()
 
     def close(self) -> None:
         """Close the connections."""
@@ -99,14 +78,13 @@ def _error(answer: httpx.Response, address: str) -> AtlasError:
         detail = str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):
         detail = f"{address} answered {answer.status_code}, and not as ATLAS does; is the address right?"
+    kind = getattr(errors, answer.headers.get("Atlas-Error", ""), None)
+    if isinstance(kind, type) and issubclass(kind, AtlasError):
+        return kind(detail)
     return _ERRORS.get(answer.status_code, StoreUnavailable)(detail)
 
 
-def value_of(kind: Any, encoded: Any) -> Any:
-    """Return a value of some kind from what JSON says of it."""
-    return _adapter(kind).validate_python(encoded)
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+def _scrubbed(answer: httpx.Response) -> dict[str, int]:
+    """Return the number of secrets that were replaced in what was sent, by kind."""
+    counts = (part.rpartition("=") for part in answer.headers.get("Atlas-Scrubbed", "").split(", "))
+    return {kind: int(n) for kind, _, n in counts if n.isdecimal()}

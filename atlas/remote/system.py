@@ -2,82 +2,77 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from dataclasses import asdict
 from types import TracebackType
-from typing import Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, cast
 
-from atlas.core.codec import encode_trajectory
-from atlas.core.operations import ANY_OPERATION, Operation, Operations
-from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task, Trajectory
-from atlas.infra.twin import twin
-from atlas.memory.context import BUDGET_TOKENS, EACH, ContextBlock
-from atlas.remote.http import Server, value_of
-from atlas.remote.records import RemoteConcepts, RemoteJournal, RemoteRecords, RemoteStrategies
+from atlas.core.hits import MemoryQueryResult
+from atlas.core.types import Task
+from atlas.infra.bridge import in_thread
+from atlas.memory.concepts.memory import ChromaConceptLibrary
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.journal import Journal
+from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.remote.http import Server
+from atlas.remote.verbs import Remote, with_verbs
+from atlas.verbs.table import CONCEPTS, EXPERIENCE, JOURNAL, STRATEGIES, SYSTEM
+
+if TYPE_CHECKING:
+    from atlas.memory.system import MemorySystemImpl as Verbs  # whose signatures its verbs have
+else:
+    Verbs = object
 
 TIMEOUT_SECONDS = 60.0
 
 
-class RemoteMemory:
-    """The memory of a server, with the methods of one that is open here as far as the server offers them."""
+@with_verbs
+class RemoteExperience(Remote):
+    """The experience memory of a server."""
+
+    owner = EXPERIENCE
+
+
+@with_verbs
+class RemoteStrategies(Remote):
+    """The strategy bank of a server."""
+
+    owner = STRATEGIES
+
+
+@with_verbs
+class RemoteConcepts(Remote):
+    """The concept library of a server."""
+
+    owner = CONCEPTS
+
+
+@with_verbs
+class RemoteJournal(Remote):
+    """The journal of a server."""
+
+    owner = JOURNAL
+
+
+@with_verbs
+class RemoteMemory(Remote, Verbs):
+    """The memory of a server, with the verbs of one that is open here."""
+
+    owner = SYSTEM
+    experience: ChromaExperienceMemory
+    strategies: ChromaStrategyBank
+    concepts: ChromaConceptLibrary
+    journal: Journal
 
     def __init__(self, server: Server) -> None:
-        self._server = server
-        self.experience = RemoteRecords(server, "experience", Experience)
-        self.concepts = RemoteConcepts(server, "concepts", CodeConcept)
-        self.strategies = RemoteStrategies(server, "strategies", Strategy)
-        self.journal = RemoteJournal(server, "journal", JournalEntry)
+        Remote.__init__(self, server)
+        self.experience = cast(ChromaExperienceMemory, RemoteExperience(server))
+        self.strategies = cast(ChromaStrategyBank, RemoteStrategies(server))
+        self.concepts = cast(ChromaConceptLibrary, RemoteConcepts(server))
+        self.journal = cast(Journal, RemoteJournal(server))
 
-    def build_context(
-        self,
-        task: Task,
-        budget_tokens: int = BUDGET_TOKENS,
-        k: int = EACH,
-        *,
-        threshold: float | None = None,
-        distinct: bool = False,
-        diversity: float = 0.0,
-    ) -> ContextBlock:
-        """Return the part of a prompt that tells an agent what is remembered for a task, within a budget.
-
-        What it shows counts as used by the next attempt at the task that is stored with the same key.
-        """
-        body = {
-            "task": encode_trajectory(Trajectory(task, (), Outcome(None)))["task"],
-            "budget_tokens": budget_tokens,
-            "k": k,
-            "threshold": threshold,
-            "distinct": distinct,
-            "diversity": diversity,
-        }
-        block: ContextBlock = self._server.ask("POST", "context", ContextBlock, body=body)
-        return block
-
-    abuild_context = twin(build_context)
-
-    def store(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Remember an attempt, and count its outcome for what it used. Sent twice, it is stored once."""
-        body = encode_trajectory(trajectory)
-        headers = {"Idempotency-Key": hashlib.sha256(trajectory.id.encode(errors="surrogatepass")).hexdigest()}
-        stored: dict[str, Any] = self._server.ask("POST", "attempts", dict[str, Any], body=body, headers=headers)
-        return {name: value for name, value in stored.items() if value}
-
-    astore = twin(store)
-
-    def history(self, limit: int = 50, offset: int = 0, *, wanted: Operations = ANY_OPERATION) -> list[Operation]:
-        """Return operations, newest first."""
-        asked = {name: value for name, value in asdict(wanted).items() if value} | {"limit": limit, "offset": offset}
-        told: dict[str, Any] = self._server.ask("GET", "operations", dict[str, Any], query=asked)
-        operations: list[Operation] = value_of(list[Operation], told["operations"])
-        return operations
-
-    def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back, exactly. Undoing that one does it again."""
-        path = f"operations/{quote(operation_id, safe='')}/undo"
-        undone: Operation = self._server.ask("POST", path, Operation, body={"reason": reason})
-        return undone
+    async def query(self, task: Task, k: int = 5, **among: Any) -> MemoryQueryResult:
+        """Return what every memory holds for a task. It takes the arguments of `query_sync`."""
+        return await in_thread(self.query_sync, task, k, **among)
 
     def close(self) -> None:
         """Close the connections."""

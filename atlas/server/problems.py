@@ -21,6 +21,9 @@ from atlas.core.errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
+ERROR = "Atlas-Error"
+"""Header with the class of an error, by which `atlas.connect` raises the same one."""
+
 INVALID_REQUEST = -32600
 """Code of JSON-RPC."""
 

@@ -17,9 +17,9 @@ from starlette.types import ASGIApp
 from atlas.core.errors import AtlasError
 from atlas.memory.system import MemorySystem
 from atlas.server.access import BodyBounded, Doors, KeyAsked
-from atlas.server.api import attempts, changes, context, health, history, records, traces
+from atlas.server.api import attempts, changes, context, health, history, records, traces, verbs
 from atlas.server.api.parts import check_query
-from atlas.server.problems import MEDIA_TYPE, Problem, problem_of
+from atlas.server.problems import ERROR, MEDIA_TYPE, Problem, problem_of
 
 Open = Callable[[], MemorySystem]
 """Gives the memory that is served, opened. It is asked at each request: the store may have been made again."""
@@ -55,7 +55,7 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
     checked = Depends(check_query)
     api.include_router(health.router, dependencies=[checked])
     key = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
-    for routes in (context, attempts, traces, history, changes, records):
+    for routes in (context, attempts, traces, history, changes, verbs, records):
         api.include_router(routes.router, dependencies=[key, checked])
     api.add_exception_handler(AtlasError, _told)
     api.add_exception_handler(RequestValidationError, _invalid)
@@ -65,7 +65,7 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
 
 async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, AtlasError)
-    return problem_of(error).response()
+    return problem_of(error).response({ERROR: type(error).__name__})
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
 from atlas.core.errors import InvalidInput
+from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.memory import Memory
 from atlas.memory.system import MemorySystem
 from atlas.server.api.shapes import MemoryName
 from atlas.server.problems import unknown_names
+
+SCRUBBED = "Atlas-Scrubbed"
+"""Header with the number of secrets that were replaced in what was written, by kind. Absent where there were none."""
 
 
 def served(request: Request) -> MemorySystem:
@@ -42,3 +48,12 @@ def memory_named(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
     """Return one of the four memories."""
     held: Memory[Any] = getattr(memory, name)
     return held
+
+
+@contextmanager
+def counting_secrets_of(answer: Response) -> Iterator[Mapping[str, int]]:
+    """Yield the number of secrets, by kind, that the block replaces. A header of the answer has it too."""
+    with counting_secrets() as found:
+        yield found
+    if found:
+        answer.headers[SCRUBBED] = ", ".join(f"{kind}={n}" for kind, n in sorted(found.items()))

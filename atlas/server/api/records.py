@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import TypeAdapter, ValidationError
 
 from atlas.core.errors import AtlasError, InvalidInput, NotFound, RecordChanged, UndoRefused
 from atlas.core.hits import Retrieval
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept, Strategy
-from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.versions import ItemVersion
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.server.api.parts import Served, Warm, memory_named
+from atlas.server.api.parts import Served, Warm, counting_secrets_of, memory_named
 from atlas.server.api.shapes import (
     ConceptGiven,
     EditGiven,
@@ -39,13 +35,11 @@ from atlas.server.api.shapes import (
     StrategyGiven,
     UseGiven,
 )
+from atlas.verbs.values import decode_fields
 
 router = APIRouter()
 
 PARTS = "(uses|rate|links|versions)"
-
-SCRUBBED = "Atlas-Scrubbed"
-"""Header with the number of secrets that were replaced in what was written, by kind. Absent where there were none."""
 
 
 @router.post("/{memory}/search")
@@ -79,7 +73,7 @@ def _found(found: Retrieval[Any]) -> Found:
 @router.post("/{memory}/marks")
 def mark_many(memory: MemoryName, changes: ManyMarked, served: Served, answer: Response) -> int:
     """Change the marks of records as one operation. Return how many changed."""
-    with _counting_secrets(answer):
+    with counting_secrets_of(answer):
         return memory_named(served, memory).change_marks(**changes.model_dump())
 
 
@@ -87,7 +81,7 @@ def mark_many(memory: MemoryName, changes: ManyMarked, served: Served, answer: R
 def add_strategy(given: StrategyGiven, served: Served, answer: Response) -> str:
     """Add a strategy that somebody wrote. Return its id."""
     fields = given.model_dump(exclude_none=True)
-    with _counting_secrets(answer):
+    with counting_secrets_of(answer):
         return served.strategies.add(Strategy(**fields))
 
 
@@ -95,14 +89,14 @@ def add_strategy(given: StrategyGiven, served: Served, answer: Response) -> str:
 def add_concept(given: ConceptGiven, served: Served, answer: Response) -> str:
     """Add reusable code. Return its id."""
     fields = given.model_dump(exclude_none=True)
-    with _counting_secrets(answer):
+    with counting_secrets_of(answer):
         return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, given.examples))}))
 
 
 @router.post("/journal", status_code=201, responses={200: {"model": EntryTold, "description": "Kept out by a gate"}})
 def add_entry(given: EntryGiven, served: Served, response: Response) -> EntryTold:
     """Write an entry of the journal. Return its id, or why a gate kept it out."""
-    with _counting_secrets(response) as found:
+    with counting_secrets_of(response) as found:
         added = served.journal.add(**given.model_dump())
     if added is not None:
         return EntryTold(id=added, scrubbed=dict(found))
@@ -170,7 +164,7 @@ def edit(
         raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and edit that")
     expected = {} if "*" in tags else {record_id: moment}
     scoped = records.within("edit" if changes.fields else "mark", unchanged_since=expected)
-    with _counting_secrets(answer):
+    with counting_secrets_of(answer):
         _write(served, scoped, before, changes)
     after = _told(records, record_id, set())
     answer.headers["ETag"] = after.etag
@@ -181,15 +175,6 @@ def edit(
 def record_use(memory: MemoryName, record_id: Id, use: UseGiven, served: Served) -> None:
     """Say how an attempt went that used a record. An attempt counts once."""
     memory_named(served, memory).record_use(record_id, **use.model_dump())
-
-
-@contextmanager
-def _counting_secrets(answer: Response) -> Iterator[Mapping[str, int]]:
-    """Yield the number of secrets, by kind, that the block replaces. A header of the answer has it too."""
-    with counting_secrets() as found:
-        yield found
-    if found:
-        answer.headers[SCRUBBED] = ", ".join(f"{kind}={n}" for kind, n in sorted(found.items()))
 
 
 def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> RecordTold:
@@ -214,7 +199,7 @@ def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> Record
 def _write(served: Served, records: Any, before: RecordTold, changes: EditGiven) -> None:
     """Write the new fields of a record, then its marks. Where the marks are refused, the fields are taken back."""
     if changes.fields:
-        records.edit(before.record.id, **_typed(type(before.record), changes.fields))
+        records.edit(before.record.id, **decode_fields(type(before.record), changes.fields))
     try:
         if marks := changes.model_dump(exclude={"fields"}, exclude_defaults=True):
             records.change_marks([before.record.id], **marks)
@@ -244,20 +229,6 @@ def _take_back(served: Served, operation_id: str, error: AtlasError) -> None:
 def _etag(record: Any, marks: Marks) -> str:
     said = repr((asdict(record), asdict(marks)))
     return f'"{hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]}"'
-
-
-def _typed(kind: type, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return new values of a record's fields as the library has them.
-
-    Raises:
-        InvalidInput: There is no such field, or it cannot have such a value.
-    """
-    types = get_type_hints(kind)
-    try:
-        return {name: TypeAdapter(types.get(name, Any)).validate_python(value) for name, value in fields.items()}
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InvalidInput(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
 def _links(held: Memory[Any], record_id: str) -> LinkGraph:

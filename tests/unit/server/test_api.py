@@ -15,6 +15,7 @@ import atlas
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
 from atlas.server.access import MAX_BODY_BYTES
+from atlas.verbs.table import SYSTEM, VERBS
 from tests.support.records import attempt
 from tests.support.serving import serving
 
@@ -106,7 +107,8 @@ def test_a_viewer_reads_everything_and_writes_through_no_door(api, memory):
         "/{memory}/{record_id}": {"pinned": True},
     }
     described = {path: set(held) - {"get"} for path, held in api.get("/openapi.json").json()["paths"].items()}
-    assert {path for path, methods in described.items() if methods} == {*writes, "/context", "/{memory}/search"}
+    written = {path for path, methods in described.items() if methods and not path.startswith("/verbs/")}
+    assert written == {*writes, "/context", "/{memory}/search"}
     named = {"memory": "experience", "record_id": one, "operation_id": memory.history(1)[0].id}
     answers = {
         path: api.request(described[path].pop(), path.format(**named), json=body, headers=headers)
@@ -116,6 +118,28 @@ def test_a_viewer_reads_everything_and_writes_through_no_door(api, memory):
     assert all("is a viewer and may not" in answer.json()["detail"] for answer in answers.values())
     assert memory.count_operations() == before
     assert not memory.experience.usage([one])[one].n_retrieved
+
+
+def test_a_viewer_may_call_no_verb_that_writes(api, memory):
+    headers = key(memory, Role.VIEWER)
+    writes = [(owner, verb) for verb in VERBS for owner in verb.of if verb.role > Role.VIEWER]
+    for owner, verb in writes:
+        path = f"/verbs/{verb.name}" if owner == SYSTEM else f"/verbs/{owner}/{verb.name}"
+        answer = api.post(path, json={}, headers=headers)
+        assert (answer.status_code, answer.headers["Atlas-Error"]) == (403, "NotAllowed"), path
+
+
+def test_a_verb_refuses_arguments_that_its_method_does_not_take(api, memory):
+    one = memory.experience.ids()[0]
+    for arguments, why in (
+        ({"record_id": one, "depth": 2}, "'depth' is no part of similar; it takes record_id, k"),
+        ({"k": 2}, "similar lacks record_id"),
+        ({"record_id": one, "k": "2"}, "k should be a whole number, but is '2'"),
+    ):
+        answer = api.post("/verbs/experience/similar", json=arguments)
+        assert (answer.status_code, why in answer.json()["detail"]) == (422, True), answer.json()
+    assert api.post("/verbs/journal/prune", json={}).status_code == 422
+    assert api.post("/verbs/experience/within", json={"kind": "x"}).status_code == 404
 
 
 def test_a_revoked_or_expired_key_is_refused_at_once(api, memory):

@@ -1,0 +1,90 @@
+"""The verbs of the memories, each under its own name: what `atlas.connect` calls."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Response
+from fastapi.responses import JSONResponse
+
+from atlas.infra.actor import check_role
+from atlas.server.api.parts import Served, Warm, counting_secrets_of
+from atlas.verbs.table import SYSTEM, VERBS, Verb
+from atlas.verbs.values import encode
+
+router = APIRouter(prefix="/verbs")
+
+Arguments = Annotated[dict[str, Any], Body(description="The arguments of the method by their names.")]
+
+NOTHING: dict[str, Any] = {}
+
+
+class AsciiResponse(JSONResponse):
+    """A response as JSON whose other characters are escaped, so that it holds whatever a text may hold."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the body."""
+        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _call(verb: Verb, owner: str, served: Served, encoded: Any, is_warm: bool) -> Response:
+    """Return the result of a call of a method, and count the secrets that it replaced in a header."""
+    check_role(verb.role, f"call `{verb.name}`")
+    arguments = verb.arguments(owner, encoded)
+    target, name = served if owner == SYSTEM else getattr(served, owner), verb.name
+    if not is_warm:
+        name, arguments = _by_words(verb, arguments)
+    given = inspect.signature(getattr(target, name)).bind(**arguments)
+    answer = AsciiResponse(None)
+    with counting_secrets_of(answer):
+        result = getattr(target, name)(*given.args, **given.kwargs)
+    answer.body = answer.render(encode(result))
+    answer.headers["content-length"] = str(len(answer.body))
+    return answer
+
+
+def _by_words(verb: Verb, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the call that stands in for another one until the embedding model is ready."""
+    if verb.name == "retrieve":
+        return "retrieve_words", {name: arguments[name] for name in ("query", "k", "where") if name in arguments}
+    return verb.name, arguments | ({"by_words": True} if verb.name == "build_context" else {})
+
+
+def _add(verb: Verb, owners: tuple[str, ...]) -> None:
+    """Add the route of a verb of the system, or of some of the memories."""
+    routed: Callable[..., Response]
+    if owners == (SYSTEM,):
+
+        def routed(served: Served, is_warm: Warm, arguments: Arguments = NOTHING) -> Response:
+            return _call(verb, SYSTEM, served, arguments, is_warm)
+    else:
+
+        def routed(memory: str, served: Served, is_warm: Warm, arguments: Arguments = NOTHING) -> Response:
+            return _call(verb, memory, served, arguments, is_warm)
+
+        routed.__annotations__["memory"] = Literal[owners]
+
+    described = inspect.getdoc(verb.method(owners[0])) or ""
+    router.post(
+        f"/{verb.name}" if owners == (SYSTEM,) else f"/{{memory}}/{verb.name}",
+        response_class=AsciiResponse,
+        description=described,
+        openapi_extra={"requestBody": {"content": {"application/json": {"schema": _schema(verb, owners)}}}},
+    )(routed)
+
+
+def _schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
+    """Return the arguments of a verb as OpenAPI describes them, the names of all memories among them."""
+    parameters = {
+        name: parameter
+        for owner in owners
+        for name, parameter in list(inspect.signature(verb.method(owner)).parameters.items())[1:]
+    }
+    return {"properties": {name: {"description": str(one.annotation)} for name, one in parameters.items()}}
+
+
+for _verb in VERBS:
+    _add(_verb, _verb.of)

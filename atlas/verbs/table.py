@@ -1,0 +1,230 @@
+"""Every verb of the memories and of the system over them: who may do it, and where else than in Python it is offered.
+
+The HTTP API and `atlas.connect` are made from this table. The tools of MCP, the commands, the meanings in History and
+the page on serving are checked against it. Parameters and results are those of the method that a verb names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from atlas.infra.actor import Role
+from atlas.memory.base.memory import Memory
+from atlas.memory.concepts.memory import ChromaConceptLibrary
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.journal import Journal
+from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.memory.system import MemorySystemImpl
+from atlas.verbs.values import bindings, decode, decode_arguments, types_of_arguments
+
+SYSTEM, EXPERIENCE, STRATEGIES, CONCEPTS, JOURNAL = "system", "experience", "strategies", "concepts", "journal"
+
+OWNERS: Mapping[str, Any] = {
+    SYSTEM: MemorySystemImpl,
+    EXPERIENCE: ChromaExperienceMemory,
+    STRATEGIES: ChromaStrategyBank,
+    CONCEPTS: ChromaConceptLibrary,
+    JOURNAL: Journal,
+}
+"""Classes whose methods the verbs are, by the name that each has in a memory system."""
+
+EVERY = (EXPERIENCE, STRATEGIES, CONCEPTS, JOURNAL)
+MERGED = (EXPERIENCE, STRATEGIES, CONCEPTS)
+
+WRITER, CURATOR = Role.WRITER, Role.CURATOR
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """An act on a memory, or on the system over all of them."""
+
+    name: str
+    """Name of its method."""
+
+    of: tuple[str, ...] = EVERY
+    """Memories that have it, or the system."""
+
+    role: Role = Role.VIEWER
+    """Lowest role that may do it."""
+
+    kind: str = ""
+    """Kind of the operation that History shows for it. Empty for what reads."""
+
+    tools: tuple[str, ...] = ()
+    """Tools of MCP that do it."""
+
+    commands: tuple[str, ...] = ()
+    """Commands that do it."""
+
+    sent_as: str = ""
+    """Verb that `atlas.connect` calls in its place. Empty for itself."""
+
+    def method(self, owner: str) -> Callable[..., Any]:
+        """Return the method of one of the memories."""
+        found: Callable[..., Any] = getattr(OWNERS[owner], self.name)
+        return found
+
+    def arguments(self, owner: str, encoded: Any) -> dict[str, Any]:
+        """Return the arguments of a call from JSON values, or raise `InvalidInput`."""
+        return decode_arguments(self.method(owner), encoded, OWNERS[owner], record_kind(owner))
+
+    def result(self, owner: str, encoded: Any) -> Any:
+        """Return the result of a call from JSON values."""
+        return decode(self.types(owner)["return"], encoded, "the result")
+
+    def types(self, owner: str) -> dict[str, Any]:
+        """Return the types of its arguments by their names, and that of its result as `return`."""
+        return types_of_arguments(self.method(owner), OWNERS[owner])
+
+
+def record_kind(owner: str) -> Any:
+    """Return the kind of a memory's records, or None for the system."""
+    [variable] = get_args(Memory.__orig_bases__[-1])  # type: ignore[attr-defined]
+    return bindings(OWNERS[owner]).get(variable)
+
+
+VERBS: tuple[Verb, ...] = (
+    # Looking for records
+    Verb("retrieve", tools=("search",), commands=("search",)),
+    Verb("retrieve_words", tools=("search",), commands=("search",)),
+    Verb("search_hits"),
+    Verb("search_words"),
+    Verb("search", of=(EXPERIENCE, CONCEPTS, JOURNAL)),
+    Verb("read", of=(STRATEGIES,)),
+    Verb("similar"),
+    Verb("passage"),
+    Verb("met_words"),
+    Verb("filter_notes"),
+    Verb("level"),
+    Verb("calibrate"),
+    # Looking over them
+    Verb("get", tools=("read",), commands=("show",)),
+    Verb("get_many"),
+    Verb("embedding"),
+    Verb("browse"),
+    Verb("count"),
+    Verb("values"),
+    Verb("ids"),
+    Verb("column"),
+    Verb("titles"),
+    Verb("counts_by_day"),
+    Verb("never_retrieved"),
+    Verb("stale"),
+    Verb("marks"),
+    Verb("usage"),
+    Verb("trash", commands=("trash",)),
+    Verb("count_trash"),
+    Verb("purged"),
+    Verb("export", of=MERGED, commands=("export",)),
+    Verb("versions", of=(STRATEGIES, CONCEPTS)),
+    # Changing them
+    Verb("store", of=(EXPERIENCE,), role=WRITER, kind="store"),
+    Verb("store_many", of=(EXPERIENCE,), role=WRITER, kind="store"),
+    Verb("add", of=(STRATEGIES, CONCEPTS, JOURNAL), role=WRITER, kind="store", tools=("add_strategy", "note")),
+    Verb("add_many", of=(CONCEPTS,), role=WRITER, kind="store"),
+    Verb("add_entries", of=(JOURNAL,), role=WRITER, kind="store"),
+    Verb("edit", role=WRITER, kind="edit"),
+    Verb("record_use", role=WRITER, tools=("record_use",)),
+    Verb("update_stats", of=(STRATEGIES, CONCEPTS), role=WRITER),
+    Verb("mark", role=WRITER, kind="mark"),
+    Verb("change_marks", role=WRITER, kind="mark", tools=("mark",), commands=("tag",)),
+    Verb("release", role=CURATOR, kind="accept"),
+    Verb("delete", role=CURATOR, kind="delete"),
+    Verb("restore", role=CURATOR, kind="restore", commands=("trash",)),
+    Verb("restore_many", of=MERGED, role=WRITER, kind="import", commands=("import",)),
+    Verb("plan_merge", of=MERGED, commands=("merge",)),
+    Verb("apply_merge", of=MERGED, role=CURATOR, kind="merge", commands=("merge",)),
+    Verb("merge", of=MERGED, role=CURATOR, kind="merge"),
+    # Experiences
+    Verb("plan_prune", of=(EXPERIENCE,), commands=("prune",)),
+    Verb("apply_prune", of=(EXPERIENCE,), role=CURATOR, kind="prune", commands=("prune",)),
+    Verb("prune", of=(EXPERIENCE,), role=CURATOR, kind="prune"),
+    Verb("plan_outcomes", of=(EXPERIENCE,)),
+    Verb("apply_outcomes", of=(EXPERIENCE,), role=WRITER, kind="outcome"),
+    Verb("refine", of=(EXPERIENCE,)),
+    Verb("check_refine", of=(EXPERIENCE,), commands=("refine",)),
+    Verb("apply_refine", of=(EXPERIENCE,), role=CURATOR, kind="refine", commands=("refine",)),
+    # Strategies
+    Verb("rate", of=(STRATEGIES,)),
+    Verb("rates", of=(STRATEGIES,)),
+    Verb("attempts", of=(STRATEGIES,)),
+    Verb("attempts_of", of=(STRATEGIES,)),
+    Verb("plan_write", of=(STRATEGIES,), role=WRITER),
+    Verb("apply_write", of=(STRATEGIES,), role=WRITER, kind="store"),
+    Verb("write", of=(STRATEGIES,), role=WRITER, kind="store"),
+    Verb("retire", of=(STRATEGIES,), role=WRITER),
+    Verb("unretire", of=(STRATEGIES,), role=WRITER),
+    Verb("retired", of=(STRATEGIES,)),
+    # Concepts
+    Verb("composable", of=(CONCEPTS,)),
+    Verb("compose", of=(CONCEPTS,)),
+    Verb("dependents", of=(CONCEPTS,)),
+    Verb("depends_on", of=(CONCEPTS,)),
+    Verb("uses", of=(CONCEPTS,)),
+    # The journal
+    Verb("recent", of=(JOURNAL,)),
+    Verb("get_recent", of=(JOURNAL,)),
+    Verb("get_by_type", of=(JOURNAL,)),
+    Verb("context_for_task", of=(JOURNAL,)),
+    Verb("context_for_task_generation", of=(JOURNAL,)),
+    Verb("context_for_evolution", of=(JOURNAL,)),
+    Verb("linked", of=(JOURNAL,)),
+    Verb("link", of=(JOURNAL,), role=WRITER, kind="link"),
+    Verb("unlink", of=(JOURNAL,), role=WRITER, kind="unlink"),
+    Verb("suggest_links", of=(JOURNAL,)),
+    Verb("accept_link", of=(JOURNAL,), role=WRITER, kind="link"),
+    Verb("refuse_link", of=(JOURNAL,), role=WRITER, kind="refuse a link"),
+    Verb("gates", of=(JOURNAL,)),
+    Verb("switch_gate", of=(JOURNAL,), role=WRITER),
+    Verb("register_type", of=(JOURNAL,), role=WRITER),
+    Verb("rejected", of=(JOURNAL,)),
+    Verb("accept", of=(JOURNAL,), role=WRITER, kind="accept"),
+    Verb("plan_compact", of=(JOURNAL,)),
+    Verb("check_compact", of=(JOURNAL,)),
+    Verb("apply_compact", of=(JOURNAL,), role=CURATOR, kind="compact"),
+    Verb("compact", of=(JOURNAL,), role=CURATOR, kind="compact"),
+    Verb("note_promotion", of=(JOURNAL,), role=WRITER),
+    # All memories
+    Verb("build_context", of=(SYSTEM,), tools=("recall",)),
+    Verb("query_sync", of=(SYSTEM,)),
+    Verb("store", of=(SYSTEM,), role=WRITER, kind="store", sent_as="store_once"),  # it may be sent again
+    Verb("store_once", of=(SYSTEM,), role=WRITER, kind="store", tools=("store_attempt",)),
+    Verb("judge", of=(SYSTEM,), role=WRITER),
+    Verb("judgements", of=(SYSTEM,)),
+    Verb("memory_effect", of=(SYSTEM,)),
+    Verb("compression_status", of=(SYSTEM,)),
+    Verb("plan_promotion", of=(SYSTEM,)),
+    Verb("apply_promotion", of=(SYSTEM,), role=WRITER),
+    Verb("history", of=(SYSTEM,), tools=("history",), commands=("history",)),
+    Verb("count_operations", of=(SYSTEM,)),
+    Verb("operation", of=(SYSTEM,)),
+    Verb("changes", of=(SYSTEM,)),
+    Verb("actors", of=(SYSTEM,)),
+    Verb("revision", of=(SYSTEM,)),
+    Verb("undo", of=(SYSTEM,), role=WRITER, kind="undo", tools=("undo",), commands=("undo",)),
+    Verb("plan_undo", of=(SYSTEM,), role=WRITER),
+    Verb("apply_undo", of=(SYSTEM,), role=WRITER, kind="undo"),
+)
+
+NEEDS_FILES = frozenset(
+    {"freeze", "plan_purge", "apply_purge", "compress", "load_primitives", "primitive_updates", "update_primitives"}
+)
+"""Methods of copies, purges, compression and imports. They need the store's files, or run code of the caller's."""
+
+OF_THIS_PROGRAM = frozenset(
+    {"close", "query", "plan_refine", "ranked_with", "to_pandas", "with_abstractor", "with_updater", "within"}
+)
+"""Methods that take or give objects of the program that calls them. `close` and `query` of a server are its own."""
+
+
+def verbs_of(owner: str) -> tuple[Verb, ...]:
+    """Return the verbs of a memory, or of the system."""
+    return tuple(verb for verb in VERBS if owner in verb.of)
+
+
+ROLES: Mapping[str, Role] = {
+    f"{'memory' if owner == SYSTEM else owner}.{verb.name}": verb.role for verb in VERBS for owner in verb.of
+}
+"""Lowest role of each verb, by its name as in Python: `experience.delete`."""

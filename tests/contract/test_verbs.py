@@ -1,0 +1,121 @@
+"""Every verb gives the same over a server as on a memory that is opened here, with the same signature."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import atlas
+from atlas.infra.actor import Actor, Role, acting
+from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
+from atlas.verbs.table import NEEDS_FILES, OF_THIS_PROGRAM, ROLES, SYSTEM
+from tests.support.calls import BEGUN, PARTS, READS, WRITES, Call
+from tests.support.everything import Ids, content, make_everything
+from tests.support.records import attempt
+from tests.support.sample import EMBEDDER, opened
+from tests.support.serving import serving
+
+IN_VALUES: dict[str, Call] = {
+    "strategies.write": lambda memory, _: memory.strategies.write(attempt("new")),
+    "strategies.apply_write": lambda memory, _: memory.strategies.apply_write(
+        memory.strategies.plan_write([attempt("new")])
+    ),
+    "experience.apply_refine": lambda memory, ids: memory.experience.apply_refine(ids["refine plan"]),
+    "experience.check_refine": lambda memory, ids: memory.experience.check_refine(ids["refine plan"]),
+}
+"""Calls that take values alone, in place of those of `tests.support.calls` that take objects of the program."""
+
+CALLS = {name: call for name, call in {**READS, **WRITES, **BEGUN, **IN_VALUES}.items() if name in ROLES}
+
+
+class Switched:
+    """The memory that is served: each test chooses one."""
+
+    memory: atlas.MemorySystem
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.memory, name)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory) -> tuple[Path, Ids]:
+    """A store with something of every kind, and the ids and plans that the calls ask for."""
+    store = tmp_path_factory.mktemp("verbs") / "store"
+    ids = make_everything(store)
+    with opened(store) as memory:
+        (store / "keys.json").unlink()  # so that the server asks for none
+        ids["refine plan"] = memory.experience.plan_refine(ids["alike"], HeuristicRefineStrategy(EMBEDDER))
+    return store, ids
+
+
+@pytest.fixture(scope="module")
+def server(prepared) -> Iterator[tuple[Switched, str]]:
+    """A server of whatever memory is chosen, and its address."""
+    switched, served = Switched(), prepared[0].parent / "served"
+    shutil.copytree(prepared[0], served)
+    with opened(served) as switched.memory, serving(switched) as address:
+        yield switched, address
+
+
+@pytest.fixture
+def both(prepared, server, tmp_path) -> Iterator[tuple[atlas.MemorySystem, atlas.MemorySystem, atlas.MemorySystem]]:
+    """Two copies of the store: one opened here, the other asked over a server and opened behind it."""
+    switched, address = server
+    served = switched.memory.storage.path
+    switched.memory.close()
+    shutil.rmtree(served)
+    for copy in (tmp_path / "here", served):
+        shutil.copytree(prepared[0], copy)
+    with opened(tmp_path / "here") as here, opened(served) as behind, atlas.connect(address) as there:
+        switched.memory = behind
+        yield here, there, behind
+
+
+def test_every_verb_is_called_here():
+    assert set(ROLES) == set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_verb_gives_the_same_over_a_server(both, prepared, name):
+    here, there, behind = both
+    before = [content(memory.storage.path) for memory in (here, behind)]
+    with acting(Actor("owner", Role.ADMIN)):  # for whom the server acts
+        own = CALLS[name](here, prepared[1])
+    remote = CALLS[name](there, prepared[1])
+    assert type(remote) is type(own)
+    assert without_ids(remote) == without_ids(own)
+    after = [content(memory.storage.path) for memory in (here, behind)]
+    if name in WRITES:
+        assert (after[1] != before[1]) == (after[0] != before[0])
+
+
+def without_ids(result: Any) -> str:
+    """A result as text. New ids are random, so they are left out."""
+    return re.sub(r"\b[0-9a-f]{8}(?:[0-9a-f]{24})?\b", "ID", repr(result))
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part != "storage"])
+def test_every_method_is_a_verb_or_is_listed_as_one_that_a_server_cannot_offer(both, part):
+    here, there, _ = both
+    owner = SYSTEM if part == "memory" else part
+    local, remote = (memory if owner == SYSTEM else getattr(memory, owner) for memory in (here, there))
+    for name in public(type(local)):
+        if name in NEEDS_FILES | (OF_THIS_PROGRAM - {"query", "close"}):
+            with pytest.raises(AttributeError, match=r"atlas\.open_memory"):
+                getattr(remote, name)
+        elif name not in ("query", "close"):
+            assert inspect.signature(getattr(remote, name)) == inspect.signature(getattr(local, name)), name
+            twin = f"a{name}"
+            assert hasattr(remote, twin) == hasattr(local, twin)
+
+
+def public(kind: type) -> list[str]:
+    """The methods of a class, without twins."""
+    names = [name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))]
+    return [name for name in names if not (name.startswith("a") and name[1:] in names)]

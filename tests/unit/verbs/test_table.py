@@ -1,0 +1,74 @@
+"""The table of verbs against everything that it speaks of: tools, commands, History and the docs."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from atlas.cli import GROUPS
+from atlas.infra.actor import Role
+from atlas.server.mcp.server import READS, TOOLS
+from atlas.verbs.table import EVERY, OWNERS, SYSTEM, VERBS, record_kind, verbs_of
+from atlas.verbs.values import CannotBeSent, decoder
+from atlas.views.history.operations import KIND_MEANINGS, MEANINGS
+from tests.support.repository import REPOSITORY
+
+COMMANDS = {command for declared in GROUPS.values() for command in declared}
+
+
+def test_each_verb_of_an_owner_is_in_one_row_and_is_its_method():
+    rows = [(owner, verb.name) for verb in VERBS for owner in verb.of]
+    assert len(rows) == len(set(rows))
+    assert all(callable(getattr(OWNERS[owner], name)) for owner, name in rows)
+
+
+def test_each_tool_does_a_verb_and_shows_itself_to_the_roles_of_that():
+    roles = {tool: {verb.role for verb in VERBS if tool in verb.tools} for verb in VERBS for tool in verb.tools}
+    assert roles == {tool.__name__: {Role.VIEWER if hints == READS else Role.WRITER} for tool, hints in TOOLS}
+
+
+def test_each_command_of_the_table_is_one():
+    assert {command for verb in VERBS for command in verb.commands} <= COMMANDS
+
+
+def test_each_kind_of_operation_has_a_meaning_in_history():
+    assert {verb.kind for verb in VERBS if verb.kind} <= MEANINGS.keys() | KIND_MEANINGS.keys()
+
+
+@pytest.mark.parametrize("owner", ["each memory", *OWNERS])
+def test_the_docs_list_every_verb(owner):
+    assert docs_row(owner) in (REPOSITORY / "docs" / "serving.md").read_text(encoding="utf-8").splitlines()
+
+
+def docs_row(owner: str) -> str:
+    """The line of docs/serving.md with the verbs of a memory alone: those that read, then those of each higher role."""
+    if owner == "each memory":
+        verbs = [verb for verb in VERBS if verb.of == EVERY]
+    else:
+        verbs = [verb for verb in verbs_of(owner) if verb.of != EVERY]
+    cells = [
+        ", ".join(f"`{verb.name}`" for verb in verbs if verb.role == role)
+        for role in (Role.VIEWER, Role.WRITER, Role.CURATOR)
+    ]
+    return f"| {'all at once' if owner == SYSTEM else owner} | {' | '.join(cells)} |".replace("|  |", "| |")
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_arguments_and_results_of_every_verb_can_be_sent(owner):
+    for verb in verbs_of(owner):
+        for declared in verb.types(owner).values():
+            decoder(declared)
+    with pytest.raises(CannotBeSent):
+        decoder(argparse.ArgumentParser)
+
+
+def test_each_memory_has_its_kind_of_records():
+    kinds = {owner: getattr(record_kind(owner), "__name__", None) for owner in OWNERS}
+    assert kinds == {
+        "system": None,
+        "experience": "Experience",
+        "strategies": "Strategy",
+        "concepts": "CodeConcept",
+        "journal": "JournalEntry",
+    }
