@@ -31,6 +31,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "experiences": {
         "search": "find experiences for a task",
+        "similar": "find the experiences that are most like one",
         "show": "print one experience, step by step",
         "tag": "tag, pin, bury or annotate experiences",
         "prune": "delete experiences of low value; `atlas undo` brings them back",

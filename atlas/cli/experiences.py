@@ -23,7 +23,7 @@ from atlas.cli.common import (
     reached,
     safe,
 )
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import Hit
 from atlas.core.settings import Settings
 from atlas.core.types import Experience
@@ -38,6 +38,7 @@ from atlas.views.shared.wording import attempts_text, hidden_text
 def add_commands(commands: Any) -> None:
     """Declare them."""
     _add_search(commands)
+    _add_similar(commands)
     command = add_command(commands, "show", _show)
     command.add_argument("id", help="its id, or the beginning of it")
     _add_tag(commands)
@@ -68,6 +69,16 @@ def _add_search(commands: Any) -> None:
         default=0.0,
         metavar="X",
         help="prefer hits that differ from each other, from 0 (off) to below 1",
+    )
+
+
+def _add_similar(commands: Any) -> None:
+    command = add_command(commands, "similar", _similar)
+    command.add_argument("id", help="its id, or the beginning of it")
+    command.add_argument("-k", type=limit, default=4, help="number of hits (default: 4)")
+    command.add_argument("--where", type=filter_in, metavar="JSON", help="search only what passes a filter")
+    command.add_argument(
+        "--threshold", type=float, default=0.0, metavar="X", help="lowest relevance of a hit, 0 to 1 (default: 0)"
     )
 
 
@@ -151,6 +162,24 @@ def _said_of(hit: Hit[Experience]) -> list[str]:
         explain(hit),
         f"rank value {hit.rank_value:.3f} = {signals}",
     ]
+
+
+def _similar(options: argparse.Namespace, settings: Settings) -> int:
+    with reached(settings) as memory:
+        [record_id] = (
+            _ids_there(memory, options.id) if settings.server else full_ids(memory, memory.experience, [options.id])
+        )
+        hits = memory.experience.similar(record_id, options.k, where=options.where, threshold=options.threshold)
+        print("\n".join(f"{line(hit.item)}  {hit.relevance:.2f}" for hit in hits) or "nothing found")
+    return 0
+
+
+def _ids_there(memory: MemorySystem, beginning: str) -> list[str]:
+    """Return the id on a server that begins so, as the only one of a list."""
+    ids = [record_id for record_id in memory.experience.ids() if record_id.startswith(beginning)]
+    if len(ids) != 1:
+        raise NotFound(f"{'no' if not ids else 'more than one'} experience begins with {beginning!r}")
+    return ids
 
 
 def _show(options: argparse.Namespace, settings: Settings) -> int:

@@ -93,7 +93,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("search_words"),
     Verb("search", of=(EXPERIENCE, CONCEPTS, JOURNAL)),
     Verb("read", of=(STRATEGIES,)),
-    Verb("similar"),
+    Verb("similar", tools=("search",), commands=("similar",)),
     Verb("passage"),
     Verb("met_words"),
     Verb("filter_notes"),

@@ -230,6 +230,10 @@ def test_commands_that_a_server_can_meet_run_over_it(here, token, monkeypatch, c
 
         assert "rotate the logs of the crawler" in said("search", "rotate the logs of the crawler")
         assert "rotate the logs of the crawler" in said("search", "--words", "rotate")
+        record_id = stored["experience"]
+        [first, *_] = here.experience.similar(record_id, 2)
+        assert first.item.id[:8] in said("similar", record_id[:8], "-k", "2").splitlines()[0]
+        assert said("similar", record_id, "--threshold", "1") == "nothing found\n"
         assert "Written as" in said("journal", "add", "reflection", "the crawler fills its disk by noon")
         assert "fills its disk" in said("journal", "search", "--words", "disk")
         assert said("history", "-n", "1").split()[3] == "store"

@@ -298,3 +298,20 @@ def test_secrets_are_replaced_and_the_answer_counts_them(memory):
         assert "Secrets" not in await said(client, "store_attempt", task="log in", steps=["login"])
 
     talk(memory, work)
+
+
+def test_search_finds_records_like_one(memory):
+    memory.experience.store_many(attempts(30))
+    record_id = memory.experience.ids()[0]
+    expected = [hit.item.id[:8] for hit in memory.experience.similar(record_id, 3)]
+
+    async def asked() -> str:
+        async with Client(make_server(lambda: memory, lambda: False)) as client:
+            assert "got neither" in await refused(client, "search")
+            assert "got both" in await refused(client, "search", query="x", like=record_id)
+            assert "no record has an id" in await refused(client, "search", like="none")
+            return await said(client, "search", like=record_id[:8], k=3)
+
+    lines = asyncio.run(asked()).splitlines()
+    assert [line[1:9] for line in lines[:3]] == expected
+    assert lines[3] == "next: cursor=3"

@@ -18,6 +18,7 @@ from atlas.core.types import Vector, VectorRecord, Vectors, attach_embedding
 from atlas.embedding.met_words import MetWords, met_words
 from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
+from atlas.memory.base.ranking import check_threshold
 from atlas.memory.base.records import Records, listed
 from atlas.memory.base.retriever import Ranked, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
@@ -333,17 +334,34 @@ class Memory(Records, ABC, Generic[T]):
 
     aretrieve_words = twin(retrieve_words)
 
-    def similar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:
-        """Return the k nearest to one, without itself.
+    def similar(
+        self,
+        record_id: str,
+        k: int = 4,
+        *,
+        where: Where | None = None,
+        threshold: float = 0.0,
+        with_buried: bool = False,
+    ) -> list[Hit[T]]:
+        """Return the k records that are nearest to one in meaning, best first, without itself.
+
+        Args:
+            where: Only those that pass this filter, as if there were no others.
+            threshold: The relevance that a hit has at least, in [0, 1].
+            with_buried: Whether those that a person has buried are found too.
 
         Raises:
             NotFound: It is not there.
+            InvalidInput: An impossible threshold, or a name in the filter is near one that exists.
         """
         k = limit_of_list(k)
+        check_threshold(threshold)
+        among = self._checked(where)
         with self._store.reading():
             vector = np.atleast_2d(self._row(record_id)["embedding"])[0]
-            hits = self._retriever.near(vector, k + 1, with_buried=with_buried)
-            return self._whole([hit for hit in hits if hit.item != record_id][:k])
+            hits = self._retriever.near(vector, k + 1, where=among, with_buried=with_buried)
+            near = [hit for hit in hits if hit.item != record_id and hit.relevance >= threshold]
+            return self._whole(near[:k])
 
     asimilar = twin(similar)
 

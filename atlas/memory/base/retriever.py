@@ -209,9 +209,9 @@ class Retriever:
             best = diversified(among, vectors[[place[hit.item] for hit in among]], search.diversity)
         return Reranked(best[: search.k], reranked.problems)
 
-    def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
+    def near(self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False) -> list[Hit[str]]:
         """Return the k nearest to a vector, by meaning alone."""
-        found = self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
+        found = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
         standards = self._standards(threshold=0.0)
         by_meaning = replace(standards, weights=replace(standards.weights, words=0.0))
         return self._ranked(self._known(found), by_meaning)[:k]

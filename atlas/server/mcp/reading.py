@@ -41,29 +41,50 @@ def recall_by_words(memory: MemorySystem, task: str, budget_tokens: int = 1500, 
 
 def search(
     memory: MemorySystem,
-    query: str,
+    query: str = "",
     where: dict[str, Any] | None = None,
     among: Literal["experience", "strategies", "concepts", "journal"] = "experience",
     k: Annotated[int, Field(ge=1, le=50)] = 8,
     cursor: str = "",
+    like: str = "",
 ) -> str:
-    """Call to look for something in one memory. One line a hit: `[id] outcome relevance · first words`."""
+    """Call to look for something in one memory. One line a hit: `[id] outcome relevance · first words`.
+
+    `like`, an id, looks for records like that one instead of a query.
+    """
+    if like:
+        return _similar(memory, query, like, where, among, k, cursor)
+    if not query:
+        raise InvalidInput("`search` takes a `query`, or the id of a record as `like`, but got neither")
     skipped = _skipped(cursor)
     return _page(getattr(memory, among).retrieve(query, k + skipped + 1, where=where), skipped, k)
 
 
 def search_by_words(
     memory: MemorySystem,
-    query: str,
+    query: str = "",
     where: dict[str, Any] | None = None,
     among: str = "experience",
     k: int = 8,
     cursor: str = "",
+    like: str = "",
 ) -> str:
-    """Do as `search` does, by words alone."""
+    """Do as `search` does, by words alone. What is like a record needs no embedding model."""
+    if like or not query:
+        return search(memory, query, where, among, k, cursor, like)  # type: ignore[arg-type]
     skipped = _skipped(cursor)
     found = getattr(memory, among).retrieve_words(query, k + skipped + 1, where=where)
     return f"{_page(found, skipped, k)}\n{NOT_READY}"
+
+
+def _similar(
+    memory: MemorySystem, query: str, like: str, where: dict[str, Any] | None, among: str, k: int, cursor: str
+) -> str:
+    if query:
+        raise InvalidInput("`search` takes a `query` or `like`, but got both; leave one out")
+    skipped, place = _skipped(cursor), place_of(memory, like, among=[among])
+    hits = place.memory.similar(place.id, k + skipped + 1, where=where)
+    return _page(Retrieval(hits=hits, n_hidden=0, threshold=0.0), skipped, k)
 
 
 def read(

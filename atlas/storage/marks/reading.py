@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput
+from atlas.core.json_values import check_json
 from atlas.core.operations import Marks
 from atlas.storage.marks.codec import decode_marks, is_marks_by_table
 from atlas.storage.marks.files import TABLE

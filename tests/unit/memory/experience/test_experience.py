@@ -126,6 +126,22 @@ def test_similar_experiences_leave_out_the_one_asked_about(memory):
         memory.similar("unknown")
 
 
+def test_similar_experiences_pass_a_filter_and_reach_a_relevance(memory):
+    ids = fill(memory)
+    hits = memory.similar(ids[0], 10)
+    third = hits[2].item
+    assert [hit.item.id for hit in memory.similar(ids[0], 1, where={"trajectory_id": third.trajectory_id})] == [
+        third.id
+    ]
+    least = hits[1].relevance
+    near = [hit.item.id for hit in hits if hit.relevance >= least]
+    assert [hit.item.id for hit in memory.similar(ids[0], 10, threshold=least)] == near != []
+    with pytest.raises(InvalidInput, match="threshold"):
+        memory.similar(ids[0], threshold=2.0)
+    with pytest.raises(InvalidInput, match="did you mean 'outcome'"):
+        memory.similar(ids[0], where={"outcom": "failed"})
+
+
 def test_many_are_stored_in_order_and_progress_is_told(memory):
     told = []
     ids = memory.store_many([attempt(f"task {i}") for i in range(600)], lambda done, total: told.append((done, total)))
