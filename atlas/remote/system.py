@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,12 +14,13 @@ from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.memory.system import MemorySystemImpl
 from atlas.remote.http import Server
 from atlas.remote.verbs import Remote, with_verbs
 from atlas.verbs.table import CONCEPTS, EXPERIENCE, JOURNAL, STRATEGIES, SYSTEM
 
 if TYPE_CHECKING:
-    from atlas.memory.system import MemorySystemImpl as Verbs  # whose signatures its verbs have
+    Verbs = MemorySystemImpl  # whose signatures its verbs have
 else:
     Verbs = object
 
@@ -70,8 +72,9 @@ class RemoteMemory(Remote, Verbs):
         self.concepts = cast(ChromaConceptLibrary, RemoteConcepts(server))
         self.journal = cast(Journal, RemoteJournal(server))
 
+    @wraps(MemorySystemImpl.query)
     async def query(self, task: Task, k: int = 5, **among: Any) -> MemoryQueryResult:
-        """Return what every memory holds for a task. It takes the arguments of `query_sync`."""
+        """Return what every memory holds for a task."""
         return await in_thread(self.query_sync, task, k, **among)
 
     def close(self) -> None:
