@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from atlas.core.hits import MemoryQueryResult
 from atlas.core.types import Task
@@ -14,13 +13,12 @@ from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.memory.system import MemorySystemImpl
 from atlas.remote.http import Server
 from atlas.remote.verbs import Remote, with_verbs
 from atlas.verbs.table import CONCEPTS, EXPERIENCE, JOURNAL, STRATEGIES, SYSTEM
 
 if TYPE_CHECKING:
-    Verbs = MemorySystemImpl  # whose signatures its verbs have
+    from atlas.memory.system import MemorySystemImpl as Verbs  # whose signatures its verbs have
 else:
     Verbs = object
 
@@ -72,10 +70,26 @@ class RemoteMemory(Remote, Verbs):
         self.concepts = cast(ChromaConceptLibrary, RemoteConcepts(server))
         self.journal = cast(Journal, RemoteJournal(server))
 
-    @wraps(MemorySystemImpl.query)
-    async def query(self, task: Task, k: int = 5, **among: Any) -> MemoryQueryResult:
+    async def query(
+        self,
+        task: Task,
+        k: int = 5,
+        *,
+        threshold: float | None = None,
+        distinct: bool = False,
+        diversity: float = 0.0,
+        count_retrieval: bool = True,
+    ) -> MemoryQueryResult:
         """Return what every memory holds for a task."""
-        return await in_thread(self.query_sync, task, k, **among)
+        return await in_thread(
+            self.query_sync,
+            task,
+            k,
+            threshold=threshold,
+            distinct=distinct,
+            diversity=diversity,
+            count_retrieval=count_retrieval,
+        )
 
     def close(self) -> None:
         """Close the connections."""
