@@ -19,12 +19,18 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import numpy as np
 
 from atlas.core.errors import InvalidInput
+from atlas.memory.memory_effect import MemoryEffect
+from atlas.memory.promotion import Promotion
 
 Decoder = Callable[[Any, str], Any]
 """Turns JSON values into a value, or raises `InvalidInput` that names the place, its second argument."""
 
 NOT_FINITE = ("inf", "-inf", "nan")
 """Texts that stand for the numbers that JSON lacks."""
+
+
+_LATE = {kind.__name__: kind for kind in (MemoryEffect, Promotion)}
+"""Types in signatures of the system whose modules it imports only when they are used."""
 
 
 class CannotBeSent(TypeError):
@@ -331,4 +337,4 @@ def decode_fields(kind: Any, encoded: Mapping[str, Any]) -> dict[str, Any]:
 def types_of_arguments(method: Any, owner: Any) -> dict[str, Any]:
     """Return the types of a method's arguments, by their names, and that of its result as `return`."""
     bound = bindings(owner)
-    return {name: bind(hint, bound) for name, hint in get_type_hints(method).items()}
+    return {name: bind(hint, bound) for name, hint in get_type_hints(method, localns=_LATE).items()}

@@ -56,7 +56,7 @@ def test_a_function_whose_examples_hold_is_taken():
     [
         ({"name": "half"}, "a new identifier"),
         ({"name": "print"}, "a new identifier"),
-        ({"description": ""}, "description should say"),
+        ({"description": ""}, "description should describe the function, but is empty"),
         ({"code": "def halves(n) return"}, "that compiles"),
         ({"code": "x = 1\n" + CODE}, "the one function 'halves'"),
         ({"code": CODE.replace("halves", "other")}, "the one function 'halves'"),
