@@ -15,19 +15,29 @@ def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
         mode: The permissions of the file, less those that the process's umask takes away. None for those of the files
             of its directory.
     """
+    _replace(path, text, mode=mode, is_durable=True)
+    _sync_directory(path.parent)
+
+
+def replace_whole(path: Path, text: str) -> None:
+    """Replace a file, or create it, without waiting for the disk: a loss of power may leave it empty."""
+    _replace(path, text, mode=None, is_durable=False)
+
+
+def _replace(path: Path, text: str, *, mode: int | None, is_durable: bool) -> None:
     mode = file_mode(path.parent) if mode is None else mode
     beside = temporary_path(path)
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)  # follows no link
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+            if is_durable:
+                file.flush()
+                os.fsync(file.fileno())
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    _sync_directory(path.parent)
 
 
 def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:

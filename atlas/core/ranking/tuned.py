@@ -76,7 +76,7 @@ Of more, those with the highest numbers are kept: vocabularies are in the order 
 ones tell the most."""
 
 COMPARED = 100
-"""Most relevant candidates whose word pieces are compared with the query's."""
+"""Most relevant candidates whose word pieces are compared with the query's. Set by hand, to bound a search's time."""
 
 # --- Scale: which similarity is near. Set by hand, to bound what is measured on each store.
 
@@ -98,7 +98,8 @@ LEAST_SPAN = 0.1
 # --- Relevance and nudges.
 
 WORDS_POWER = 0.7
-"""Exponent of the share of what the words tell: the first telling words that are found say more than the last ones."""
+"""Exponent of the share of a query's words that a record has, so that the first words found count for more than the
+last ones. No record of what it was chosen on is left."""
 
 WORKED = {True: 1.0, None: 0.5, False: 0.0}
 """Share of the nudge for success, by outcome. Set by hand: an unknown outcome is halfway."""
@@ -127,14 +128,15 @@ RERANKER_WEIGHT = 0.2
 # --- What is shown: the level of a store. Chosen on the development half.
 
 FOREIGN_SHARE = 0.97
-"""Share of foreign queries that are to find nothing."""
+"""Share of foreign queries that are to find nothing. A goal, so not chosen on data."""
 
 LOOKED_AT = 20
 """Candidates of either signal among which the best answers to a foreign query are. Comparing word pieces changes their
-order."""
+order. Set by hand."""
 
 ANSWERS = 3
-"""Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best."""
+"""Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best. Set
+by hand."""
 
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.08, 0.21
 """Bounds of the level. A store of many subjects is at home with some of the foreign queries, so it sets no higher

@@ -27,7 +27,7 @@ from tinydb.table import Document
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import NO_MARKS
 from atlas.infra import fork_safety
-from atlas.infra.durable_files import replace_durably
+from atlas.infra.durable_files import replace_whole
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.marks.codec import encode_marks
@@ -245,7 +245,7 @@ class _WholeFile(Storage):
     def close(self) -> None:
         """Replace the file."""
         rows = ",\n".join(f"{json.dumps(key)}: {_dumped(row)}" for key, row in self._tables.get(TABLE, {}).items())
-        replace_durably(self._path, f'{_head(self._state)}"{TABLE}": {{\n{rows}\n}}}}\n')
+        replace_whole(self._path, f'{_head(self._state)}"{TABLE}": {{\n{rows}\n}}}}\n')
 
 
 def _write(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> None:
