@@ -177,7 +177,7 @@ def test_whoever_replaces_a_file_last_replaces_it_by_the_latest_state(open_store
     """Another process writes and copies between this one's look at the ledger and its replacing of the file."""
     opened = open_store()
     opened.add("a")
-    replace, other = files.replace_durably, open_store()
+    replace, other = files.replace_whole, open_store()
     is_first = True
 
     def replace_late(path: Path, text: str) -> None:
@@ -188,7 +188,7 @@ def test_whoever_replaces_a_file_last_replaces_it_by_the_latest_state(open_store
             other.store.marks_files.copy()
         replace(path, text)
 
-    monkeypatch.setattr(files, "replace_durably", replace_late)
+    monkeypatch.setattr(files, "replace_whole", replace_late)
     opened.store.marks_files.copy()
     assert rows(path_of(opened))["a"]["note"] == "of another process"
 
