@@ -6,6 +6,7 @@ import ast
 import inspect
 import pkgutil
 import re
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,14 @@ def test_no_class_is_more_than_three_classes_deep():
 def test_no_folder_of_modules_is_wider_than_sixteen():
     folders = {path.parent for top in ("atlas", "benchmarks", "pages") for path in (REPOSITORY / top).rglob("*.py")}
     assert {str(folder): width(folder) for folder in folders if width(folder) > WIDEST} == {}
+
+
+def test_the_page_on_architecture_draws_the_layers_that_the_import_rules_check():
+    drawn = re.findall(r'l\d+\["<b>([^<]+)</b>', (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    contracts = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    [rule] = [contract for contract in contracts["contracts"] if contract["id"] == "layers"]
+    layers = [{name.strip(" ()") for name in layer.split("|")} - {"testing"} for layer in rule["layers"]]
+    assert [set(row.split(" · ")) for row in drawn] == layers
 
 
 def test_tests_import_nothing_of_each_other():
