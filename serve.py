@@ -27,10 +27,18 @@ from atlas.access.roles import roles_from_environment
 from atlas.access.server_token import LOOPBACK, forget, local_address, make_token, publishing
 from atlas.access.stores import Stores, named_stores
 from atlas.infra.actor import Actor, Finder, acting, look_up_actors
-from atlas.server.access import BodyBounded, Dispatched, Doors, HostChecked, KeyAsked, OwnMachineOnly, host_name
+from atlas.server.access import (
+    ApiKeyMiddleware,
+    BodyLimitMiddleware,
+    Doors,
+    HostMiddleware,
+    OwnMachineOnly,
+    PathDispatcher,
+    host_name,
+)
 from atlas.server.api.app import make_api
 from atlas.server.entrance import ENTER, TOKEN, Entrance, rights
-from atlas.server.forwarding import Forwarded
+from atlas.server.forwarding import TrustedProxyMiddleware
 from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.server.mcp.server import make_server
 from atlas.server.problems import Problem
@@ -38,7 +46,7 @@ from atlas.server.rounds import repeating
 from atlas.server.sessions import COOKIE, Sessions, session_seconds
 from atlas.server.spool import PAUSE_SECONDS, Spool
 from pages.components.shared.memory import STORE, opened_now, warmed
-from pages.frame.messages import MessagesChecked
+from pages.frame.messages import MessageMiddleware
 
 logger = logging.getLogger(__name__)
 
@@ -97,12 +105,12 @@ def make_app(
     )
     below = {
         API: make_api(served, doors, is_warm),
-        MCP: KeyAsked(BodyBounded(over_http), doors, refusal=Problem.rpc_response),
+        MCP: ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response),
     }
     middleware = [
-        Middleware(HostChecked, hosts=hosts, public_hosts=public_hosts),
-        Middleware(Forwarded, proxy=proxy or Proxy()),
-        Middleware(Dispatched, below=below),
+        Middleware(HostMiddleware, hosts=hosts, public_hosts=public_hosts),
+        Middleware(TrustedProxyMiddleware, proxy=proxy or Proxy()),
+        Middleware(PathDispatcher, below=below),
     ]
     if is_open:
         middleware.insert(0, Middleware(OwnMachineOnly))
@@ -111,7 +119,7 @@ def make_app(
             Finder(present=lambda: _page_actor(sessions), choices=lambda: _page_choices(sessions), n_stores=len(stores))
         )
         middleware.append(Middleware(Entrance, sessions=sessions, provider=provider))
-        middleware.append(Middleware(MessagesChecked, rights=partial(rights, sessions)))
+        middleware.append(Middleware(MessageMiddleware, rights=partial(rights, sessions)))
 
     middleware.insert(0, Middleware(SecurityHeadersMiddleware))
 

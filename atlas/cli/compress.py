@@ -17,7 +17,7 @@ from atlas.learning.strategies import ProvenCompression
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.compression import (
-    FoundRow,
+    FunctionRow,
     added_with,
     found_function,
     found_rows,
@@ -109,7 +109,7 @@ def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> Compressio
             raise
 
 
-def _line(row: FoundRow) -> str:
+def _line(row: FunctionRow) -> str:
     return LINE.format(**{name: safe(str(getattr(row, name))) for name in TITLES})
 
 
@@ -121,7 +121,7 @@ def _show(memory: MemorySystem, found: CompressionResult, concept_id: str) -> No
         print(f"--- after, which {program.verdict}\n{safe(program.after.whole, keep_lines=True)}")
 
 
-def _hint(rows: Sequence[FoundRow]) -> str:
+def _hint(rows: Sequence[FunctionRow]) -> str:
     """Return how to add what was found, or an empty text where nothing of it is new."""
     new = {row.is_proven for row in rows if row.is_new}
     if True in new:

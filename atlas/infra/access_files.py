@@ -10,7 +10,7 @@ from pathlib import Path
 from atlas.core.errors import StoreUnavailable
 from atlas.infra.durable_files import append_durably, replace_durably
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.protocols.access import AUDIT, Kept
+from atlas.protocols.access import AUDIT, StoredText
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class AccessFile:
         """Return its path."""
         return str(self.path)
 
-    def read(self, seen: Kept | None = None) -> Kept | None:
+    def read(self, seen: StoredText | None = None) -> StoredText | None:
         """Return the current file, or None if it is missing."""
         try:
             status = self.path.stat()
             version = status.st_ino, status.st_mtime_ns, status.st_size  # replaced as a whole, it has another number
             if seen is not None and seen.version == version:
                 return seen
-            return Kept(version, self.path.read_text(encoding="utf-8"))
+            return StoredText(version, self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
 

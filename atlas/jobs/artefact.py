@@ -26,7 +26,7 @@ import numpy.typing as npt
 from atlas.core.errors import NotAllowed, PlanOutdated, ReadOnlyStore, StoreUnavailable
 from atlas.infra.directories import make_directory_in
 from atlas.infra.permissions import create_private, file_mode, temporary_path
-from atlas.storage.engine import Published, Shared
+from atlas.storage.engine import Publication, SharedState
 from atlas.storage.erasing import CACHE as CACHE
 from atlas.storage.erasing import caching, keeping
 from atlas.storage.store import LABEL, LEDGER, Store
@@ -56,10 +56,10 @@ class ArtefactFile(ABC, Generic[T]):
     def __init__(self, directory: Path, collection: str) -> None:
         self.name = f"{collection}.{self.kind}"
         self.path = directory / f"{self.name}.npz"
-        self._shared: Shared | None = None
+        self._shared: SharedState | None = None
         self._job = ""
 
-    def shared_by(self, shared: Shared | None, job: str = "") -> Self:
+    def shared_by(self, shared: SharedState | None, job: str = "") -> Self:
         """Return it as what every server of the store shows. Where there is one machine alone, it stays a file of it.
 
         Args:
@@ -96,7 +96,7 @@ class ArtefactFile(ABC, Generic[T]):
         with keeping(self.path.parent):
             _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=read_from))
 
-    def is_made_since(self, before: Published | None) -> bool:
+    def is_made_since(self, before: Publication | None) -> bool:
         """Return whether this job has been done since, by another server."""
         now = self._shared.published(self.name) if self._shared is not None else None
         is_new = now is not None and (before is None or now.version != before.version)
@@ -108,7 +108,7 @@ class ArtefactFile(ABC, Generic[T]):
         except (FileNotFoundError, NotADirectoryError):
             return 0
 
-    def _publish(self, shared: Shared, file: Path, *, ledger_id: str) -> None:
+    def _publish(self, shared: SharedState, file: Path, *, ledger_id: str) -> None:
         """Publish a file that is about to be put in place, and give it the time of its version."""
         is_small = file.stat().st_size <= MOST_BYTES
         if not is_small:
@@ -131,7 +131,7 @@ class ArtefactFile(ABC, Generic[T]):
         elif published is not None and published.is_whole and published.version != time:
             self._take(shared, published.version)
 
-    def _take(self, shared: Shared, version: int) -> None:
+    def _take(self, shared: SharedState, version: int) -> None:
         with keeping(self.path.parent):  # read inside of it: what a purge deleted is not found any more
             content = shared.content(self.name, version)
             if content is None:
@@ -146,7 +146,7 @@ class ArtefactFile(ABC, Generic[T]):
             except StoreUnavailable as error:
                 logger.warning("what another server made is not shown: %s", error)
 
-    def _publish_or_drop(self, shared: Shared) -> None:
+    def _publish_or_drop(self, shared: SharedState) -> None:
         """Publish a file of before results were shared. Remove one of an older ledger: a purge took its row."""
         with keeping(self.path.parent):
             if shared.published(self.name) is not None:

@@ -89,7 +89,7 @@ class TrajectoryAttribution:
 
 
 @dataclass(slots=True)
-class Counted:
+class UseCount:
     """The result of counting."""
 
     used: dict[str, list[str]] = field(default_factory=dict)
@@ -106,9 +106,9 @@ class UseCounter:
     memories: Mapping[str, AnyMemory]
     storage: Store | None
 
-    def count(self, used: Attribution, trajectory: Trajectory, operation_id: str | None) -> Counted:
+    def count(self, used: Attribution, trajectory: Trajectory, operation_id: str | None) -> UseCount:
         """Count an attempt's outcome for what it used, as part of an operation, or nothing where it is not known."""
-        counted, success = Counted(), trajectory.outcome.success
+        counted, success = UseCount(), trajectory.outcome.success
         if success is None:
             return counted
         unknown, failed = list(used.unknown), list[dict[str, str]]()

@@ -134,7 +134,7 @@ def memory_effect(
     if not used_by:
         return MemoryEffect(tasks=())
     found, where = _at_tasks(experience, used_by)
-    known = _Known.of(experience, memories, {used for one in found for used in used_by.get(one.trajectory_id, ())})
+    known = _Origins.of(experience, memories, {used for one in found for used in used_by.get(one.trajectory_id, ())})
     ended_at = experience.column("created_at", where)
     own = experience.column("trajectory_id", where)
     judged = []
@@ -162,7 +162,7 @@ def _at_tasks(
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Origins:
     """The times and origins of memories that were used, as far as they are known."""
 
     written_at: Mapping[Used, str]
@@ -170,7 +170,7 @@ class _Known:
     """The attempt that each was made from, by its own id, where that is one alone."""
 
     @classmethod
-    def of(cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[Used]) -> _Known:
+    def of(cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[Used]) -> _Origins:
         written_at: dict[Used, str] = {}
         made_from: dict[Used, str] = {}
         for memory in memories:

@@ -17,7 +17,7 @@ from atlas.storage.plain.usage import with_successes
 M = TypeVar("M")
 
 
-class Plugged:
+class PluggedMemory:
     """A memory with its protocol's methods alone: without signals, marks and history.
 
     What it finds is held to be found, in its own order: weights and thresholds are not asked of it. A use is counted by
@@ -86,7 +86,7 @@ class Plugged:
         return item
 
 
-class PluggedExperience(Plugged):
+class PluggedExperience(PluggedMemory):
     """Somebody else's experience memory."""
 
     noun, item, needs, own_name = "experience memory", Experience, ("search", "store"), "experience_memory"
@@ -98,7 +98,7 @@ class PluggedExperience(Plugged):
         return stored
 
 
-class PluggedConcepts(Plugged):
+class PluggedConcepts(PluggedMemory):
     """Somebody else's concept library."""
 
     noun, item, needs, own_name = "concept library", CodeConcept, ("search",), "concept_library"
@@ -122,7 +122,7 @@ class PluggedConcepts(Plugged):
         return task.description
 
 
-class PluggedStrategies(Plugged):
+class PluggedStrategies(PluggedMemory):
     """Somebody else's strategy bank."""
 
     noun, item, needs, own_name = "strategy bank", Strategy, ("read", "write"), "strategy_bank"
@@ -141,24 +141,24 @@ class PluggedStrategies(Plugged):
         return strategy
 
 
-def as_given(memory: M | Plugged | None) -> M | Any | None:
+def as_given(memory: M | PluggedMemory | None) -> M | Any | None:
     """Return a memory as whoever put the system together gave it."""
-    return memory.memory if isinstance(memory, Plugged) else memory
+    return memory.memory if isinstance(memory, PluggedMemory) else memory
 
 
-def own(memory: M | Plugged | None) -> M | None:
+def own(memory: M | PluggedMemory | None) -> M | None:
     """Return a memory if it is one of ours, else None."""
-    return None if isinstance(memory, Plugged) else memory
+    return None if isinstance(memory, PluggedMemory) else memory
 
 
-def own_or_plugged(memory: object, plugged: type[Plugged]) -> Any:
+def own_or_plugged(memory: object, plugged: type[PluggedMemory]) -> Any:
     """Return a memory of ours as it is, and anything else plugged in."""
     return memory if memory is None or isinstance(memory, resolve_name(plugged.own_class)) else plugged(memory)
 
 
 def lacking(memory: object, noun: str) -> NotFound:
     """Return the error where a memory that has to be one of ours is not there, or somebody else's."""
-    if not isinstance(memory, Plugged):
+    if not isinstance(memory, PluggedMemory):
         return NotFound(f"this memory system has no {noun}")
     return NotFound(
         f"the {noun} of this memory system is {_a(repr(type(memory.memory).__name__))}, none of ATLAS's own; "

@@ -14,10 +14,10 @@ from atlas.core.types import Task, Vector
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import check_diversity, check_threshold
 from atlas.memory.base.retriever import Search
-from atlas.memory.plugged import Plugged
+from atlas.memory.plugged import PluggedMemory
 from atlas.storage.store import Store
 
-AnyMemory = Memory[Any] | Plugged
+AnyMemory = Memory[Any] | PluggedMemory
 """One of ours, or one of somebody else's."""
 
 P = ParamSpec("P")
@@ -36,7 +36,7 @@ class Among:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class QueryAnswers:
     """Answers and errors, by memory."""
 
     answers: Mapping[str, Any]
@@ -51,7 +51,7 @@ def outcome(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | 
         return error
 
 
-def gathered(outcomes: Mapping[str, Any]) -> Gathered:
+def gathered(outcomes: Mapping[str, Any]) -> QueryAnswers:
     """Return the answers and the errors among what came of each memory: its answer, or what it raised."""
     answers, errors = dict[str, Any](), dict[str, str]()
     for name, came in outcomes.items():
@@ -62,7 +62,7 @@ def gathered(outcomes: Mapping[str, Any]) -> Gathered:
             raise came
         else:
             answers[name] = came
-    return Gathered(answers, errors)
+    return QueryAnswers(answers, errors)
 
 
 def told(error: BaseException) -> str:
@@ -88,7 +88,7 @@ def searches_for(
     vectors: dict[int, Vector | None] = {}
 
     def prepare(memory: AnyMemory) -> Search | None:
-        if isinstance(memory, Plugged):
+        if isinstance(memory, PluggedMemory):
             return None
         known = vectors.get(id(memory.embedder))
         search = memory._prepared(task.description, k, **asdict(among), vector=known)
@@ -102,7 +102,7 @@ def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: boo
     """Return what one memory holds for a task, in a state of the store of its own."""
     if isinstance(search, Exception):
         raise search
-    if isinstance(memory, Plugged):
+    if isinstance(memory, PluggedMemory):
         return memory.retrieve(task, k)
     return memory._searched(search, count_retrieval=count_retrieval)
 
@@ -120,12 +120,12 @@ def ask_all(
     Plugged memories and language models are asked outside it.
     """
     searches: Mapping[str, Any] = searches_for(memories, task, k, among)
-    own = {name: memory for name, memory in memories.items() if not isinstance(memory, Plugged)}
+    own = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
     with storage.reading() if storage is not None else nullcontext():
         found = {name: outcome(_found, memory, searches[name]) for name, memory in own.items()}
 
     def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
-        if isinstance(memory, Plugged):
+        if isinstance(memory, PluggedMemory):
             return memory.retrieve(task, k)
         seen = found[name]
         if isinstance(seen, Exception):
@@ -142,7 +142,7 @@ def by_words_alone(
     check_limit(k)
 
     def answer(memory: AnyMemory) -> Retrieval[Any]:
-        if isinstance(memory, Plugged):
+        if isinstance(memory, PluggedMemory):
             return memory.retrieve(task, k)
         return memory.retrieve_words(task.description, k)
 

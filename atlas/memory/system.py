@@ -28,9 +28,9 @@ from atlas.memory.context import (
 )
 from atlas.memory.judging import JudgedMemories
 from atlas.memory.plugged import (
-    Plugged,
     PluggedConcepts,
     PluggedExperience,
+    PluggedMemory,
     PluggedStrategies,
     as_given,
     lacking,
@@ -386,7 +386,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known:
             storing = experience.within("store", operation_id=operation_id, scrubs=scrubs).store
-            if isinstance(experience, Plugged):
+            if isinstance(experience, PluggedMemory):
                 others["experience"] = outcome(storing, trajectory)
             else:
                 stored["experience"] = storing(trajectory)

@@ -12,7 +12,7 @@ from atlas.storage.history import Reword
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
-    from atlas.storage.maintenance.purge import Purged, PurgePlan
+    from atlas.storage.maintenance.purge import PurgePlan, PurgeResult
 
 
 class UndoableMemories(ABC):
@@ -80,7 +80,7 @@ class UndoableMemories(ABC):
 
         return plan_purge(self.storage, ids, collection=collection)
 
-    def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:
+    def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> PurgeResult:
         """Forget exactly the records of a plan for good, or raise `PlanOutdated`. Nothing brings them back."""
         from atlas.storage.maintenance.purge import apply_purge
 

@@ -18,7 +18,7 @@ AUDIT = "audit.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredText:
     """A text as it was read."""
 
     version: Hashable
@@ -30,7 +30,7 @@ class Kept:
 class AccessText(Protocol):
     """A text that many servers may read and replace at once. Its `str` says where it is."""
 
-    def read(self, seen: Kept | None = None) -> Kept | None:
+    def read(self, seen: StoredText | None = None) -> StoredText | None:
         """Return it as it is now. None where there is none.
 
         Args:

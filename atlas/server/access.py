@@ -58,7 +58,7 @@ class Doors:
         raise NotAllowed(f"this needs {self.stores.secret_name}; send it as the header `Authorization: Bearer KEY`")
 
 
-class KeyAsked:
+class ApiKeyMiddleware:
     """Lets in requests with a key, and says for whom they act."""
 
     def __init__(
@@ -99,7 +99,7 @@ class KeyAsked:
             await self._app(scope, receive, send)
 
 
-class HostChecked:
+class HostMiddleware:
     """Refuses requests for hosts that this server is not, and those that a page of another origin makes.
 
     A page of another server could read and change a memory through a person's own browser otherwise: by a name that
@@ -167,7 +167,7 @@ class OwnMachineOnly:
             await self._app(scope, receive, send)
 
 
-class Dispatched:
+class PathDispatcher:
     """Hands every request below a path to its own application, and to no other.
 
     A route mounted beside others is passed over by a path that it does not match, such as one with a line break, and
@@ -194,7 +194,7 @@ class Dispatched:
             await self._below[found]({**scope, "app_root_path": root, "root_path": root + found}, receive, send)
 
 
-class BodyBounded:
+class BodyLimitMiddleware:
     """Refuses bodies that are too large, before they are read as a whole."""
 
     def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES) -> None:

@@ -11,7 +11,7 @@ from atlas.server.access import header, peer
 _IDENTITY = "atlas.identity"
 
 
-class Forwarded:
+class TrustedProxyMiddleware:
     """Takes the scheme, the address and the person of a request from the headers of a named proxy."""
 
     def __init__(self, app: ASGIApp, proxy: Proxy) -> None:

@@ -24,7 +24,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import Pack
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.storage.records import NO_MOMENT, Context, Merge, Moment, Restored, Version
+from atlas.storage.records import NO_MOMENT, Context, Merge, Moment, RestoredHistory, Version
 
 
 class Collection(ABC):
@@ -76,7 +76,7 @@ class Collection(ABC):
         embeddings: Sequence[npt.ArrayLike],
         metadatas: list[dict[str, Any]],
         documents: list[str],
-        restored: Mapping[str, Restored] = MappingProxyType({}),
+        restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         *,
         alone_in: str = "",
     ) -> list[str]:

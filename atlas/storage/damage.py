@@ -19,7 +19,7 @@ _LONGEST_FAULT = 200
 """Characters of a fault that an error repeats. SQLite quotes whole texts."""
 
 
-class Unreadable(StoreError):
+class UnreadableRow(StoreError):
     """A row that ATLAS cannot have written. An engine makes it `StoreDamaged`, which names the file."""
 
 
@@ -69,15 +69,15 @@ def parsed(text: Any, *names: str) -> dict[str, Any]:
     try:
         held = json.loads(text)
     except UNREADABLE as error:
-        raise Unreadable(f"a text of a row is not JSON: {error}") from error
+        raise UnreadableRow(f"a text of a row is not JSON: {error}") from error
     if not isinstance(held, dict) or not held.keys() >= {*names}:
-        raise Unreadable(f"a text of a row is not a JSON object of {', '.join(names) or 'names and values'}")
+        raise UnreadableRow(f"a text of a row is not a JSON object of {', '.join(names) or 'names and values'}")
     return held
 
 
 def instant(text: Any) -> datetime:
-    """Return the time of a row, or raise `Unreadable`."""
+    """Return the time of a row, or raise `UnreadableRow`."""
     try:
         return datetime.fromisoformat(text)
     except UNREADABLE as error:
-        raise Unreadable(f"a time of a row is not ISO 8601: {error}") from error
+        raise UnreadableRow(f"a time of a row is not ISO 8601: {error}") from error

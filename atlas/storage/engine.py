@@ -22,14 +22,14 @@ from atlas.storage.history import History, Purges, Reword
 from atlas.storage.records import (
     Check,
     CopyContents,
-    Described,
     Entry,
     Matches,
     Moment,
     OperationDraft,
     Position,
     Record,
-    Restored,
+    RecordDescription,
+    RestoredHistory,
     Scope,
     Seqs,
     Tip,
@@ -244,7 +244,7 @@ class Notes(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Publication:
     """A result of long work that every server of a store shows."""
 
     version: int
@@ -257,7 +257,7 @@ class Published:
     """False where it is too large to be held, so that only its maker has it."""
 
 
-class Shared(Protocol):
+class SharedState(Protocol):
     """The part of a store beside its records that its servers have in common."""
 
     def locked(self, name: str, on_wait: Callable[[], None] = ...) -> AbstractContextManager[bool]:
@@ -266,7 +266,7 @@ class Shared(Protocol):
     def ledger_id(self) -> str:
         """Return the id of the ledger as it is now."""
 
-    def published(self, name: str) -> Published | None:
+    def published(self, name: str) -> Publication | None:
         """Return which result is there, without its content. None where none is."""
 
     def content(self, name: str, version: int) -> bytes | None:
@@ -332,7 +332,7 @@ class LedgerEngine(Protocol):
         """Small texts by name."""
 
     @property
-    def shared(self) -> Shared | None:
+    def shared(self) -> SharedState | None:
         """The part that several machines share. None where the ledger is a file."""
 
     def close(self) -> None:
@@ -400,7 +400,7 @@ class LedgerEngine(Protocol):
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records of these numbers, by number, without vectors and content."""
 
-    def described(self, seqs: Sequence[int]) -> dict[int, Described]:
+    def described(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
         """Return what can be filtered and sorted by of the live records of these numbers, by number."""
 
     def revision(self) -> int:
@@ -453,7 +453,7 @@ class LedgerEngine(Protocol):
         *,
         model: str,
         skip_known: bool = False,
-        restored: Mapping[str, Restored] = ...,
+        restored: Mapping[str, RestoredHistory] = ...,
         alone_in: str = "",
     ) -> list[str]:
         """Write new records, and return the ids of those that were written."""

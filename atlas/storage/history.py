@@ -21,7 +21,7 @@ replace, each with the one that takes its place, and its vectors, those of word 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doomed:
+class Removal:
     """A record that would go."""
 
     collection: str
@@ -63,7 +63,7 @@ class Left:
 class Sighting:
     """The traces in a ledger of records that would be purged."""
 
-    records: tuple[Doomed, ...]
+    records: tuple[Removal, ...]
     quotes: tuple[Quote, ...]
     """Other records that say the same, or name one of these."""
 

@@ -32,7 +32,7 @@ BURIED: Where = {"marks.buried": True}
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchableCollection:
     """A collection with what finds its records."""
 
     name: str
@@ -42,7 +42,7 @@ class Searched:
 
 
 def by_vector(
-    collection: Searched, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
+    collection: SearchableCollection, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
 ) -> QueryResult:
     """Return the k records that are nearest to a vector, of those that pass a filter."""
     if k <= 0:
@@ -52,7 +52,7 @@ def by_vector(
 
 
 def by_words(
-    collection: Searched,
+    collection: SearchableCollection,
     text: str,
     k: int,
     where: Where | None = None,
@@ -67,7 +67,7 @@ def by_words(
 
 
 def candidates(
-    collection: Searched,
+    collection: SearchableCollection,
     vector: Vector | None,
     text: str | None,
     n: int,
@@ -107,7 +107,7 @@ def candidates(
 
 
 def _around(
-    collection: Searched, text: str, n: int, scope: Scope, worded: Matches, context: Context
+    collection: SearchableCollection, text: str, n: int, scope: Scope, worded: Matches, context: Context
 ) -> dict[int, float]:
     """Return what the words of the records just after each one add to it, of those of a scope to which they add."""
     values = worded.values
@@ -125,7 +125,7 @@ def _around(
     return {seq: added[seq] for seq in found.tolist()}
 
 
-def _with_words_of(collection: Searched, text: str, worded: Matches, seqs: Sequence[int]) -> Matches:
+def _with_words_of(collection: SearchableCollection, text: str, worded: Matches, seqs: Sequence[int]) -> Matches:
     """Return matches with the values of some records more, of those that hold any of the words."""
     missing = np.array([seq for seq in seqs if seq not in worded.values], np.int64)
     if not len(missing):
@@ -143,7 +143,7 @@ def _worthy(near: Mapping[int, float], worded: Matches, worth: Worth) -> dict[in
     return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
 
 
-def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Neighbours:
+def _nearest(collection: SearchableCollection, vector: Vector, k: int, scope: Scope) -> Neighbours:
     nearest = collection.nearest
     if scope.passing is not None:
         return nearest.query_among(vector, k, scope.passing)
@@ -158,7 +158,7 @@ def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Neig
     return found[:k]
 
 
-def _scope(collection: Searched, where: Where | None, with_buried: bool) -> Scope:
+def _scope(collection: SearchableCollection, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
     hidden = _none() if with_buried else _joined(matching(BURIED), _of_others(matching))
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
@@ -176,7 +176,7 @@ def _of_others(matching: Callable[[Where], Seqs]) -> Seqs:
     return np.setdiff1d(waiting, matching({HELD_FOR: reader})) if len(waiting) and reader else waiting
 
 
-def _result(collection: Searched, found: Neighbours) -> QueryResult:
+def _result(collection: SearchableCollection, found: Neighbours) -> QueryResult:
     records = collection.ledger.at([seq for seq, _ in found])
     live = [(records[seq], similarity) for seq, similarity in found if seq in records]
     return QueryResult(
@@ -188,7 +188,7 @@ def _result(collection: Searched, found: Neighbours) -> QueryResult:
 
 
 def _candidates(
-    collection: Searched, near: Mapping[int, float], worded: Matches, around: Mapping[int, float]
+    collection: SearchableCollection, near: Mapping[int, float], worded: Matches, around: Mapping[int, float]
 ) -> Candidates:
     held = collection.ledger.described(list(near))
     live = [seq for seq in near if seq in held]

@@ -22,7 +22,7 @@ from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage import hybrid_search as searching
 from atlas.storage.collection import Collection
 from atlas.storage.collection_parts import CollectionParts
-from atlas.storage.hybrid_search import Searched
+from atlas.storage.hybrid_search import SearchableCollection
 from atlas.storage.marks.codec import check_marks
 from atlas.storage.records import (
     DERIVED,
@@ -31,7 +31,7 @@ from atlas.storage.records import (
     Moment,
     OperationDraft,
     Record,
-    Restored,
+    RestoredHistory,
     Version,
     as_records,
     as_row,
@@ -51,7 +51,7 @@ class LedgerCollection(Collection):
         self._ledger = parts.ledger
         self._name = parts.name
         self._operation = operation
-        self._searched = Searched(parts.name, parts.ledger, parts.nearest, parts.late)
+        self._searched = SearchableCollection(parts.name, parts.ledger, parts.nearest, parts.late)
         self.keeps_tokens = parts.late is not None
         self.scrubs_secrets = parts.settings.scrub_secrets
 
@@ -117,7 +117,7 @@ class LedgerCollection(Collection):
         embeddings: Sequence[npt.ArrayLike],
         metadatas: list[dict[str, Any]],
         documents: list[str],
-        restored: Mapping[str, Restored] = MappingProxyType({}),
+        restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         *,
         alone_in: str = "",
     ) -> list[str]:
@@ -404,7 +404,7 @@ class LedgerCollection(Collection):
         records: list[Record],
         *,
         skip_known: bool = False,
-        restored: Mapping[str, Restored] = MappingProxyType({}),
+        restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         alone_in: str = "",
     ) -> list[str]:
         operation, model = self._operation or self._draft("store"), self.parts.model

@@ -82,7 +82,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class RecordDescription:
     """A record by what can be filtered and sorted by, without its text."""
 
     id: str
@@ -90,7 +90,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
+class RestoredHistory:
     """Marks and usage that a record had in the store that it comes from."""
 
     marks: Marks

@@ -25,7 +25,7 @@ _REQUESTS = frozenset({"deferred_file", "dataframe_chunk"})
 """Kinds of requests to the server that a page needs. Others write files beside the server's program."""
 
 
-class MessagesChecked:
+class MessageMiddleware:
     """Passes on to the pages what their browsers may say, with the rights that they have at that moment."""
 
     def __init__(self, app: ASGIApp, rights: Callable[[Scope], Rights]) -> None:
@@ -40,11 +40,11 @@ class MessagesChecked:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or serve one socket until it closes."""
         if scope["type"] == "websocket":
-            receive = _Checked(receive, lambda: self._rights(scope)).receive
+            receive = _CheckedSocket(receive, lambda: self._rights(scope)).receive
         await self._app(scope, receive, send)
 
 
-class _Checked:
+class _CheckedSocket:
     """One socket's messages."""
 
     def __init__(self, receive: Receive, rights: Callable[[], Rights]) -> None:

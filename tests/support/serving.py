@@ -14,7 +14,7 @@ from starlette.middleware import Middleware
 import atlas
 from atlas.access.server_token import publishing
 from atlas.access.stores import Stores
-from atlas.server.access import BodyBounded, Dispatched, Doors, KeyAsked
+from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, Doors, PathDispatcher
 from atlas.server.api.app import make_api
 from atlas.server.mcp.server import make_server
 from atlas.server.problems import Problem
@@ -43,9 +43,9 @@ def serving(
 
     below = {
         "/api/v1": make_api(lambda: memory, doors, lambda: is_warm),
-        "/mcp": KeyAsked(BodyBounded(over_http), doors, refusal=Problem.rpc_response),
+        "/mcp": ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response),
     }
-    app = Starlette(middleware=[Middleware(Dispatched, below=below)], lifespan=lifespan)
+    app = Starlette(middleware=[Middleware(PathDispatcher, below=below)], lifespan=lifespan)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -10,7 +10,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from atlas.infra.actor import Actor, Role, acting, on_behalf, present_actor
-from pages.frame.messages import MessagesChecked
+from pages.frame.messages import MessageMiddleware
 
 ADA = Actor("ada", Role.ADMIN)
 DRAW_ALL = BackMsg(rerun_script={"page_name": "history"})
@@ -28,7 +28,7 @@ class Browser:
         """Send messages, with acts between them; return those that reach the pages."""
         heard: list[BackMsg] = []
         asyncio.run(
-            MessagesChecked(hearing(heard), lambda scope: self.rights)({"type": "websocket"}, told(said), unsaid)
+            MessageMiddleware(hearing(heard), lambda scope: self.rights)({"type": "websocket"}, told(said), unsaid)
         )
         return heard
 
@@ -118,7 +118,7 @@ def test_what_is_no_message_is_not_passed_on():
     async def receive():
         return next(messages)
 
-    asyncio.run(MessagesChecked(hearing(heard), lambda scope: {"main": ADA})({"type": "websocket"}, receive, unsaid))
+    asyncio.run(MessageMiddleware(hearing(heard), lambda scope: {"main": ADA})({"type": "websocket"}, receive, unsaid))
     assert heard == []
 
 

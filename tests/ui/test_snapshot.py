@@ -14,7 +14,7 @@ from atlas.jobs.live_map import LiveMap
 from atlas.jobs.warming import WarmUp
 from atlas.views.shared import state
 from atlas.views.shared.language_model import LanguageModel
-from pages.components.shared.memory import Opened, opened_now
+from pages.components.shared.memory import OpenedMemory, opened_now
 from pages.components.shared.snapshot import Snapshot, drawn_from, store_state
 from tests.support.dashboard import Dashboard, assert_no_problem
 from tests.support.records import attempts
@@ -26,7 +26,7 @@ NO_MODEL = LanguageModel(client=None, badge="none", sentences=())
 def test_what_comes_while_a_run_draws_belongs_to_the_next_run(memory):
     memory.experience.store_many(attempts(2))
     now = state.store_state(memory)
-    snapshot = Snapshot(Opened(memory=memory, notices=(), model=NO_MODEL, warming=WarmUp(memory), file=None), now)
+    snapshot = Snapshot(OpenedMemory(memory=memory, notices=(), model=NO_MODEL, warming=WarmUp(memory), file=None), now)
     with drawn_from(snapshot):
         memory.experience.store_many(attempts(3))
         assert store_state(memory) == now

@@ -121,7 +121,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class LevelMeasurement:
     """A measurement of one collection."""
 
     scale: Calibration
@@ -171,12 +171,12 @@ class LiveCalibration:
     _usual: Calibration | None = None
     """The usual similarities of the model. None until they are asked for."""
 
-    _measured: Measured | None = None
+    _measured: LevelMeasurement | None = None
     _looked_at: Moment = NO_MOMENT
     """When the records were last counted, to see whether there are many more."""
 
     _is_outgrown: bool = False
-    _cut: tuple[Measured, RankingWeights, Cut] | None = None
+    _cut: tuple[LevelMeasurement, RankingWeights, Cut] | None = None
     """The cut that was worked out last, and of what."""
 
     _measuring: threading.Thread | None = None
@@ -216,7 +216,7 @@ class LiveCalibration:
         if held is None:
             self._keep(self.now())
 
-    def now(self) -> Measured:
+    def now(self) -> LevelMeasurement:
         """Return the scale of the store as it was when it was measured. Models are not asked."""
         if self._measured is not None and not self._is_outgrown and not self._is_measuring():
             self._is_outgrown = self._has_outgrown(self._measured)
@@ -225,14 +225,14 @@ class LiveCalibration:
         assert self._measured is not None
         return self._measured
 
-    def cut(self, measured: Measured, weights: RankingWeights) -> Cut:
+    def cut(self, measured: LevelMeasurement, weights: RankingWeights) -> Cut:
         """Return which hits are shown where a search names no threshold. The last answer is remembered."""
         last = self._cut
         if last is None or last[0] is not measured or last[1] != weights:
             last = self._cut = measured, weights, measured.cut(weights)
         return last[2]
 
-    def _take(self, measured: Measured) -> None:
+    def _take(self, measured: LevelMeasurement) -> None:
         self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False
 
     def _is_lacking(self) -> bool:
@@ -242,7 +242,7 @@ class LiveCalibration:
     def _is_measuring(self) -> bool:
         return self._measuring is not None and self._measuring.is_alive()
 
-    def _has_outgrown(self, held: Measured) -> bool:
+    def _has_outgrown(self, held: LevelMeasurement) -> bool:
         """Say whether there are many more records than were measured, or fewer.
 
         They are counted only when there were as many changes since as that would take.
@@ -263,7 +263,7 @@ class LiveCalibration:
             logger.debug("the store could not be measured: %s", error)
             self._is_outgrown = False
 
-    def _kept(self) -> Measured | None:
+    def _kept(self) -> LevelMeasurement | None:
         """Return the measurement that is kept with the store, unless it is of another model or of another size."""
         try:
             held = _decode(self.store.derived())
@@ -275,12 +275,12 @@ class LiveCalibration:
         is_of_before = now.ledger_id == held.at.ledger_id and held.at.change <= now.change
         return held if is_of_before and _is_about(self.store.n_at_most(), held.n_records) else None
 
-    def _measure(self, *, asks: bool = True) -> Measured:
+    def _measure(self, *, asks: bool = True) -> LevelMeasurement:
         at = self.store.moment()
         unrelated, near = self.store.similarities(SAMPLED)
         n_records = self.store.n_at_most()
         can_ask = len(near) > 0 and n_records >= SMALL
-        return Measured(
+        return LevelMeasurement(
             scale=calibrate(unrelated, near, self._usual or USUAL.get(self.embedder.model_name, Calibration())),
             n_records=n_records,
             answers=self._answers() if asks and can_ask else (),
@@ -295,13 +295,13 @@ class LiveCalibration:
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
         return f"{model} with word pieces" if self.store.keeps_tokens else model
 
-    def _measured_for_later(self) -> Measured:
+    def _measured_for_later(self) -> LevelMeasurement:
         """Return a measurement that is kept in the background: a search waits for no other writer."""
         made = self._measure()
         threading.Thread(target=self._keep, args=(made,), name="atlas-calibration", daemon=True).start()
         return made
 
-    def _keep(self, measured: Measured) -> None:
+    def _keep(self, measured: LevelMeasurement) -> None:
         if not measured.answers:
             return  # it took no time
         try:
@@ -338,7 +338,7 @@ def _is_about(n: int, measured: int) -> bool:
     return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH
 
 
-def _encode(measured: Measured) -> str:
+def _encode(measured: LevelMeasurement) -> str:
     answers = [[[round(value, 4) for value in pair] for pair in found] for found in measured.answers]
     return json.dumps(
         {
@@ -352,7 +352,7 @@ def _encode(measured: Measured) -> str:
     )
 
 
-def _decode(text: str | None) -> Measured | None:
+def _decode(text: str | None) -> LevelMeasurement | None:
     """Return a measurement as it was kept. Raises what damage to it brings about."""
     if text is None:
         return None
@@ -361,7 +361,7 @@ def _decode(text: str | None) -> Measured | None:
         return None
     unrelated, near = map(float, held["scale"])
     ledger_id, change = held["at"]
-    return Measured(
+    return LevelMeasurement(
         scale=Calibration(unrelated=unrelated, near=max(near, unrelated + LEAST_SPAN)),
         n_records=int(held["n_records"]),
         answers=tuple(tuple((float(near), float(words)) for near, words in found) for found in held["answers"]),

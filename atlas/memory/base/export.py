@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.exchange import Exported
 from atlas.storage.damage import stored_instant
-from atlas.storage.records import Restored
+from atlas.storage.records import RestoredHistory
 
 
 def stored_at(row: Mapping[str, Any]) -> datetime | None:
@@ -16,9 +16,9 @@ def stored_at(row: Mapping[str, Any]) -> datetime | None:
     return stored_instant(row, "stored_at") if row.get("stored_at") else None
 
 
-def to_restored(exported: Exported) -> Restored:
+def to_restored(exported: Exported) -> RestoredHistory:
     """Return what a store keeps of it beside the record itself."""
-    return Restored(
+    return RestoredHistory(
         marks=exported.marks,
         usage=exported.usage,
         stored_at=exported.stored_at.isoformat() if exported.stored_at else "",

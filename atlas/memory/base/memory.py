@@ -20,7 +20,7 @@ from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
 from atlas.memory.base.ranking import check_threshold
 from atlas.memory.base.records import Records, listed
-from atlas.memory.base.retriever import Ranked, Retriever, Search
+from atlas.memory.base.retriever import RankedRecords, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.collection import Collection
@@ -38,10 +38,10 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found(Generic[T]):
+class Findings(Generic[T]):
     """The findings of a search in one state of the store."""
 
-    ranked: Ranked
+    ranked: RankedRecords
     items: Mapping[str, T]
     """The items that the first hits stand for, by id."""
 
@@ -270,20 +270,20 @@ class Memory(Records, ABC, Generic[T]):
             found = self._find(search)
         return self._answer(search, found, count_retrieval=count_retrieval)
 
-    def _find(self, search: Search) -> Found[T]:
+    def _find(self, search: Search) -> Findings[T]:
         """Return what a search finds, read whole. Call it inside one state of the store."""
         withheld = set() if search.with_buried else self._withheld()
         ranked = self._retriever.find(search, len(withheld))
         hits = [hit for hit in ranked.hits if hit.item not in withheld]
         rows = self._store.get([hit.item for hit in hits[: self._retriever.n_read(search)]])
-        return Found(
+        return Findings(
             ranked=replace(ranked, hits=hits),
             items=dict(zip([row["id"] for row in rows], self._items(rows), strict=True)),
             documents={row["id"]: row["document"] for row in rows},
             vectors=self._retriever.vectors(hits, search),
         )
 
-    def _answer(self, search: Search, found: Found[T], *, count_retrieval: bool) -> Retrieval[T]:
+    def _answer(self, search: Search, found: Findings[T], *, count_retrieval: bool) -> Retrieval[T]:
         """Return what a search gives of what it found, and count that as retrieved if asked to."""
         ordered = self._retriever.ordered(found.ranked.hits, search, found.documents, found.vectors)
         given = [hit for hit in ordered.hits if hit.item in found.items]

@@ -13,14 +13,14 @@ from atlas.protocols.strategies import Reranker
 
 
 @dataclass(frozen=True, slots=True)
-class Reranked:
+class RerankedHits:
     """Hits in their new order, and what went wrong. Then the order is the old one."""
 
     hits: list[Hit[str]]
     problems: tuple[str, ...] = ()
 
 
-def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> Reranked:
+def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> RerankedHits:
     """Return the hits with a signal `reranker` on the first `RERANKED` of them, highest rank value first.
 
     Nothing comes in that was not among the hits, and those that were not read stay below those that were.
@@ -31,18 +31,18 @@ def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], r
     """
     read = [hit for hit in hits[:RERANKED] if hit.item in documents]
     if not read:
-        return Reranked(list(hits))
+        return RerankedHits(list(hits))
     try:
         scores = [float(score) for score in call(reranker.rerank, query, [documents[hit.item] for hit in read])]
     except Exception as error:  # noqa: BLE001 - one part of a query: the answer stands without it, and says so
-        return Reranked(list(hits), (f"the reranker failed, so the order is that without it: {_said(error)}",))
+        return RerankedHits(list(hits), (f"the reranker failed, so the order is that without it: {_said(error)}",))
     if problem := _problem(scores, len(read)):
-        return Reranked(list(hits), (f"the reranker's answer was left out: {problem}",))
+        return RerankedHits(list(hits), (f"the reranker's answer was left out: {problem}",))
     scored = {
         hit.item: replace(hit, signals={**hit.signals, "reranker": RERANKER_WEIGHT * s})
         for hit, s in zip(read, scores, strict=True)
     }
-    return Reranked(sorted((scored.get(hit.item, hit) for hit in hits), key=lambda hit: -hit.rank_value))
+    return RerankedHits(sorted((scored.get(hit.item, hit) for hit in hits), key=lambda hit: -hit.rank_value))
 
 
 def _problem(scores: Sequence[float], n_expected: int) -> str:

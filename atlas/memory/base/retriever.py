@@ -26,7 +26,7 @@ from atlas.memory.base.ranking import (
     worth_ranking,
 )
 from atlas.memory.base.records import first_vectors
-from atlas.memory.base.rerank import Reranked, rerank
+from atlas.memory.base.rerank import RerankedHits, rerank
 from atlas.memory.base.scoring import Calibration, Candidate, candidates_of, relevance
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
@@ -56,7 +56,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class RankedRecords:
     """Records that are relevant enough for a search, best first."""
 
     hits: list[Hit[str]]
@@ -150,7 +150,7 @@ class Retriever:
             vector=None if is_idle else self.encode(query) if vector is None else vector,
         )
 
-    def find(self, search: Search, n_withheld: int = 0) -> Ranked:
+    def find(self, search: Search, n_withheld: int = 0) -> RankedRecords:
         """Return what a search ranks, of those that are relevant enough. Call it inside one state of the store.
 
         Args:
@@ -158,7 +158,7 @@ class Retriever:
         """
         standards = self._standards(search.threshold)
         if search.vector is None:
-            return Ranked(hits=[], n_hidden=0, threshold=standards.cut.least(0.0))
+            return RankedRecords(hits=[], n_hidden=0, threshold=standards.cut.least(0.0))
         k = search.k + n_withheld
         candidates = self._candidates(search, k, standards, n_withheld)
         every = self._ranked(candidates, standards)
@@ -169,7 +169,7 @@ class Retriever:
             hits = self._ranked(candidates, standards, is_kept=is_shown, distinct=True)
             every = self._ranked(candidates, standards, distinct=True)
         n_hidden = sum(not is_shown(hit) for hit in every[:k])
-        return Ranked(hits=hits, n_hidden=n_hidden, threshold=standards.cut.least(best))
+        return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.cut.least(best))
 
     def calibrate(self) -> None:
         """Measure the level of the store, and keep it with the store."""
@@ -191,7 +191,9 @@ class Retriever:
             return np.zeros((0, self.embedder.dimension), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
 
-    def ordered(self, hits: list[Hit[str]], search: Search, documents: Mapping[str, str], vectors: Vectors) -> Reranked:
+    def ordered(
+        self, hits: list[Hit[str]], search: Search, documents: Mapping[str, str], vectors: Vectors
+    ) -> RerankedHits:
         """Return the k hits that a search gives, in their final order. The store is not asked.
 
         Args:
@@ -199,7 +201,7 @@ class Retriever:
             documents: The texts of the first `n_read` hits, by id.
             vectors: What `vectors` gives for the hits.
         """
-        reranked = Reranked(hits)
+        reranked = RerankedHits(hits)
         if self.reranker is not None:
             reranked = rerank(hits, search.query, documents, self.reranker)
         best = reranked.hits
@@ -207,7 +209,7 @@ class Retriever:
             place = {hit.item: row for row, hit in enumerate(hits[: len(vectors)])}
             among = [hit for hit in best if hit.item in place]
             best = diversified(among, vectors[[place[hit.item] for hit in among]], search.diversity)
-        return Reranked(best[: search.k], reranked.problems)
+        return RerankedHits(best[: search.k], reranked.problems)
 
     def near(self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False) -> list[Hit[str]]:
         """Return the k nearest to a vector, by meaning alone."""

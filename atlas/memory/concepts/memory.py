@@ -44,7 +44,7 @@ from atlas.protocols.strategies import (
     PrimitiveLoader,
 )
 from atlas.storage.collection import Collection
-from atlas.storage.records import Restored
+from atlas.storage.records import RestoredHistory
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: One of them cannot be kept; nothing was added.
         """
         given = [checked(concept) for concept in concepts]
-        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in given}
+        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept)) for concept in given}
         return self._writer.add(given, restored, reason)
 
     aadd_many = twin(add_many)

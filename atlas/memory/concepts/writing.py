@@ -15,7 +15,7 @@ from atlas.memory.concepts.calls import read_concepts, with_calls
 from atlas.memory.concepts.records import PYTHON, checked, made_at, to_entry, usage_of
 from atlas.protocols.infra import Clock, WholeEmbedder
 from atlas.storage.collection import Collection
-from atlas.storage.records import Restored
+from atlas.storage.records import RestoredHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ConceptWriter:
     def add(
         self,
         concepts: Sequence[CodeConcept],
-        restored: Mapping[str, Restored],
+        restored: Mapping[str, RestoredHistory],
         reason: str = "",
         *,
         alone_in: str = "",
@@ -51,7 +51,7 @@ class ConceptWriter:
         if concept.id not in self.store.present([concept.id]):
             self._check_hash(concept)
             self._check_name(concept)
-        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept))}
+        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept))}
         return self.add([concept], restored, alone_in="title")
 
     def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:

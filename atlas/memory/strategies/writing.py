@@ -71,7 +71,7 @@ class StrategyWritePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Abstracted:
+class StrategyDraft:
     """A strategy that an attempt became, and the one that is there for its situation."""
 
     strategy: Strategy
@@ -83,7 +83,7 @@ class Abstracted:
 
 
 def grouped(
-    abstracted: Sequence[Abstracted], held: Mapping[str, Strategy], same_situation: float, combine: Combine
+    abstracted: Sequence[StrategyDraft], held: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> tuple[tuple[Strategy, ...], tuple[Strategy, ...]]:
     """Return strategies to add, and those to change, each with the sources of all that are of its situation.
 
@@ -209,14 +209,14 @@ class StrategyWriter:
 
     def _placed(
         self, strategies: Sequence[Strategy]
-    ) -> tuple[list[Abstracted], dict[str, Strategy], Mapping[str, str]]:
+    ) -> tuple[list[StrategyDraft], dict[str, Strategy], Mapping[str, str]]:
         """Return new strategies with the ids of those that are there for their situations, those, and the retired."""
         if not strategies:
             return [], {}, {}
         vectors = [np.atleast_2d(given)[0] for given in self.columns(*strategies)[1]]
         with self.store.reading():
             placed = [
-                Abstracted(strategy=strategy, vector=vector, near=self._near(vector))
+                StrategyDraft(strategy=strategy, vector=vector, near=self._near(vector))
                 for strategy, vector in zip(strategies, vectors, strict=True)
             ]
             near = list({one.near for one in placed if one.near})

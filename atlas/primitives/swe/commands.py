@@ -80,7 +80,7 @@ def run_command(
         start_new_session=True,
     ) as process:
         try:
-            output, errors = _Kept(max_output_bytes), _Kept(max_output_bytes)
+            output, errors = _OutputEnds(max_output_bytes), _OutputEnds(max_output_bytes)
             has_ended = _follow(process, output, errors, monotonic() + seconds)
         finally:
             with suppress(ProcessLookupError):
@@ -89,7 +89,7 @@ def run_command(
     return CommandResult(exit_code=exit_code, output=output.text(), errors=errors.text(), timed_out=not has_ended)
 
 
-class _Kept:
+class _OutputEnds:
     """The first and the last bytes of an output."""
 
     def __init__(self, limit: int) -> None:
@@ -108,7 +108,7 @@ class _Kept:
         return (self.first + gap + self.last).decode(errors="replace")
 
 
-def _follow(process: subprocess.Popen[bytes], output: _Kept, errors: _Kept, until: float) -> bool:
+def _follow(process: subprocess.Popen[bytes], output: _OutputEnds, errors: _OutputEnds, until: float) -> bool:
     """Read what a program prints until it ends. False where its time is over first."""
     with selectors.DefaultSelector() as selector:
         for pipe, kept in ((process.stdout, output), (process.stderr, errors)):

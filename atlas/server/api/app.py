@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from atlas.core.errors import AtlasError
 from atlas.memory.system import MemorySystem
-from atlas.server.access import BodyBounded, Doors, KeyAsked
+from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, Doors
 from atlas.server.api import attempts, changes, context, health, history, records, traces, verbs
 from atlas.server.api.parts import check_query
 from atlas.server.problems import ERROR, MEDIA_TYPE, Problem, problem_of
@@ -60,7 +60,7 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
     api.add_exception_handler(AtlasError, _told)
     api.add_exception_handler(RequestValidationError, _invalid)
     api.add_exception_handler(HTTPException, _plain)
-    return KeyAsked(BodyBounded(api), doors, open_paths=("/health", "/openapi.json"))
+    return ApiKeyMiddleware(BodyLimitMiddleware(api), doors, open_paths=("/health", "/openapi.json"))
 
 
 async def _told(request: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from atlas.core.operations import Operations
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.memory.system import MemorySystem
 from atlas.server.api.parts import Served
-from atlas.server.api.shapes import AttemptGiven, Stored
+from atlas.server.api.shapes import AttemptInput, StoreResponse
 
 router = APIRouter()
 
@@ -21,10 +21,10 @@ _REPEATED = UUID("6f0c3f0e-4f0b-4a52-9d0e-0f0f3c2d7a11")
 
 @router.post("/attempts")
 def store(
-    attempt: AttemptGiven,
+    attempt: AttemptInput,
     memory: Served,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
-) -> Stored:
+) -> StoreResponse:
     """Remember an attempt, and count its outcome for the memories that it used.
 
     Sent again with the same `Idempotency-Key`, it is stored once.
@@ -35,6 +35,6 @@ def store(
     return _told(memory, memory.store_once(attempt.trajectory(attempt_id)))
 
 
-def _told(memory: MemorySystem, stored: dict[str, Any]) -> Stored:
+def _told(memory: MemorySystem, stored: dict[str, Any]) -> StoreResponse:
     [operation] = memory.history(1, wanted=Operations(kind="store", of=stored["experience"]))
-    return Stored(**stored, operation=operation.id, is_waiting=is_under_review())
+    return StoreResponse(**stored, operation=operation.id, is_waiting=is_under_review())

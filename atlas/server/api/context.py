@@ -7,13 +7,13 @@ from dataclasses import asdict
 from fastapi import APIRouter
 
 from atlas.server.api.parts import Served, Warm
-from atlas.server.api.shapes import ContextAsked, ContextTold
+from atlas.server.api.shapes import ContextRequest, ContextResponse
 
 router = APIRouter()
 
 
 @router.post("/context")
-def context(asked: ContextAsked, memory: Served, is_warm: Warm) -> ContextTold:
+def context(asked: ContextRequest, memory: Served, is_warm: Warm) -> ContextResponse:
     """Return what is remembered for a task, within a budget of tokens.
 
     It is found by words alone, and says so, until the embedding model is ready.
@@ -29,4 +29,4 @@ def context(asked: ContextAsked, memory: Served, is_warm: Warm) -> ContextTold:
         diversity=asked.diversity,
         by_words=not is_warm,
     )
-    return ContextTold(**asdict(block))
+    return ContextResponse(**asdict(block))

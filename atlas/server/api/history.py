@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 
 from atlas.core.operations import Operation, Operations
 from atlas.server.api.parts import Served
-from atlas.server.api.shapes import Id, OperationsTold, OperationTold, UndoAsked
+from atlas.server.api.shapes import Id, OperationResponse, OperationsResponse, UndoRequest
 
 router = APIRouter(prefix="/operations")
 
@@ -23,22 +23,22 @@ def operations(
     kind: Annotated[str, Query(max_length=200)] = "",
     of: Annotated[str, Query(max_length=200, description="The id of a record that was touched.")] = "",
     since: datetime | None = None,
-) -> OperationsTold:
+) -> OperationsResponse:
     """Return operations, newest first: all, or those of an actor, of a kind, on a record, or since a time."""
     wanted = Operations(actor=actor, kind=kind, of=of, since=since)
-    return OperationsTold(
+    return OperationsResponse(
         operations=memory.history(limit, offset, wanted=wanted), n_operations=memory.count_operations(wanted)
     )
 
 
 @router.get("/{operation_id}")
-def operation(operation_id: Id, memory: Served, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> OperationTold:
+def operation(operation_id: Id, memory: Served, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> OperationResponse:
     """Return one operation, and what it did to each record."""
     found = memory.operation(operation_id)
-    return OperationTold(operation=found, changes=memory.changes(found.id, limit))
+    return OperationResponse(operation=found, changes=memory.changes(found.id, limit))
 
 
 @router.post("/{operation_id}/undo")
-def undo(operation_id: Id, memory: Served, asked: UndoAsked | None = None) -> Operation:
+def undo(operation_id: Id, memory: Served, asked: UndoRequest | None = None) -> Operation:
     """Take an operation back, exactly. Undoing that one does it again."""
     return memory.undo(operation_id, reason=asked.reason if asked else "")

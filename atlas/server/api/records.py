@@ -21,19 +21,19 @@ from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.server.api.parts import Served, Warm, counting_secrets_of, memory_named
 from atlas.server.api.shapes import (
-    ConceptGiven,
-    EditGiven,
-    EntryGiven,
-    EntryTold,
-    Found,
+    ConceptInput,
+    EditInput,
+    EntryInput,
+    EntryResponse,
     Id,
-    ManyMarked,
+    MarksRequest,
     MemoryName,
     Page,
-    RecordTold,
-    SearchAsked,
-    StrategyGiven,
-    UseGiven,
+    RecordResponse,
+    SearchRequest,
+    SearchResponse,
+    StrategyInput,
+    UseInput,
 )
 from atlas.verbs.values import decode_fields
 
@@ -43,7 +43,7 @@ PARTS = "(uses|rate|links|versions)"
 
 
 @router.post("/{memory}/search")
-def search(memory: MemoryName, asked: SearchAsked, served: Served, is_warm: Warm) -> Found:
+def search(memory: MemoryName, asked: SearchRequest, served: Served, is_warm: Warm) -> SearchResponse:
     """Return the records that have to do with a query, best first. By words alone until the model is ready."""
     held = memory_named(served, memory)
     if asked.by_words or not is_warm:
@@ -59,8 +59,8 @@ def search(memory: MemoryName, asked: SearchAsked, served: Served, is_warm: Warm
     return _found(found)
 
 
-def _found(found: Retrieval[Any]) -> Found:
-    return Found(
+def _found(found: Retrieval[Any]) -> SearchResponse:
+    return SearchResponse(
         hits=found.hits,
         n_hidden=found.n_hidden,
         threshold=found.threshold,
@@ -71,14 +71,14 @@ def _found(found: Retrieval[Any]) -> Found:
 
 
 @router.post("/{memory}/marks")
-def mark_many(memory: MemoryName, changes: ManyMarked, served: Served, answer: Response) -> int:
+def mark_many(memory: MemoryName, changes: MarksRequest, served: Served, answer: Response) -> int:
     """Change the marks of records as one operation. Return how many changed."""
     with counting_secrets_of(answer):
         return memory_named(served, memory).change_marks(**changes.model_dump())
 
 
 @router.post("/strategies", status_code=201)
-def add_strategy(given: StrategyGiven, served: Served, answer: Response) -> str:
+def add_strategy(given: StrategyInput, served: Served, answer: Response) -> str:
     """Add a strategy that somebody wrote. Return its id."""
     fields = given.model_dump(exclude_none=True)
     with counting_secrets_of(answer):
@@ -86,22 +86,24 @@ def add_strategy(given: StrategyGiven, served: Served, answer: Response) -> str:
 
 
 @router.post("/concepts", status_code=201)
-def add_concept(given: ConceptGiven, served: Served, answer: Response) -> str:
+def add_concept(given: ConceptInput, served: Served, answer: Response) -> str:
     """Add reusable code. Return its id."""
     fields = given.model_dump(exclude_none=True)
     with counting_secrets_of(answer):
         return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, given.examples))}))
 
 
-@router.post("/journal", status_code=201, responses={200: {"model": EntryTold, "description": "Kept out by a gate"}})
-def add_entry(given: EntryGiven, served: Served, response: Response) -> EntryTold:
+@router.post(
+    "/journal", status_code=201, responses={200: {"model": EntryResponse, "description": "Kept out by a gate"}}
+)
+def add_entry(given: EntryInput, served: Served, response: Response) -> EntryResponse:
     """Write an entry of the journal. Return its id, or why a gate kept it out."""
     with counting_secrets_of(response) as found:
         added = served.journal.add(**given.model_dump())
     if added is not None:
-        return EntryTold(id=added, scrubbed=dict(found))
+        return EntryResponse(id=added, scrubbed=dict(found))
     response.status_code = 200
-    return EntryTold(id=None, refusal=served.journal.rejected().why(given.content), scrubbed=dict(found))
+    return EntryResponse(id=None, refusal=served.journal.rejected().why(given.content), scrubbed=dict(found))
 
 
 @router.get("/{memory}")
@@ -136,7 +138,7 @@ def read(
     served: Served,
     answer: Response,
     with_: Annotated[str, Query(alias="with", pattern=f"^({PARTS}(,{PARTS})*)?$")] = "",
-) -> RecordTold:
+) -> RecordResponse:
     """Return one record with its marks and its usage, and with the parts that are asked for, such as `uses,rate`."""
     told = _told(memory_named(served, memory), record_id, set(with_.split(",")))
     answer.headers["ETag"] = told.etag
@@ -147,11 +149,11 @@ def read(
 def edit(
     memory: MemoryName,
     record_id: Id,
-    changes: EditGiven,
+    changes: EditInput,
     served: Served,
     answer: Response,
     if_match: Annotated[str | None, Header(max_length=200)] = None,
-) -> RecordTold:
+) -> RecordResponse:
     """Change what a record says, or its marks, as one operation, and return it.
 
     With `If-Match`, nothing is done where it has changed since it was read, by whatever server of the store.
@@ -172,19 +174,19 @@ def edit(
 
 
 @router.post("/{memory}/{record_id}/uses", status_code=204)
-def record_use(memory: MemoryName, record_id: Id, use: UseGiven, served: Served) -> None:
+def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: Served) -> None:
     """Say how an attempt went that used a record. An attempt counts once."""
     memory_named(served, memory).record_use(record_id, **use.model_dump())
 
 
-def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> RecordTold:
+def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> RecordResponse:
     """Return a record with its marks and its usage, and the parts that are asked for, in one state of the store."""
     with held.collection.reading():
         record = held.get(record_id)
         if record is None:
             raise NotFound(f"there is no record {record_id!r} here; it may have been deleted")
         marks = held.marks([record_id])[record_id]
-        return RecordTold(
+        return RecordResponse(
             record=record,
             marks=marks,
             usage=held.usage([record_id])[record_id],
@@ -196,7 +198,7 @@ def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> Record
         )
 
 
-def _write(served: Served, records: Any, before: RecordTold, changes: EditGiven) -> None:
+def _write(served: Served, records: Any, before: RecordResponse, changes: EditInput) -> None:
     """Write the new fields of a record, then its marks. Where the marks are refused, the fields are taken back."""
     if changes.fields:
         records.edit(before.record.id, **decode_fields(type(before.record), changes.fields))

@@ -36,20 +36,20 @@ Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00/]+$")]
 Record = Experience | Strategy | CodeConcept | JournalEntry
 
 
-class Given(BaseModel):
+class RequestBody(BaseModel):
     """A body that a client sends: what it does not know of is refused."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
-class VerificationGiven(Given):
+class VerificationInput(RequestBody):
     """How an attempt was judged."""
 
     method: Text = ""
     parameters: dict[str, Any] = {}
 
 
-class TaskGiven(Given):
+class TaskInput(RequestBody):
     """A task."""
 
     description: Annotated[Text, Field(min_length=1)]
@@ -58,7 +58,7 @@ class TaskGiven(Given):
 
     domain: Text = ""
     context: dict[str, Any] = {}
-    verification: VerificationGiven = VerificationGiven()
+    verification: VerificationInput = VerificationInput()
 
     def task(self) -> Task:
         """Return it as the library has it."""
@@ -66,10 +66,10 @@ class TaskGiven(Given):
         return Task(self.id, self.domain, self.description, self.context, judged)
 
 
-class ContextAsked(Given):
+class ContextRequest(RequestBody):
     """A question for what is remembered for a task."""
 
-    task: TaskGiven
+    task: TaskInput
     budget_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 1_500
     k: Annotated[int, Field(ge=1, le=100)] = 8
     """Hits of each memory among which the block chooses."""
@@ -83,7 +83,7 @@ class ContextAsked(Given):
     diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
 
 
-class SearchAsked(Given):
+class SearchRequest(RequestBody):
     """A search of one memory."""
 
     query: Text
@@ -100,7 +100,7 @@ class SearchAsked(Given):
     """True to search by words alone. Threshold, distinct and diversity then mean nothing."""
 
 
-class OutcomeGiven(Given):
+class OutcomeInput(RequestBody):
     """How an attempt ended."""
 
     success: bool | None = None
@@ -111,7 +111,7 @@ class OutcomeGiven(Given):
     verification_details: dict[str, Any] = {}
 
 
-class StepGiven(Given):
+class StepInput(RequestBody):
     """One turn of an attempt."""
 
     thought: Text = ""
@@ -120,12 +120,12 @@ class StepGiven(Given):
     metadata: dict[str, Any] = {}
 
 
-class AttemptGiven(Given):
+class AttemptInput(RequestBody):
     """An attempt at a task."""
 
-    task: TaskGiven
-    steps: list[StepGiven] = []
-    outcome: OutcomeGiven = OutcomeGiven()
+    task: TaskInput
+    steps: list[StepInput] = []
+    outcome: OutcomeInput = OutcomeInput()
     agent_id: Text = ""
     timestamp: datetime | None = None
     """Time when it ended. One without a time zone is refused."""
@@ -152,7 +152,7 @@ class AttemptGiven(Given):
         )
 
 
-class UseGiven(Given):
+class UseInput(RequestBody):
     """An attempt that used a record, and how it went."""
 
     success: bool
@@ -160,7 +160,7 @@ class UseGiven(Given):
     trajectory_id: Text = ""
 
 
-class MarksGiven(Given):
+class MarksInput(RequestBody):
     """Changes of marks. What is left out stays."""
 
     add_tags: list[Text] = []
@@ -170,20 +170,20 @@ class MarksGiven(Given):
     note: Text | None = None
 
 
-class ManyMarked(MarksGiven):
+class MarksRequest(MarksInput):
     """Changes of marks of several records, as one operation."""
 
     ids: Annotated[list[Id], Field(min_length=1, max_length=1_000)]
 
 
-class EditGiven(MarksGiven):
+class EditInput(MarksInput):
     """Changes of what a record says, and of its marks. What is left out stays."""
 
     fields: dict[str, Any] = {}
     """New values by the names of fields, as `GET` gives them, such as `{"suggestion": "…"}`."""
 
 
-class StrategyGiven(Given):
+class StrategyInput(RequestBody):
     """Advice for a kind of situation."""
 
     situation: Annotated[Text, Field(min_length=1)]
@@ -198,7 +198,7 @@ class StrategyGiven(Given):
     id: Id | None = None
 
 
-class ConceptGiven(Given):
+class ConceptInput(RequestBody):
     """Reusable code. It is stored and shown, and run by nobody but those who ask for its examples to be run."""
 
     name: Annotated[Text, Field(min_length=1)]
@@ -216,7 +216,7 @@ class ConceptGiven(Given):
     id: Id | None = None
 
 
-class EntryGiven(Given):
+class EntryInput(RequestBody):
     """A line of an agent's log."""
 
     entry_type: Annotated[Text, Field(min_length=1)]
@@ -228,13 +228,13 @@ class EntryGiven(Given):
     """Pairs of a type, such as `caused_by`, and the id of another entry."""
 
 
-class UndoAsked(Given):
+class UndoRequest(RequestBody):
     """Why an operation is taken back."""
 
     reason: Text = ""
 
 
-class ContextTold(BaseModel):
+class ContextResponse(BaseModel):
     """A part of a prompt."""
 
     text: str
@@ -248,7 +248,7 @@ class ContextTold(BaseModel):
     """True while the embedding model is being made ready: what is shown was found by words alone."""
 
 
-class Found(BaseModel):
+class SearchResponse(BaseModel):
     """Hits of a search, best first."""
 
     hits: list[Hit[Any]]
@@ -276,7 +276,7 @@ class Page(BaseModel):
     """Sentences on names of the filter that no record has yet."""
 
 
-class RecordTold(BaseModel):
+class RecordResponse(BaseModel):
     """One record with what else was asked for."""
 
     record: Any
@@ -294,7 +294,7 @@ class RecordTold(BaseModel):
     """Its states before each edit, the last first."""
 
 
-class EntryTold(BaseModel):
+class EntryResponse(BaseModel):
     """Where an entry of the journal is held now, or why it is not."""
 
     id: str | None
@@ -307,7 +307,7 @@ class EntryTold(BaseModel):
     """Number of secrets that were replaced in it, by kind."""
 
 
-class Stored(BaseModel):
+class StoreResponse(BaseModel):
     """Where an attempt is held now."""
 
     experience: str | None = None
@@ -335,14 +335,14 @@ class Stored(BaseModel):
     """True where only the key that stored it finds it until a curator accepts it."""
 
 
-class OperationsTold(BaseModel):
+class OperationsResponse(BaseModel):
     """Some of the history, newest first."""
 
     operations: list[Operation]
     n_operations: int
 
 
-class OperationTold(BaseModel):
+class OperationResponse(BaseModel):
     """One operation, and what it did to each record."""
 
     operation: Operation

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import actor_name
 from atlas.storage.erasing import copies, strangers
-from atlas.storage.history import Doomed, Left, Quote, Reword
+from atlas.storage.history import Left, Quote, Removal, Reword
 from atlas.storage.maintenance.backup import Backup, read_backups
 from atlas.storage.place.audit import PURGED
 from atlas.storage.records import Moment
@@ -23,7 +23,7 @@ from atlas.storage.store import Store
 class PurgePlan:
     """The effect that a purge would have, and what it cannot reach."""
 
-    records: tuple[Doomed, ...]
+    records: tuple[Removal, ...]
     quotes: tuple[Quote, ...]
     """Other records that say the same, or name one of these: they stay."""
 
@@ -50,7 +50,7 @@ class PurgePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purged:
+class PurgeResult:
     """The result of a purge."""
 
     operation_id: str
@@ -88,7 +88,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
         )
 
 
-def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Reword | None = None) -> Purged:
+def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Reword | None = None) -> PurgeResult:
     """Purge exactly the records of a plan, as one operation, which cannot be undone.
 
     Raises:
@@ -99,4 +99,4 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     left = Left(collections=sorted({collection for collection, _ in keys}))
     store.ledger.purges.purge(keys, draft, left, unchanged_since=plan.moment, reword=reword)
     store.audit.note(PURGED, who=draft.actor, about=f"{len(keys):,} records, {draft.id}")
-    return Purged(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())
+    return PurgeResult(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())

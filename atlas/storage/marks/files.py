@@ -31,7 +31,7 @@ from atlas.infra.durable_files import replace_whole
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.marks.codec import encode_marks
-from atlas.storage.records import Described
+from atlas.storage.records import RecordDescription
 
 logger = logging.getLogger(__name__)
 
@@ -264,7 +264,7 @@ def _dumped(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _description(record: Described) -> dict[str, Any]:
+def _description(record: RecordDescription) -> dict[str, Any]:
     named = {name: record.metadata.get(name, "") for name in ("title", "created_at")}
     return {"id": record.id, **named}
 

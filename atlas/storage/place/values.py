@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from atlas.core.errors import AtlasError, StoreUnavailable
-from atlas.protocols.access import AccessText, Kept
+from atlas.protocols.access import AccessText, StoredText
 from atlas.storage.place.access import access_place
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class AccessValues(Generic[T]):
     encode: Callable[[T], dict[str, Any]]
     decode: Callable[[dict[str, Any]], T]
     _threads: threading.Lock = field(default_factory=threading.Lock)
-    _seen: tuple[Kept, dict[str, T]] | None = None
+    _seen: tuple[StoredText, dict[str, T]] | None = None
     """The text as it was read last, with what it said."""
 
     def read(self) -> dict[str, T]:

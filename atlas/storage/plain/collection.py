@@ -22,7 +22,7 @@ from atlas.storage.plain.listing import listed_rows
 from atlas.storage.plain.replacing import Row, replace_records
 from atlas.storage.plain.scoped_store import FIRST_REQUESTED, Scope, ScopedStore
 from atlas.storage.plain.usage import COLUMNS, as_metadata, counted, statistics, usage_in
-from atlas.storage.records import Context, Moment, Restored
+from atlas.storage.records import Context, Moment, RestoredHistory
 from atlas.storage.vector_store import LedgerVectorStore
 
 METHODS = ("add", "query", "delete", "get")
@@ -114,7 +114,7 @@ class PlainCollection(Collection):
         embeddings: Sequence[npt.ArrayLike],
         metadatas: list[dict[str, Any]],
         documents: list[str],
-        restored: Mapping[str, Restored] = MappingProxyType({}),
+        restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         *,
         alone_in: str = "",
     ) -> list[str]:

@@ -19,7 +19,7 @@ import psycopg
 
 from atlas.core.address import Address
 from atlas.infra.access_files import AccessDirectory
-from atlas.protocols.access import AUDIT, KEYS, LINKS, PEOPLE, Kept
+from atlas.protocols.access import AUDIT, KEYS, LINKS, PEOPLE, StoredText
 from atlas.storage.postgres.database import PostgresDatabase
 from atlas.storage.postgres.schema import prepare_schema
 
@@ -113,7 +113,7 @@ class AccessRow:
         """Return where it is."""
         return f"{self.name} of {self.database.address}"
 
-    def read(self, seen: Kept | None = None) -> Kept | None:
+    def read(self, seen: StoredText | None = None) -> StoredText | None:
         """Return it as it is now. None where there is none."""
         with self.database.session() as connection:
             row = connection.execute(
@@ -122,7 +122,7 @@ class AccessRow:
             ).fetchone()
         if row is None:
             return None
-        return seen if seen is not None and seen.version == row[0] else Kept(row[0], row[1])
+        return seen if seen is not None and seen.version == row[0] else StoredText(row[0], row[1])
 
     @contextmanager
     def changing(self) -> Iterator[Callable[[str], None]]:

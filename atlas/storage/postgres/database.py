@@ -21,7 +21,7 @@ from psycopg.pq import TransactionStatus
 from atlas.core.address import Address
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreUnavailable
 from atlas.infra.actor import Role, check_role
-from atlas.storage.damage import Unreadable, damaged
+from atlas.storage.damage import UnreadableRow, damaged
 from atlas.storage.postgres import postings
 from atlas.storage.postgres.dialect import PostgresDialect
 from atlas.storage.postgres.statements import translated
@@ -340,7 +340,7 @@ class PostgresDatabase:
     def _translated(self, what: str) -> Iterator[None]:
         try:
             yield
-        except Unreadable as error:
+        except UnreadableRow as error:
             raise damaged(None, str(error)) from error
         except psycopg.Error as error:
             raise self._explain(error, what) from error

@@ -21,7 +21,7 @@ LARGEST = 4_096
 
 
 @dataclass(slots=True)
-class Held:
+class WordPlaces:
     """The places of one word, of the records that hold it."""
 
     seqs: Seqs
@@ -29,7 +29,7 @@ class Held:
     places: Seqs
 
 
-def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tuple[str, Held]]:
+def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tuple[str, WordPlaces]]:
     """Yield each word of some records, with the places where they hold it."""
     numbers: dict[str, int] = {}
     words, seqs, places = [], [], []
@@ -51,11 +51,11 @@ def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tup
     first_holder, first_place = 0, 0
     for word, holder, place in zip(numbers, to_holder.tolist(), to_place.tolist(), strict=True):
         every = slice(first_holder, holder)
-        yield word, Held(holders[every], often[every], placed[first_place:place])
+        yield word, WordPlaces(holders[every], often[every], placed[first_place:place])
         first_holder, first_place = holder, place
 
 
-def merged(parts: Sequence[Held]) -> Held:
+def merged(parts: Sequence[WordPlaces]) -> WordPlaces:
     """Return several parts as one. A record that stands in several has the places of all of them."""
     if not parts:
         return no_one()
@@ -63,7 +63,7 @@ def merged(parts: Sequence[Held]) -> Held:
         return parts[0]
     in_order = sorted(parts, key=lambda part: int(part.seqs[0]))
     if all(one.seqs[-1] < other.seqs[0] for one, other in pairwise(in_order)):
-        return Held(
+        return WordPlaces(
             np.concatenate([part.seqs for part in in_order]),
             np.concatenate([part.often for part in in_order]),
             np.concatenate([part.places for part in in_order]),
@@ -72,25 +72,25 @@ def merged(parts: Sequence[Held]) -> Held:
     places = np.concatenate([part.places for part in parts])
     order = np.lexsort((places, owners))
     seqs, often = np.unique(owners[order], return_counts=True)
-    return Held(seqs, often, places[order])
+    return WordPlaces(seqs, often, places[order])
 
 
-def cut(held: Held) -> Iterator[Held]:
+def cut(held: WordPlaces) -> Iterator[WordPlaces]:
     """Yield parts that a row has room for."""
     ends = np.cumsum(held.often)
     for start in range(0, len(held.seqs), LARGEST):
         stop = min(start + LARGEST, len(held.seqs))
         first = int(ends[start - 1]) if start else 0
-        yield Held(held.seqs[start:stop], held.often[start:stop], held.places[first : int(ends[stop - 1])])
+        yield WordPlaces(held.seqs[start:stop], held.often[start:stop], held.places[first : int(ends[stop - 1])])
 
 
-def without(held: Held, seq: int) -> Held:
+def without(held: WordPlaces, seq: int) -> WordPlaces:
     """Return who holds a word without one record."""
     is_kept = held.seqs != seq
-    return Held(held.seqs[is_kept], held.often[is_kept], held.places[np.repeat(is_kept, held.often)])
+    return WordPlaces(held.seqs[is_kept], held.often[is_kept], held.places[np.repeat(is_kept, held.often)])
 
 
-def weighed(held: Held) -> Postings:
+def weighed(held: WordPlaces) -> Postings:
     """Return who holds a word, how often by the weight of each field."""
     if not len(held.seqs):
         return Postings(held.seqs, np.zeros(0))
@@ -99,31 +99,31 @@ def weighed(held: Held) -> Postings:
     return Postings(held.seqs, np.add.reduceat(weights, starts))
 
 
-def no_one() -> Held:
+def no_one() -> WordPlaces:
     """Return that nobody holds a word."""
-    return Held(*(np.zeros(0, np.int64) for _ in range(3)))
+    return WordPlaces(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
-def row_of(key: int, term: str, held: Held) -> tuple[Any, ...]:
+def row_of(key: int, term: str, held: WordPlaces) -> tuple[Any, ...]:
     """Return the row of a word, for the table of postings."""
     return key, term, int(held.seqs[0]), int(held.seqs[-1]), len(held.seqs), *pack(held)
 
 
-def pack(held: Held) -> tuple[bytes, bytes, bytes]:
+def pack(held: WordPlaces) -> tuple[bytes, bytes, bytes]:
     """Return numbers, counts and places as bytes."""
     return held.seqs.astype("<i8").tobytes(), held.often.astype("<u4").tobytes(), held.places.astype("<i4").tobytes()
 
 
-def unpack(seqs: bytes, often: bytes, places: bytes) -> Held:
+def unpack(seqs: bytes, often: bytes, places: bytes) -> WordPlaces:
     """Return who holds a word from the bytes of a row."""
-    return Held(
+    return WordPlaces(
         np.frombuffer(seqs, "<i8").astype(np.int64),
         np.frombuffer(often, "<u4").astype(np.int64),
         np.frombuffer(places, "<i4").astype(np.int64),
     )
 
 
-def side_by_side(words: Sequence[Held]) -> Held:
+def side_by_side(words: Sequence[WordPlaces]) -> WordPlaces:
     """Return who holds words side by side, with the places of the last one."""
     if len(words) < 2:
         return words[0] if words else no_one()
@@ -131,10 +131,10 @@ def side_by_side(words: Sequence[Held]) -> Held:
     for number, word in enumerate(words[:-1]):
         keys = np.intersect1d(keys, occurrences(word) - number, assume_unique=True)
     seqs, starts = np.unique(keys >> 32, return_index=True)
-    return Held(seqs, np.diff(np.append(starts, len(keys))), keys & (2**32 - 1))
+    return WordPlaces(seqs, np.diff(np.append(starts, len(keys))), keys & (2**32 - 1))
 
 
-def occurrences(held: Held) -> Seqs:
+def occurrences(held: WordPlaces) -> Seqs:
     """Return record and place of each occurrence as one number."""
     keys: Seqs = np.sort((np.repeat(held.seqs, held.often) << 32) | held.places)
     return keys

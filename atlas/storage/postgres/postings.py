@@ -18,7 +18,7 @@ import numpy as np
 from atlas.core.ranking.tuned import K1, B
 from atlas.storage.postgres.packing import (
     LARGEST,
-    Held,
+    WordPlaces,
     by_term,
     cut,
     merged,
@@ -256,7 +256,7 @@ def _merge_mixed(connection: Connection, key: int, terms: Sequence[str]) -> None
         "WHERE key = ? AND n < ? AND term IN (SELECT value FROM json_each(?))",
         (key, WHOLE, Texts(terms)),
     ).fetchall()
-    small: dict[str, list[tuple[int, Held]]] = defaultdict(list)
+    small: dict[str, list[tuple[int, WordPlaces]]] = defaultdict(list)
     for term, segment, *packed in rows:
         small[term].append((segment, unpack(*packed)))
     gone = Numbers(segment for held in small.values() for segment, _ in held)
@@ -286,7 +286,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
     return "" if found == expected else "it holds other words than the records"
 
 
-def _listed(postings: Iterable[tuple[str, Held]]) -> Iterator[tuple[str, int, int]]:
+def _listed(postings: Iterable[tuple[str, WordPlaces]]) -> Iterator[tuple[str, int, int]]:
     for term, held in postings:
         for seq, place in zip(np.repeat(held.seqs, held.often).tolist(), held.places.tolist(), strict=True):
             yield term, seq, place
@@ -369,7 +369,7 @@ def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs
     return {term for term, packed in rows.fetchall() if np.isin(np.frombuffer(packed, "<i8"), seqs).any()}
 
 
-def _holders(connection: Connection, table: str, terms: Sequence[Term]) -> list[Held]:
+def _holders(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPlaces]:
     """Return who holds each term: a word, words side by side, or any that begins so."""
     words = {term: tokens(term.text) for term in terms}
     whole = {word for term, held in words.items() for word in (held[:-1] if term.is_prefix else held)}
@@ -383,19 +383,19 @@ def _holders(connection: Connection, table: str, terms: Sequence[Term]) -> list[
     return found
 
 
-def _read(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Held]:
+def _read(connection: Connection, table: str, words: Sequence[str]) -> dict[str, WordPlaces]:
     rows = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings "
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?))",
         (_key(table), Texts(dict.fromkeys(words))),
     )
-    parts: dict[str, list[Held]] = defaultdict(list)
+    parts: dict[str, list[WordPlaces]] = defaultdict(list)
     for term, *packed in rows.fetchall():
         parts[term].append(unpack(*packed))
     return {word: merged(parts[word]) for word in words}
 
 
-def _beginning(connection: Connection, table: str, beginning: str) -> Iterator[Held]:
+def _beginning(connection: Connection, table: str, beginning: str) -> Iterator[WordPlaces]:
     rows = connection.execute(
         "SELECT seqs, often, places FROM word_postings WHERE key = ? AND term >= ? AND term < ?",
         (_key(table), beginning, beginning + _END),

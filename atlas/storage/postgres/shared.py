@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from atlas.core.errors import PlanOutdated
-from atlas.storage.engine import Published
+from atlas.storage.engine import Publication
 from atlas.storage.postgres.database import PostgresDatabase
 from atlas.storage.sql.meta import read_ledger_id
 
@@ -35,13 +35,13 @@ class PostgresShared:
         with self._database.read() as connection:
             return read_ledger_id(connection)
 
-    def published(self, name: str) -> Published | None:
+    def published(self, name: str) -> Publication | None:
         """Return which result is there, without its content. None where none is."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT version, job, octet_length(content) > 0 FROM artefacts WHERE name = ?", (name,)
             ).fetchone()
-        return Published(version=row[0], job=row[1], is_whole=row[2]) if row else None
+        return Publication(version=row[0], job=row[1], is_whole=row[2]) if row else None
 
     def content(self, name: str, version: int) -> bytes | None:
         """Return a version of a result. None where another one, or none, is there by now."""

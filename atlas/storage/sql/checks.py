@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from atlas.storage.damage import Unreadable, parsed
+from atlas.storage.damage import UnreadableRow, parsed
 from atlas.storage.records import Check
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.filters import KEY
@@ -79,7 +79,7 @@ def _unreadable(connection: Connection, query: str) -> Iterator[str]:
     for owner, text in connection.execute(query):
         try:
             parsed((text or b"").decode())
-        except (Unreadable, UnicodeDecodeError) as error:
+        except (UnreadableRow, UnicodeDecodeError) as error:
             yield f"that of {(owner or b'').decode(errors='replace')!r} ({error})"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.protocols.infra import Where
-from atlas.storage.damage import Unreadable
+from atlas.storage.damage import UnreadableRow
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Connection, Database, Dialect, Numbers, Sql, Texts
 from atlas.storage.sql.filters import (
@@ -219,7 +219,7 @@ class _Names(dict[int, str]):
     """The ids of records by number."""
 
     def __missing__(self, seq: int) -> str:
-        raise Unreadable(f"an index names the record of number {seq}, which is not there")
+        raise UnreadableRow(f"an index names the record of number {seq}, which is not there")
 
 
 def _names(connection: Connection, collection: str, seqs: Sequence[int]) -> _Names:

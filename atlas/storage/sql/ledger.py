@@ -16,10 +16,21 @@ from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
 from atlas.infra.actor import Role, check_kind, check_store, is_under_review, may
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import Unreadable, parsed
-from atlas.storage.engine import Copies, Progress, Shared
+from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.engine import Copies, Progress, SharedState
 from atlas.storage.following_index import FollowingIndex
-from atlas.storage.records import Check, Described, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
+from atlas.storage.records import (
+    Check,
+    Entry,
+    Moment,
+    OperationDraft,
+    Position,
+    Record,
+    RecordDescription,
+    RestoredHistory,
+    Seqs,
+    Tip,
+)
 from atlas.storage.sql import meta
 from atlas.storage.sql.checks import ForeignObjects, checks_of, foreign_problem
 from atlas.storage.sql.columns import SqlColumns, check_alone
@@ -60,7 +71,7 @@ class SqlLedger:
         *,
         clock: Clock,
         find_foreign: ForeignObjects,
-        shared: Shared | None = None,
+        shared: SharedState | None = None,
     ) -> None:
         self.database = database
         self._find_foreign = find_foreign
@@ -238,7 +249,7 @@ class SqlLedger:
             ).fetchall()
             return {row[0]: read_record(row) for row in rows}
 
-    def described(self, seqs: Sequence[int]) -> dict[int, Described]:
+    def described(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
         """Return what can be filtered and sorted by of the live records of these numbers, by number."""
         with self.database.read() as connection:
             rows = connection.execute(
@@ -248,8 +259,11 @@ class SqlLedger:
             # At once, in half the time of one by one.
             held = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
             if len(held) != len(rows) or not all(isinstance(metadata, dict) for metadata in held):
-                raise Unreadable("a text of a row is not a JSON object")
-            return {seq: Described(held_id, metadata) for (seq, held_id, _), metadata in zip(rows, held, strict=True)}
+                raise UnreadableRow("a text of a row is not a JSON object")
+            return {
+                seq: RecordDescription(held_id, metadata)
+                for (seq, held_id, _), metadata in zip(rows, held, strict=True)
+            }
 
     def revision(self) -> int:
         """Return the newest revision of the whole store, marks included."""
@@ -361,7 +375,7 @@ class SqlLedger:
         *,
         model: str,
         skip_known: bool = False,
-        restored: Mapping[str, Restored] = MappingProxyType({}),
+        restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         alone_in: str = "",
     ) -> list[str]:
         """Write new records, and return the ids of those that were written.
@@ -464,7 +478,7 @@ class SqlLedger:
         return len(present)
 
 
-def _restore(writer: LedgerWriter, collection: str, restored: Mapping[str, Restored]) -> None:
+def _restore(writer: LedgerWriter, collection: str, restored: Mapping[str, RestoredHistory]) -> None:
     marks = {record_id: given.marks for record_id, given in restored.items() if given.marks != NO_MARKS}
     put_marks(writer, collection, marks)
     restore_usage(writer.connection, collection, {record_id: given.usage for record_id, given in restored.items()})

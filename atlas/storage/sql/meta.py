@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import new_id
-from atlas.storage.damage import Unreadable
+from atlas.storage.damage import UnreadableRow
 from atlas.storage.records import NO_TIP, Moment, Position, Tip
 from atlas.storage.sql.connection import Connection, Database, Texts
 
@@ -69,7 +69,7 @@ def read_model(connection: Connection) -> tuple[str, int] | None:
     try:
         return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
     except (KeyError, TypeError, ValueError) as error:
-        raise Unreadable(f"the embedding model is not what was written: {error}") from error
+        raise UnreadableRow(f"the embedding model is not what was written: {error}") from error
 
 
 def read_revision(connection: Connection) -> int:
@@ -78,7 +78,7 @@ def read_revision(connection: Connection) -> int:
     try:
         return int(row[0])
     except (TypeError, ValueError) as error:
-        raise Unreadable(f"the revision is not what was written: {error}") from error
+        raise UnreadableRow(f"the revision is not what was written: {error}") from error
 
 
 _NAME = "operation || ' ' || record_id"

@@ -21,7 +21,7 @@ from atlas.core.json_values import to_text
 from atlas.core.types import Vectors
 from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import Unreadable, parsed
+from atlas.storage.damage import UnreadableRow, parsed
 from atlas.storage.records import OperationDraft, Record, mismatch
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.filters import bindable
@@ -342,7 +342,7 @@ def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) 
             vectors=np.frombuffer(vectors, FLOAT).reshape(image["n_vectors"], -1) if vectors else _no_vectors(),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise Unreadable(f"what the history keeps of {record_id!r} lacks a part: {error}") from error
+        raise UnreadableRow(f"what the history keeps of {record_id!r} lacks a part: {error}") from error
 
 
 LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_at"
@@ -367,7 +367,7 @@ def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
 def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
     """Return the records that an index names, in its order."""
     if missing := set(seqs) - records.keys():
-        raise Unreadable(f"an index names the record of number {min(missing)}, which is not there")
+        raise UnreadableRow(f"an index names the record of number {min(missing)}, which is not there")
     return [records[seq] for seq in seqs]
 
 
@@ -422,9 +422,9 @@ def join_vectors(stored: Sequence[bytes]) -> Vectors:
     try:
         stacked: npt.NDArray[np.float32] = np.frombuffer(b"".join(stored), FLOAT).reshape(len(stored), -1)
     except (TypeError, ValueError) as error:
-        raise Unreadable(f"vectors differ in length: {error}") from error
+        raise UnreadableRow(f"vectors differ in length: {error}") from error
     if not np.isfinite(np.einsum("ij,ij->i", stacked, stacked)).all():
-        raise Unreadable("a vector is not of finite length")
+        raise UnreadableRow("a vector is not of finite length")
     return stacked
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from atlas.core.errors import InvalidInput, StoreError
 from atlas.core.operations import Marks
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import Unreadable, damaged
+from atlas.storage.damage import UnreadableRow, damaged
 from atlas.storage.history import Left, Reword
 from atlas.storage.marks.files import marks_file
 from atlas.storage.records import CopyContents, OperationDraft
@@ -119,7 +119,7 @@ class SqliteCopies:
             counts = {str(name): int(n) for name, n in connection.execute(counted)}
             try:
                 bound = read_model(connection)
-            except Unreadable as error:
+            except UnreadableRow as error:
                 raise InvalidInput(f"the backup cannot be used ({error}); the store is unchanged") from error
         return CopyContents(counts=counts, model=bound[0] if bound else "")
 

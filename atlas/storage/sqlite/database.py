@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnav
 from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import store_removed
 from atlas.infra.permissions import create_private
-from atlas.storage.damage import Unreadable, damaged
+from atlas.storage.damage import UnreadableRow, damaged
 from atlas.storage.sql.connection import Dialect
 from atlas.storage.sql.lending import Lending
 from atlas.storage.sqlite.dialect import SqliteDialect
@@ -327,19 +327,19 @@ class SqliteDatabase:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.DatabaseError, Unreadable) as error:
+        except (sqlite3.DatabaseError, UnreadableRow) as error:
             raise self._explain(error) from error
         except UnicodeDecodeError as error:  # a name in the schema, or the text of an error that quotes one
             raise damaged(self.path, str(error)) from error
         except UnicodeEncodeError as error:
             raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
 
-    def _explain(self, error: sqlite3.DatabaseError | Unreadable) -> Exception:
+    def _explain(self, error: sqlite3.DatabaseError | UnreadableRow) -> Exception:
         problem = self._file.problem()
         if problem is not None:
             return problem
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGED or isinstance(error, Unreadable) or _REFUSED.search(str(error)):
+        if code in _DAMAGED or isinstance(error, UnreadableRow) or _REFUSED.search(str(error)):
             return damaged(self.path, str(error))
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailable(

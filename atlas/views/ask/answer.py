@@ -65,7 +65,7 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundHit:
+class RankedHit:
     """A hit, and where it stands."""
 
     id: str
@@ -88,7 +88,7 @@ class Part:
     """One memory's part of an answer."""
 
     name: str
-    hits: tuple[FoundHit, ...]
+    hits: tuple[RankedHit, ...]
     sentence: str
     """How much was found and hidden, or why nothing was. Holds nothing that memories hold, but for an error's words."""
 
@@ -211,7 +211,7 @@ def _against(side: Answer, other: Answer) -> Answer:
     return replace(side, parts=tuple(_part_against(part, ranks) for part in side.parts))
 
 
-def _part_against(part: Part, other: Mapping[tuple[str, str], FoundHit]) -> Part:
+def _part_against(part: Part, other: Mapping[tuple[str, str], RankedHit]) -> Part:
     hits = []
     for hit in part.hits:
         twin = other.get((part.name, hit.id))
@@ -227,7 +227,7 @@ def _part(name: str, result: MemoryQueryResult, block: ContextBlock, configurati
     return Part(
         name=name,
         hits=tuple(
-            FoundHit(id=hit.item.id, rank=rank, hit=hit, is_shown=hit.item.id in shown)
+            RankedHit(id=hit.item.id, rank=rank, hit=hit, is_shown=hit.item.id in shown)
             for rank, hit in enumerate(found, start=1)
         ),
         sentence=_sentence(name, result, configuration, n_held),

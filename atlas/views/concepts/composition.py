@@ -12,7 +12,7 @@ from atlas.learning.annotations import typed_concept
 from atlas.learning.composition import composition_problem
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import Example, example_view
-from atlas.views.shared.done import Done
+from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.texts import Text
 
 UNTYPED = "anything"
@@ -67,7 +67,7 @@ def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
     )
 
 
-def add_composed(memory: MemorySystem, composition: Composition) -> Done:
+def add_composed(memory: MemorySystem, composition: Composition) -> CompletedAct:
     """Add what was composed, as one operation.
 
     Raises:
@@ -76,7 +76,7 @@ def add_composed(memory: MemorySystem, composition: Composition) -> Done:
     assert composition.concept is not None
     scoped = memory.concepts.within("compose", f"composed of {', '.join(composition.parts)}"[:500])
     scoped.add(composition.concept)
-    return Done(str(scoped.operation_id), "Added a composed concept")
+    return CompletedAct(str(scoped.operation_id), "Added a composed concept")
 
 
 def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:

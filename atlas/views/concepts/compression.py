@@ -51,7 +51,7 @@ class Compressible:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundRow:
+class FunctionRow:
     """A function that was found. Its name is untrusted text."""
 
     id: str
@@ -74,7 +74,7 @@ class FoundRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFunction:
+class FunctionDetails:
     """One function in full. All its texts are untrusted."""
 
     description: Text
@@ -227,17 +227,17 @@ def staleness(memory: MemorySystem, found: CompressionResult, where: Mapping[str
     return "" if dict(found.where) == dict(where) else "This was found in another scope than the current one."
 
 
-def found_rows(memory: MemorySystem, found: CompressionResult) -> tuple[FoundRow, ...]:
+def found_rows(memory: MemorySystem, found: CompressionResult) -> tuple[FunctionRow, ...]:
     """Return the functions that were found, the largest saving first, and whether the library has them now."""
     held = {concept.id for concept in memory.concepts.get_many([one.concept.id for one in found.learned])}
     by_saving = sorted(found.learned, key=lambda one: one.saving, reverse=True)
     return tuple(_row(one, found, one.concept.id in held) for one in by_saving)
 
 
-def _row(one: LearnedConcept, found: CompressionResult, is_there: bool) -> FoundRow:
+def _row(one: LearnedConcept, found: CompressionResult, is_there: bool) -> FunctionRow:
     proven = "" if one.is_proven else NOT_PROVEN
     state = "in the library" if is_there else "was in the library" if one.is_known else proven
-    return FoundRow(
+    return FunctionRow(
         id=one.concept.id,
         name=one.concept.name,
         saving=one.saving,
@@ -251,14 +251,14 @@ def _row(one: LearnedConcept, found: CompressionResult, is_there: bool) -> Found
     )
 
 
-def found_function(memory: MemorySystem, found: CompressionResult, concept_id: str) -> FoundFunction:
+def found_function(memory: MemorySystem, found: CompressionResult, concept_id: str) -> FunctionDetails:
     """Return a function with the programs that it came from, before and after, those that call it first."""
     concept = next(one.concept for one in found.learned if one.concept.id == concept_id)
     names = {one.concept.id: one.concept.name for one in found.learned}
     calls_it = re.compile(rf"\b{re.escape(concept.name)}\(")
     rewritings = sorted(found.rewritings_with(concept_id), key=lambda one: not calls_it.search(one.after))
     there = memory.experience.titles([one.program.id for one in rewritings])
-    return FoundFunction(
+    return FunctionDetails(
         description=Text(concept.description),
         code=Text(concept.code, "python"),
         callees=tuple(names[called] for called in concept.calls if called in names),

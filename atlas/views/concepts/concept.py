@@ -49,7 +49,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundIn:
+class ConceptOrigin:
     """An experience that a concept was found in."""
 
     id: str
@@ -116,7 +116,7 @@ class ConceptDetail:
     examples: tuple[Example, ...]
     n_more_examples: int
     lineage: Lineage
-    found_in: tuple[FoundIn, ...]
+    found_in: tuple[ConceptOrigin, ...]
     n_more_found_in: int
     versions: tuple[VersionView, ...]
     """The last replaced first."""
@@ -226,10 +226,10 @@ def example_view(concept: CodeConcept, call: str, result: str) -> Example:
     )
 
 
-def _found_in(memory: MemorySystem, concept: CodeConcept) -> tuple[FoundIn, ...]:
+def _found_in(memory: MemorySystem, concept: CodeConcept) -> tuple[ConceptOrigin, ...]:
     ids = concept.found_in[:FOUND_SHOWN]
     titles: Mapping[str, str] = memory.experience.titles(ids) if ids else {}
-    return tuple(FoundIn(found, titles.get(found, "")) for found in ids)
+    return tuple(ConceptOrigin(found, titles.get(found, "")) for found in ids)
 
 
 def _texts(concept: CodeConcept) -> dict[str, str]:

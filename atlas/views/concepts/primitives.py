@@ -8,7 +8,7 @@ from atlas.core.errors import NotFound
 from atlas.memory.system import MemorySystem
 from atlas.primitives.discovery import discover
 from atlas.protocols.strategies import PrimitiveLoader
-from atlas.views.shared.done import Done
+from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.wording import counted
 
 
@@ -33,7 +33,7 @@ def loader_names() -> tuple[str, ...]:
     return tuple(discover())
 
 
-def load_primitives(memory: MemorySystem, name: str) -> Done | None:
+def load_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
     """Add what a loader brings as one operation, or return None if the library has all of it.
 
     Raises:
@@ -42,10 +42,10 @@ def load_primitives(memory: MemorySystem, name: str) -> Done | None:
     loader = _loader(name)
     scoped = memory.concepts.within("store", f"primitives of {name}")
     added = scoped.load_primitives(loader)
-    return Done(str(scoped.operation_id), f"Loaded {counted(len(added), 'primitive')}") if added else None
+    return CompletedAct(str(scoped.operation_id), f"Loaded {counted(len(added), 'primitive')}") if added else None
 
 
-def update_primitives(memory: MemorySystem, name: str) -> Done | None:
+def update_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
     """Bring the primitives that `n_updates` counts up to date as one operation, or return None if there are none.
 
     Raises:
@@ -54,7 +54,7 @@ def update_primitives(memory: MemorySystem, name: str) -> Done | None:
     loader = _loader(name)
     scoped = memory.concepts.within("edit", f"primitives of {name}")
     updated = scoped.update_primitives(loader)
-    return Done(str(scoped.operation_id), f"Updated {counted(len(updated), 'primitive')}") if updated else None
+    return CompletedAct(str(scoped.operation_id), f"Updated {counted(len(updated), 'primitive')}") if updated else None
 
 
 def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from atlas.core.statistics import Estimate
 from atlas.views.charts.palette import GREY, PALETTE, Chart
-from atlas.views.evaluation.own import Measured, estimate_text
+from atlas.views.evaluation.own import MeasureRow, estimate_text
 
 ROW_PIXELS, AXIS_PIXELS = 30, 70
 
 
-def measured_chart(of: Measured) -> Chart:
+def measured_chart(of: MeasureRow) -> Chart:
     """Return a point and its 95 % interval for each way to search. On the right its difference from searches now."""
     labels = [html.escape(row.setting) for row in of.rows]
     left = _points([row.value for row in of.rows], labels, "x", [PALETTE[0]] * len(labels))
@@ -73,7 +73,7 @@ def _points(estimates: Sequence[Estimate], labels: Sequence[str], axis: str, col
     }
 
 
-def _verdicts(of: Measured, differing: Sequence[tuple[str, Estimate]]) -> list[str]:
+def _verdicts(of: MeasureRow, differing: Sequence[tuple[str, Estimate]]) -> list[str]:
     """Return grey where the interval holds no difference. Else by which is better."""
     return [
         GREY

@@ -72,7 +72,7 @@ class MeasuredRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class MeasureRow:
     """A measure of every way to search."""
 
     rows: tuple[MeasuredRow, ...]
@@ -165,7 +165,7 @@ def _was(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
-def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> Measured | None:
+def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureRow | None:
     """Return every way to search by one of `MEASURES`. None where that could not be measured.
 
     Args:
@@ -240,7 +240,7 @@ def is_unreadable(found: OwnEvaluation) -> bool:
     return not any(measures_on(found, on) for on in QUERIES)
 
 
-def _found(found: OwnEvaluation, measure: str, on: str) -> Measured | None:
+def _found(found: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
     task = next((task for task in found.report.tasks if task.name == on), None)
     now = next((row for row in task.rows if row.name == FUSED), None) if task else None
     if task is None or now is None:
@@ -251,7 +251,7 @@ def _found(found: OwnEvaluation, measure: str, on: str) -> Measured | None:
     }
     values = {row.name: row.estimates[measure] for row in task.rows}
     rows = _measured_rows(found, values, differences)
-    return Measured(
+    return MeasureRow(
         rows=rows,
         chance=task.chance[measure],
         chance_name="a random order",
@@ -282,7 +282,7 @@ def _foreign(found: OwnEvaluation, source: str) -> ForeignResult | None:
     return next((one for one in found.report.foreign if one.source == source and AGENT in one.told_something), None)
 
 
-def _foretold(found: OwnEvaluation) -> Measured | None:
+def _foretold(found: OwnEvaluation) -> MeasureRow | None:
     outcomes = found.report.outcomes
     if outcomes is None:
         return None
@@ -294,7 +294,7 @@ def _foretold(found: OwnEvaluation) -> Measured | None:
         **{row.name: row.differences[FUSED].accuracy for row in outcomes.rows if FUSED in row.differences},
     }
     rows = _measured_rows(found, {row.name: row.accuracy for row in outcomes.rows}, differences)
-    return Measured(
+    return MeasureRow(
         rows=rows,
         chance=outcomes.base_accuracy,
         chance_name="always the more frequent outcome",

@@ -17,7 +17,7 @@ from atlas.views.shared.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unjudged:
+class OpenAttempt:
     """An attempt whose outcome is not known, with what tells how it ended. All texts are untrusted."""
 
     id: str
@@ -34,7 +34,7 @@ class Unjudged:
 LAST_STEPS = 2
 
 
-def next_unjudged(memory: MemorySystem, ids: Sequence[str], skipped: Collection[str]) -> Unjudged | None:
+def next_unjudged(memory: MemorySystem, ids: Sequence[str], skipped: Collection[str]) -> OpenAttempt | None:
     """Return the first of these that was not skipped and is there. None where there is none."""
     left = [record_id for record_id in ids if record_id not in skipped]
     for record_id in left:
@@ -82,9 +82,9 @@ class OutcomeProposal:
         return scoped.operation_id
 
 
-def _unjudged(experience: Experience, n_left: int) -> Unjudged:
+def _unjudged(experience: Experience, n_left: int) -> OpenAttempt:
     seen = [step.observation or step.action for step in experience.steps]
-    return Unjudged(
+    return OpenAttempt(
         id=experience.id,
         task=Text(experience.task.description),
         solution=_text(experience.solution_output),

@@ -23,7 +23,7 @@ EXPORT_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparisonColumn:
     """One of a few experiences that are shown side by side. All texts are untrusted."""
 
     id: str
@@ -67,11 +67,11 @@ def _outcomes(memory: MemorySystem, ids: Sequence[str]) -> dict[str, str]:
     return memory.experience.column("outcome", {"id": {"$in": list(ids)}} if len(ids) <= MANY else None)
 
 
-def compared(memory: MemorySystem, ids: Sequence[str]) -> tuple[Compared, ...]:
+def compared(memory: MemorySystem, ids: Sequence[str]) -> tuple[ComparisonColumn, ...]:
     """Return the first few of these experiences, to be shown side by side."""
     found = [memory.experience.get(record_id) for record_id in ids[:COMPARED]]
     return tuple(
-        Compared(
+        ComparisonColumn(
             id=experience.id,
             outcome=signed(experience.outcome.label),
             facts=f"{moment(experience.created_at)} · {counted(len(experience.steps), 'step')}",

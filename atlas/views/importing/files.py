@@ -17,7 +17,7 @@ from atlas.importers.uploads import Sources
 from atlas.memory.experience.extraction import to_trajectory
 from atlas.memory.system import MemorySystem
 from atlas.views.lists.facts import Fact
-from atlas.views.shared.done import Done
+from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.state import may_name_paths
 from atlas.views.shared.wording import counted, shortened, signed
 
@@ -31,7 +31,7 @@ TEXT_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ImportRequest:
     """A person's wish for an import."""
 
     sources: Sources
@@ -54,7 +54,7 @@ class Sample:
 class ImportPreview:
     """The effect of an import before anything is added."""
 
-    asked: Asked
+    asked: ImportRequest
     headline: str
     facts: tuple[Fact, ...]
     n_refused: int
@@ -71,10 +71,10 @@ class ImportPreview:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """The result of an import."""
 
-    done: Done | None
+    done: CompletedAct | None
     """The operation, or None where nothing was added."""
 
     problems: tuple[str, ...]
@@ -83,7 +83,7 @@ class Imported:
 
 def asked_of(
     files: Sequence[tuple[str, bytes]], path: str = "", *, format: str = TELL, success: str = "", crashes: bool = False
-) -> Asked:
+) -> ImportRequest:
     """Return a person's wish, to be closed once it is met or given up.
 
     Args:
@@ -96,10 +96,10 @@ def asked_of(
             there is neither path nor file.
     """
     rule = SuccessRule.of(success) if success.strip() else None
-    return Asked(sources=_sources(files, path.strip()), format=format, success=rule, crashes=crashes)
+    return ImportRequest(sources=_sources(files, path.strip()), format=format, success=rule, crashes=crashes)
 
 
-def preview_import(memory: MemorySystem, asked: Asked, on_progress: Progress | None = None) -> ImportPreview:
+def preview_import(memory: MemorySystem, asked: ImportRequest, on_progress: Progress | None = None) -> ImportPreview:
     """Return what an import would do. Nothing is added."""
     sink = CountingSink(memory)
     report = _run(memory, sink, asked, on_progress)
@@ -115,16 +115,16 @@ def preview_import(memory: MemorySystem, asked: Asked, on_progress: Progress | N
     )
 
 
-def import_asked(memory: MemorySystem, asked: Asked, on_progress: Progress | None = None) -> Imported:
+def import_asked(memory: MemorySystem, asked: ImportRequest, on_progress: Progress | None = None) -> ImportResult:
     """Import as one operation. A row that is refused stops no other."""
     sink = MemorySink(memory, "import from the dashboard")
     report = _run(memory, sink, asked, on_progress)
     sentence = f"Imported {counted(report.added, 'record')} from {counted(report.files, 'file')}"
-    done = Done(sink.operation_id, sentence) if report.added and sink.operation_id else None
-    return Imported(done, _problems(report))
+    done = CompletedAct(sink.operation_id, sentence) if report.added and sink.operation_id else None
+    return ImportResult(done, _problems(report))
 
 
-def _run(memory: MemorySystem, sink: Sink, asked: Asked, on_progress: Progress | None) -> ImportReport:
+def _run(memory: MemorySystem, sink: Sink, asked: ImportRequest, on_progress: Progress | None) -> ImportReport:
     return import_paths(
         sink,
         asked.sources.paths,

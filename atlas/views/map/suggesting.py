@@ -17,7 +17,7 @@ from atlas.views.shared.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suggested:
+class NameSuggestions:
     """Names that a language model suggested."""
 
     names: Mapping[int, str]
@@ -27,7 +27,7 @@ class Suggested:
     spent: TokenUsage
 
 
-def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Suggested:
+def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> NameSuggestions:
     """Return names for the domains that no person has named.
 
     Args:
@@ -43,9 +43,9 @@ def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Su
     taken = [domain.name for domain in memory_map.domains if domain.is_named_by_person]
     with operation() as account:
         names = run(suggest_names(llm, unnamed, taken))
-    return Suggested(names=names, by=model_name(llm), spent=account.spent)
+    return NameSuggestions(names=names, by=model_name(llm), spent=account.spent)
 
 
-def named_sentence(found: Suggested) -> str:
+def named_sentence(found: NameSuggestions) -> str:
     """Return `a-model named 12 domains (1 call, 2,400 tokens, $0.0021)`, as a sentence."""
     return f"{found.by} named {counted(len(found.names), 'domain')} ({found.spent})."

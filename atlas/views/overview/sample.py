@@ -6,20 +6,22 @@ from pathlib import Path
 
 from atlas.importers.sample import load_sample, n_sample_records, remove_sample
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.done import Done
+from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.wording import counted
 
 
-def load_sample_data(memory: MemorySystem, directory: Path) -> Done | None:
+def load_sample_data(memory: MemorySystem, directory: Path) -> CompletedAct | None:
     """Import the sample data. None where the store held all of it."""
     loaded = load_sample(memory, directory, memory.storage.settings)
     if loaded.operation_id is None:
         return None
-    return Done(loaded.operation_id, f"Loaded {counted(loaded.added, 'record')} of sample data")
+    return CompletedAct(loaded.operation_id, f"Loaded {counted(loaded.added, 'record')} of sample data")
 
 
-def remove_sample_data(memory: MemorySystem) -> Done | None:
+def remove_sample_data(memory: MemorySystem) -> CompletedAct | None:
     """Delete the sample data and nothing else. None where there is none."""
     n_removed = n_sample_records(memory)
     operation_id = remove_sample(memory)
-    return Done(operation_id, f"Removed the sample data, {counted(n_removed, 'record')}") if operation_id else None
+    return (
+        CompletedAct(operation_id, f"Removed the sample data, {counted(n_removed, 'record')}") if operation_id else None
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CompletedAct:
     """One operation on the store."""
 
     operation_id: str

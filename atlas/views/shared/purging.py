@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as CONVERSATIONS
 from atlas.memory.system import MemorySystem
-from atlas.storage.history import Doomed, Quote
-from atlas.storage.maintenance.purge import Purged, PurgePlan
+from atlas.storage.history import Quote, Removal
+from atlas.storage.maintenance.purge import PurgePlan, PurgeResult
 from atlas.views.shared.kinds import Kind, kind_of
 from atlas.views.shared.wording import counted, in_words, moment_of
 
@@ -75,7 +75,7 @@ class PurgeProposal:
     plan: PurgePlan
     view: PurgeView
 
-    def apply(self, memory: MemorySystem, reason: str = "") -> Purged:
+    def apply(self, memory: MemorySystem, reason: str = "") -> PurgeResult:
         """Do exactly this. `PlanOutdated` where one of the records has changed since."""
         return memory.apply_purge(self.plan, reason=reason)
 
@@ -106,7 +106,7 @@ def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
     )
 
 
-def done_sentence(done: Purged) -> str:
+def done_sentence(done: PurgeResult) -> str:
     """Return what a purge did, in our own words."""
     return f"Purged {counted(done.n_records, 'record')}. This cannot be undone."
 
@@ -132,7 +132,7 @@ def _files(plan: PurgePlan) -> Iterator[str]:
     yield from (f"{index} (an index of another store, or in a service that was left)" for index in plan.indexes)
 
 
-def _going(memory: MemorySystem, record: Doomed) -> PurgeRow:
+def _going(memory: MemorySystem, record: Removal) -> PurgeRow:
     where = "" if record.is_live else "deleted"
     earlier = counted(record.n_earlier, "earlier state") if record.n_earlier else ""
     return PurgeRow(

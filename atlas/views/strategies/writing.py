@@ -10,7 +10,7 @@ from atlas.memory.strategies.induction.template import TemplateStrategyAbstracto
 from atlas.memory.strategies.writing import StrategyWritePlan
 from atlas.memory.strategy_sources import unwritten_successes
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.done import Done
+from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.plans import PlanView
 from atlas.views.shared.wording import counted, with_replaced
 from atlas.views.strategies.list import BY_HAND
@@ -93,7 +93,7 @@ def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WritePro
     return WriteProposal(plan=plan, view=_view(plan, notes), rows=rows)
 
 
-def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, Done]:
+def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, CompletedAct]:
     """Add the strategy that a person typed, and return its id and the operation.
 
     Raises:
@@ -110,7 +110,7 @@ def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, D
     )
     with counting_secrets() as found:
         strategy_id = scoped.add(strategy)
-    return strategy_id, Done(str(scoped.operation_id), with_replaced("Wrote 1 strategy", found))
+    return strategy_id, CompletedAct(str(scoped.operation_id), with_replaced("Wrote 1 strategy", found))
 
 
 def has_model(memory: MemorySystem) -> bool:

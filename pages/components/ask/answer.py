@@ -15,8 +15,8 @@ from atlas.views.ask.answer import (
     PAGES,
     TITLES,
     Answer,
-    FoundHit,
     Part,
+    RankedHit,
     block_difference,
 )
 from atlas.views.ask.cards import memory_card
@@ -131,7 +131,7 @@ def _draw_part(
         st.caption(f"{len(part.hits) - most:,} more: choose {part.title} above")
 
 
-def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part, hit: FoundHit) -> HitCard:
+def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part, hit: RankedHit) -> HitCard:
     """Return the card of a hit, made once for each state of the store and each way to ask."""
     asked = digest(text, weights, hit.hit.signals)
     return _card(
@@ -140,7 +140,7 @@ def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part
 
 
 def _draw_hit(
-    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: FoundHit
+    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: RankedHit
 ) -> DeltaGenerator:
     """Draw a hit, and return the row of what can be done with it."""
     card = card_of(memory, text, weights, part, hit)

@@ -16,8 +16,8 @@ from atlas.views.concepts.compression import (
     BeforeAfter,
     Compressible,
     CompressionResult,
-    FoundFunction,
-    FoundRow,
+    FunctionDetails,
+    FunctionRow,
     LiveCompression,
     added_with,
     compressible,
@@ -126,7 +126,7 @@ def _draw_found(memory: MemorySystem, found: CompressionResult, scope: Mapping[s
     _draw_function(found_function(memory, found, opened.id), opened)
 
 
-def _draw_table(rows: Sequence[FoundRow], found: CompressionResult) -> FoundRow:
+def _draw_table(rows: Sequence[FunctionRow], found: CompressionResult) -> FunctionRow:
     """Draw the functions in a table, and return the one that is ticked, at first the first."""
     table = st.dataframe(
         [asdict(row) for row in rows],
@@ -143,7 +143,7 @@ def _draw_table(rows: Sequence[FoundRow], found: CompressionResult) -> FoundRow:
     return rows[ticked[0] if ticked else 0]
 
 
-def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[FoundRow]) -> None:
+def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[FunctionRow]) -> None:
     new = {row.id: row for row in rows if row.is_new}
     if not new:
         st.info("The library has all of them.", icon=":material/check:")
@@ -172,7 +172,7 @@ def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[
     )
 
 
-def _draw_function(function: FoundFunction, row: FoundRow) -> None:
+def _draw_function(function: FunctionDetails, row: FunctionRow) -> None:
     """Draw the function that is ticked, and the programs that it came from, before and after."""
     with st.container(border=True):
         draw_prose(function.description, key=f"compress_description_{row.id}")

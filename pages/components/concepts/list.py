@@ -11,7 +11,7 @@ from atlas import MemorySystem
 from atlas.views.concepts.list import CONCEPTS
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
 from atlas.views.lists.listing import Query
-from atlas.views.shared.done import Done
+from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.kinds import CONCEPT
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import counted
@@ -72,7 +72,7 @@ def draw_loaders(memory: MemorySystem) -> None:
                           help=f"This installation has newer versions than the store. {hint}")  # fmt: skip
 
 
-def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Done | None]) -> None:
+def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], CompletedAct | None]) -> None:
     """Add or update primitives, and say at the top of the next run what was done. For a button's callback."""
     with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
         done = act(memory, name)

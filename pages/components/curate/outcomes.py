@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.experience.outcomes import OutcomeRequest, Unjudged, next_unjudged
+from atlas.views.experience.outcomes import OpenAttempt, OutcomeRequest, next_unjudged
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
@@ -38,7 +38,7 @@ def draw_unjudged(memory: MemorySystem, ids: Sequence[str]) -> None:
         _draw_attempt(shown)
 
 
-def _draw_judging(memory: MemorySystem, shown: Unjudged) -> None:
+def _draw_judging(memory: MemorySystem, shown: OpenAttempt) -> None:
     is_off = memory.storage.read_only
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**How did it end?**")
@@ -53,7 +53,7 @@ def _draw_judging(memory: MemorySystem, shown: Unjudged) -> None:
         st.caption(f"{counted(shown.n_left, 'experience')} left")
 
 
-def _draw_attempt(shown: Unjudged) -> None:
+def _draw_attempt(shown: OpenAttempt) -> None:
     st.caption("Task")
     draw_prose(shown.task, key=f"curate_task_{shown.id}")
     for name, text in (("Solution", shown.solution), ("Feedback", shown.feedback)):

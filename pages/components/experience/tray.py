@@ -14,7 +14,7 @@ from atlas.views.experience.proposals import MergeRequest, PruneRequest
 from atlas.views.experience.selection import (
     COMPARED,
     LISTED,
-    Compared,
+    ComparisonColumn,
     chosen,
     chosen_rows,
     compared,
@@ -92,7 +92,7 @@ def _compare(memory: MemorySystem, ids: Sequence[str]) -> None:
             _draw_compared(experience)
 
 
-def _draw_compared(experience: Compared) -> None:
+def _draw_compared(experience: ComparisonColumn) -> None:
     st.markdown(f"**{experience.outcome}**")
     st.caption(experience.facts)
     st.page_link(

@@ -11,8 +11,8 @@ from atlas import MemorySystem
 from atlas.views.importing.files import (
     TELL,
     TITLES,
-    Imported,
     ImportPreview,
+    ImportResult,
     Sample,
     asked_of,
     import_asked,
@@ -73,7 +73,7 @@ def _draw_asking(memory: MemorySystem) -> None:
 
 def draw_refused_files() -> None:
     """Draw what the last import refused, and why, until it is put away."""
-    imported: Imported | None = st.session_state.get(_REFUSED)
+    imported: ImportResult | None = st.session_state.get(_REFUSED)
     if imported is None:
         return
     with st.container(border=True):

@@ -9,7 +9,7 @@ import streamlit as st
 
 
 @dataclass(slots=True)
-class Typed:
+class SessionVariables:
     """Variables that were set here. The jobs that are started from here inherit them, and nothing keeps them."""
 
     _before: dict[str, str | None] = field(default_factory=dict, repr=False)
@@ -35,6 +35,6 @@ class Typed:
 
 
 @st.cache_resource(show_spinner=False)
-def typed() -> Typed:
+def typed() -> SessionVariables:
     """Return what was typed, the same for everybody who looks at this dashboard."""
-    return Typed()
+    return SessionVariables()

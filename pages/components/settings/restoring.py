@@ -35,7 +35,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Staged:
+class _StagedBackup:
     """A backup that is looked at before it is restored."""
 
     preview: RestorePreview
@@ -60,7 +60,7 @@ def draw_restoring(memory: MemorySystem) -> None:
                               disabled=is_off, help=help_text)  # fmt: skip
     st.button("Preview the restore", key="settings_restore_preview", icon=":material/preview:", on_click=_stage,
               args=(memory, uploaded, chosen), disabled=is_off or not (uploaded or chosen), help=help_text)  # fmt: skip
-    staged: _Staged | None = st.session_state.get(_STAGED)
+    staged: _StagedBackup | None = st.session_state.get(_STAGED)
     if staged is not None and not is_off:
         _draw_preview(memory, staged.preview)
 
@@ -86,17 +86,17 @@ def _stage(memory: MemorySystem, uploaded: UploadedFile | None, chosen: str | No
         if uploaded is None:
             path = Path(str(chosen)).expanduser()
             check_place(memory, path)
-            st.session_state[_STAGED] = _Staged(preview_restore(memory, path, str(path)), None)
+            st.session_state[_STAGED] = _StagedBackup(preview_restore(memory, path, str(path)), None)
         else:
             st.session_state[_STAGED] = _staged(memory, uploaded)
 
 
-def _staged(memory: MemorySystem, uploaded: UploadedFile) -> _Staged:
+def _staged(memory: MemorySystem, uploaded: UploadedFile) -> _StagedBackup:
     directory = tempfile.TemporaryDirectory(prefix="atlas-upload-")
     path = Path(directory.name) / "backup.zip"
     try:
         path.write_bytes(uploaded.getbuffer())
-        return _Staged(preview_restore(memory, path, uploaded.name), directory)
+        return _StagedBackup(preview_restore(memory, path, uploaded.name), directory)
     except BaseException:
         directory.cleanup()
         raise
@@ -125,6 +125,6 @@ def _bringing_back(backup: Path) -> Turn:
 
 
 def _forget() -> None:
-    staged: _Staged | None = st.session_state.pop(_STAGED, None)
+    staged: _StagedBackup | None = st.session_state.pop(_STAGED, None)
     if staged is not None and staged.directory is not None:
         staged.directory.cleanup()

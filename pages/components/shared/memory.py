@@ -23,7 +23,7 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedMemory:
     """A memory with what was found when it was opened."""
 
     memory: MemorySystem
@@ -60,7 +60,7 @@ def hold_store() -> None:
             st.query_params[STORE] = held
 
 
-def opened_now() -> Opened:
+def opened_now() -> OpenedMemory:
     """Return the memory that whoever asks may see, or else that ATLAS_STORE names, as the ATLAS_* variables say.
 
     Raises:
@@ -118,7 +118,7 @@ def reopen_all() -> None:
     _open.clear()
 
 
-def _is_another(opened: Opened, path: Path) -> bool:
+def _is_another(opened: OpenedMemory, path: Path) -> bool:
     """Return whether the store was made again, or embedded again with another model, since it was opened."""
     file = _file(path)
     return file is not None and (file != opened.file or opened.memory.storage.model != opened.embedding)
@@ -133,9 +133,9 @@ def _file(path: Path) -> tuple[int, int] | None:
 
 
 @st.cache_resource(show_spinner="Opening the memory …", on_release=lambda opened: opened.close())
-def _open(path: str, read_only: bool, *, _settings: Settings) -> Opened:
+def _open(path: str, read_only: bool, *, _settings: Settings) -> OpenedMemory:
     notices: list[str] = []
     model = NO_MODEL if is_frozen(Path(path)) else language_model(_settings)
     memory = open_memory(path, llm=model.client, read_only=read_only, settings=_settings, announce=notices.append)
     file, embedding = _file(memory.storage.path), memory.storage.model
-    return Opened(memory, tuple(notices), model, WarmUp(memory), file, embedding)
+    return OpenedMemory(memory, tuple(notices), model, WarmUp(memory), file, embedding)

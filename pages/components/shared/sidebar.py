@@ -11,14 +11,14 @@ from atlas.views.shared.kinds import EXPERIENCE, kind_on
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.state import frozen_note, index_fault, index_problem, place_fact, store_choices, visitor_name
 from pages.components.shared.live import draw_live
-from pages.components.shared.memory import STORE, Opened
+from pages.components.shared.memory import STORE, OpenedMemory
 from pages.components.shared.scope import draw_scope, n_experiences
 
 UNSCOPED = ("ask", "settings")
 """Pages that the scope of the experiences does not narrow, beside those about other memories."""
 
 
-def draw_sidebar(opened: Opened, page: str) -> None:
+def draw_sidebar(opened: OpenedMemory, page: str) -> None:
     """Draw the scope bar, news of the store, what may be said of it, and the language model.
 
     Args:
@@ -75,7 +75,7 @@ def _draw_model(model: LanguageModel) -> None:
             st.text(sentence)
 
 
-def _draw_store(opened: Opened) -> None:
+def _draw_store(opened: OpenedMemory) -> None:
     store = opened.memory.storage
     for name, place in place_fact(opened.memory).items():
         _draw_fact(name, place)

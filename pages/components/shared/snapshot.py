@@ -14,7 +14,7 @@ from atlas.views.shared import state
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
-from pages.components.shared.memory import Opened, opened_now
+from pages.components.shared.memory import OpenedMemory, opened_now
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 
 _taken: ContextVar[Snapshot | None] = ContextVar("taken", default=None)
@@ -24,7 +24,7 @@ _taken: ContextVar[Snapshot | None] = ContextVar("taken", default=None)
 class Snapshot:
     """The memory as the router found it when a run began. All that the run draws is drawn from it."""
 
-    opened: Opened
+    opened: OpenedMemory
     state: StoreState
     _maps: dict[int, MemoryMap | None] = field(default_factory=dict)
     """By the fewest experiences of a domain. Only once a part of the page asks for one."""
@@ -77,7 +77,7 @@ def page_memory() -> MemorySystem:
     return snapshot.memory
 
 
-def opened_memory() -> Opened:
+def opened_memory() -> OpenedMemory:
     """Return the memory of this run with all that it was opened with. As it is now, where a part is drawn by itself."""
     snapshot = _taken.get()
     return snapshot.opened if snapshot is not None else opened_now()

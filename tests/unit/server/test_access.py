@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from atlas.server.access import HostChecked
+from atlas.server.access import HostMiddleware
 from atlas.server.hardening import SecurityHeadersMiddleware
 
 
@@ -18,7 +18,9 @@ def client():
     """Asks an application that is known by one name, as clients over a network do."""
     inside = Starlette(routes=[Route("/", lambda request: PlainTextResponse("in"), methods=["GET", "POST"])])
     hosts = ["memory.example", "127.0.0.1", "localhost", "::1"]
-    app = SecurityHeadersMiddleware(HostChecked(inside, hosts, public_hosts=["memory.example", "atlas.example:8443"]))
+    app = SecurityHeadersMiddleware(
+        HostMiddleware(inside, hosts, public_hosts=["memory.example", "atlas.example:8443"])
+    )
     transport = httpx.ASGITransport(app=app)
     return httpx.AsyncClient(transport=transport, base_url="http://memory.example")
 
@@ -66,5 +68,5 @@ def test_the_start_and_the_end_of_a_server_pass_through():
     async def inside(scope, receive, send):
         passed.append(scope["type"])
 
-    anyio.run(lambda: HostChecked(inside, ["memory.example"])({"type": "lifespan"}, None, None))
+    anyio.run(lambda: HostMiddleware(inside, ["memory.example"])({"type": "lifespan"}, None, None))
     assert passed == ["lifespan"]

@@ -19,7 +19,7 @@ from atlas.access.provider import Provider
 from atlas.access.server_token import make_token
 from atlas.access.stores import Stores
 from atlas.infra.actor import Role
-from atlas.server.access import Doors, HostChecked, KeyAsked
+from atlas.server.access import ApiKeyMiddleware, Doors, HostMiddleware
 from atlas.server.entrance import Entrance
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.frozen import frozen_copy
@@ -59,7 +59,7 @@ def browser(sessions: Sessions, provider: Provider | None = None) -> TestClient:
         return PlainTextResponse(", ".join(f"{one.name} in {store}" for store, one in actors.items()))
 
     inside = Starlette(routes=[Route("/", page)])
-    return TestClient(HostChecked(Entrance(inside, sessions, provider), ["testserver"]))
+    return TestClient(HostMiddleware(Entrance(inside, sessions, provider), ["testserver"]))
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def test_what_is_known_in_another_store_is_refused_in_its_audit_log_alone(client
     research.links.end(research.links.every()[0].id)
     client.post("/enter", data={"key": secret})
     client.get(link)
-    asked = KeyAsked(PlainTextResponse("in"), Doors(stores, is_open=False))
+    asked = ApiKeyMiddleware(PlainTextResponse("in"), Doors(stores, is_open=False))
     TestClient(asked).get("/", headers={"Authorization": f"Bearer {secret}"})
     told = events(stores)
     assert told["main"] == []

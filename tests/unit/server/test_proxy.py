@@ -21,7 +21,7 @@ from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.access import OwnMachineOnly
 from atlas.server.entrance import Entrance
-from atlas.server.forwarding import Forwarded
+from atlas.server.forwarding import TrustedProxyMiddleware
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.frozen import frozen_copy
 from atlas.storage.place.audit import LINK_MADE, LINK_OPENED
@@ -43,7 +43,7 @@ def browser(sessions: Sessions, address: str = "10.0.0.5", proxy: Proxy = PROXY)
         return PlainTextResponse(", ".join(f"{one.name}, {one.role}" for one in actors) + f" by {request.url.scheme}")
 
     inside = Starlette(routes=[Route("/", page), Route("/experiences", page)])
-    return TestClient(Forwarded(Entrance(inside, sessions), proxy), client=(address, 50_000))
+    return TestClient(TrustedProxyMiddleware(Entrance(inside, sessions), proxy), client=(address, 50_000))
 
 
 @pytest.fixture

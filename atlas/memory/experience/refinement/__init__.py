@@ -4,7 +4,7 @@
 reason. `plan` judges a whole store, in sets of experiences that are alike.
 """
 
-from atlas.memory.experience.refinement.decisions import ExplainingStrategy, Refined, RefineDecision
+from atlas.memory.experience.refinement.decisions import ExplainingStrategy, RefineDecision, RefinedSet
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy, PassthroughRefineStrategy
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
 from atlas.memory.experience.refinement.plan import RefinePlan
@@ -16,5 +16,5 @@ __all__ = [
     "PassthroughRefineStrategy",
     "RefineDecision",
     "RefinePlan",
-    "Refined",
+    "RefinedSet",
 ]

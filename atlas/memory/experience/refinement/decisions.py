@@ -24,7 +24,7 @@ class RefineDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refined:
+class RefinedSet:
     """A refined set and a decision for each experience of the original one."""
 
     experiences: list[Experience]
@@ -42,7 +42,7 @@ class ExplainingStrategy(Protocol):
     set_size: int
     """Experiences that it judges together, at most."""
 
-    async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
+    async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
         """Return the refined set, with the reason for each experience's fate."""
         ...
 

@@ -11,7 +11,7 @@ from atlas.core.types import Experience, Task, Vectors
 from atlas.embedding.chunking import encode_whole
 from atlas.embedding.plain import whole_embedder
 from atlas.memory.base.ranking import maximal_marginal_relevance
-from atlas.memory.experience.refinement.decisions import Refined, RefineDecision, standing_for
+from atlas.memory.experience.refinement.decisions import RefineDecision, RefinedSet, standing_for
 from atlas.memory.experience.same_task import is_same_task
 from atlas.protocols.infra import Embedder
 
@@ -60,7 +60,7 @@ class HeuristicRefineStrategy:
         """Return the experiences worth showing, in the order to show them."""
         return (await self.explain(experiences, context)).experiences
 
-    async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
+    async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
         """Refine with the reason for each experience's fate."""
         kept = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [
@@ -71,7 +71,7 @@ class HeuristicRefineStrategy:
             if _is_noise(e)
         ]
         if not kept:
-            return Refined(experiences=[], decisions=decisions)
+            return RefinedSet(experiences=[], decisions=decisions)
         tasks = await self._embed([experience.embedding_text for experience in kept])
         deeds = await self._embed([experience.solution_output or experience.feedback or "-" for experience in kept])
         is_same = np.minimum(tasks @ tasks.T, deeds @ deeds.T) >= self._duplicate_similarity
@@ -82,7 +82,7 @@ class HeuristicRefineStrategy:
         for group, result in zip(groups, merged, strict=True):
             decisions += [_decision(kept[position], result, len(group)) for position in group]
         order = await self._order(merged, context)
-        return Refined(experiences=[merged[position] for position in order], decisions=decisions)
+        return RefinedSet(experiences=[merged[position] for position in order], decisions=decisions)
 
     async def _order(self, experiences: Sequence[Experience], context: Task | None) -> list[int]:
         vectors = await self._embed([experience.embedding_text for experience in experiences])

@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput, LLMError
 from atlas.core.types import Experience, Task
 from atlas.llm.prompts import told_experience
 from atlas.llm.structured_output import as_data, ask, model_name
-from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, Refined, RefineDecision, standing_for
+from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, RefineDecision, RefinedSet, standing_for
 from atlas.protocols.infra import LLMClient
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class LLMRefineStrategy:
         """Return the experiences worth showing, in the order to show them."""
         return (await self.explain(experiences, context)).experiences
 
-    async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
+    async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
         """Refine with the reason for each experience's fate, and for doing nothing where the model failed."""
         given = {experience.id: experience for experience in experiences}
         if len(given) < 2:
@@ -94,7 +94,7 @@ class LLMRefineStrategy:
         except LLMError as error:
             logger.warning("experiences are shown unrefined: %s", error)
             return _unchanged(experiences, KEPT_UNJUDGED, failure=str(error))
-        return Refined(experiences=_applied(decisions, given), decisions=decisions)
+        return RefinedSet(experiences=_applied(decisions, given), decisions=decisions)
 
 
 def _prompt(given: Mapping[str, Experience], context: Task | None) -> str:
@@ -160,6 +160,6 @@ def _applied(decisions: Sequence[RefineDecision], given: Mapping[str, Experience
     ]
 
 
-def _unchanged(experiences: list[Experience], reason: str, failure: str = "") -> Refined:
+def _unchanged(experiences: list[Experience], reason: str, failure: str = "") -> RefinedSet:
     decisions = [RefineDecision(experience_id=e.id, action="keep", reason=reason) for e in experiences]
-    return Refined(experiences=experiences, decisions=decisions, failure=failure)
+    return RefinedSet(experiences=experiences, decisions=decisions, failure=failure)

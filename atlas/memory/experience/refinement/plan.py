@@ -13,7 +13,7 @@ from typing import Any
 from atlas.core.types import Vectors
 from atlas.infra.bridge import run
 from atlas.memory.experience.merging import MergeSubject
-from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, ExplainingStrategy, Refined, RefineDecision
+from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, ExplainingStrategy, RefineDecision, RefinedSet
 from atlas.storage.records import NO_MOMENT, Moment
 
 KEEP, MERGE, DROP = "keep", "merge", "drop"
@@ -180,7 +180,7 @@ class Judging:
 
 
 def _planned(
-    number: int, given: Sequence[str], refined: Refined, subjects: Mapping[str, MergeSubject]
+    number: int, given: Sequence[str], refined: RefinedSet, subjects: Mapping[str, MergeSubject]
 ) -> list[PlannedDecision]:
     """Return what a strategy made of one set, in the order in which the set was found. Nothing pinned is dropped."""
     decided = {decision.experience_id: _allowed(decision, subjects) for decision in refined.decisions}
@@ -205,11 +205,13 @@ def _planned(
     ]
 
 
-def _unjudged(given: Sequence[str], subjects: Mapping[str, MergeSubject]) -> Refined:
+def _unjudged(given: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
     """Return a set as it is, for one that nobody was asked about."""
     decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in given]
     experiences = [subjects[i].experience for i in given]
-    return Refined(experiences=experiences, decisions=decisions, failure="it was not asked about, after such failures")
+    return RefinedSet(
+        experiences=experiences, decisions=decisions, failure="it was not asked about, after such failures"
+    )
 
 
 def _allowed(decision: RefineDecision, subjects: Mapping[str, MergeSubject]) -> RefineDecision:

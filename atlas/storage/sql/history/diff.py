@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from atlas.core.operations import NO_MARKS, RecordChange
-from atlas.storage.damage import Unreadable, parsed
+from atlas.storage.damage import UnreadableRow, parsed
 from atlas.storage.marks.codec import MARK_NAMES, encode_marks
 from atlas.storage.sql.connection import Connection, Database, bounded
 from atlas.storage.sql.history.operations import read_operation
@@ -124,7 +124,7 @@ def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
 
 def _said(image: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a record's component says of it, where that is a JSON object. Else its metadata and texts."""
-    with suppress(Unreadable):
+    with suppress(UnreadableRow):
         whole = parsed(image["content"])
         return {name: value for name, value in whole.items() if name not in DERIVED}
     return {**parsed(image["metadata"]), "document": image.get("document"), "content": image.get("content")}

@@ -16,7 +16,7 @@ from atlas.core.operations import NO_MARKS
 from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import parsed
-from atlas.storage.history import Doomed, Image, Left, Reword, Sighting
+from atlas.storage.history import Image, Left, Removal, Reword, Sighting
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
@@ -221,12 +221,12 @@ def _marks(connection: Connection) -> Iterator[tuple[str, str, Any]]:
             yield name, record_id, marks
 
 
-def _doomed(connection: Connection, collection: str, record_id: str, images: Sequence[Image]) -> Doomed:
+def _doomed(connection: Connection, collection: str, record_id: str, images: Sequence[Image]) -> Removal:
     is_live = connection.execute(
         "SELECT deleted = 0 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
     ).fetchone()[0]
     titles = (parsed(image["metadata"]).get("title", "") for image in images if "metadata" in image)
-    return Doomed(
+    return Removal(
         collection=collection,
         id=record_id,
         title=str(next(titles, "")),

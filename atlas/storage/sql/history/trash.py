@@ -8,7 +8,7 @@ from typing import Any
 from atlas.core.errors import NotFound
 from atlas.core.operations import TrashedRecord
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import Unreadable, instant, parsed
+from atlas.storage.damage import UnreadableRow, instant, parsed
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database, bounded
 from atlas.storage.sql.meta import IS_PURGED, PURGED, purged_by
@@ -93,7 +93,7 @@ def _last_change(connection: Connection, seq: int) -> tuple[Any, ...]:
         (RECORD, seq),
     ).fetchone()
     if row is None:
-        raise Unreadable("the history does not know who deleted a record")
+        raise UnreadableRow("the history does not know who deleted a record")
     return row
 
 

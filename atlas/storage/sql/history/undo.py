@@ -100,13 +100,13 @@ def undo_many(
             draft = OperationDraft(id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review())
             writer = LedgerWriter(connection, draft, clock.now())
             if expected is None:
-                raise _Previewed(_undo_all(writer, left))
+                raise _PreviewDone(_undo_all(writer, left))
             return _undo_expected(writer, left, expected)
-    except _Previewed as preview:
+    except _PreviewDone as preview:
         return preview.done
 
 
-class _Previewed(Exception):
+class _PreviewDone(Exception):
     def __init__(self, done: UndoneMany) -> None:
         self.done = done
 

@@ -33,7 +33,7 @@ class WordTable:
     at: Position
 
 
-class HeldWords:
+class WordCache:
     """The words that this process has read. Any thread may use them: what another reads too is read twice."""
 
     def __init__(self) -> None:

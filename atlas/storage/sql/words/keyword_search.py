@@ -27,7 +27,7 @@ from atlas.core.words import FUNCTION_WORDS
 from atlas.storage.records import NO_TIP, Matches, Position, Scope
 from atlas.storage.sql.connection import Connection, Database, Totals
 from atlas.storage.sql.meta import has_change, read_position
-from atlas.storage.sql.words.held_words import HeldWords, WordTable
+from atlas.storage.sql.words.held_words import WordCache, WordTable
 from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
 from atlas.storage.text.bm25 import Postings, Scores
 from atlas.storage.text.stemming import stem
@@ -54,7 +54,7 @@ class SqlWords:
         self._tip = NO_TIP
         """The newest change when counts were last kept."""
 
-        self._held = HeldWords()
+        self._held = WordCache()
 
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False

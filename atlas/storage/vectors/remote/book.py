@@ -52,7 +52,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class IndexNote:
     """All that is noted of one index."""
 
     namespace: str = ""
@@ -81,21 +81,21 @@ class Noted:
         """Return the newest seal over what shows up to a position. None where there is none."""
         return next((one for one in reversed(self.seals) if one.position <= position), None)
 
-    def with_seal(self, new: Waiting, position: int) -> Noted:
+    def with_seal(self, new: Waiting, position: int) -> IndexNote:
         """Return this with one seal more, without those that are not needed, as much is seen up to a position."""
         seen = self.seen(position)
         kept = [one for one in self.seals if seen is None or one.seal.revision >= seen.seal.revision]
         return replace(self, seals=(*kept[: MOST_WAITING - 1], new))
 
-    def cleared(self) -> Noted:
+    def cleared(self) -> IndexNote:
         """Return this without a namespace, which is to be dropped. One that was not made yet is kept, to be made."""
         if not self.is_made:
             return self
-        return Noted(dropped=(*self.dropped, self.namespace), stay=self.stay)
+        return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
 
-    def leaving_all(self) -> Noted:
+    def leaving_all(self) -> IndexNote:
         """Return this as it is where all that the service has stays there, and nothing of it is this ledger's."""
-        return Noted(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
+        return IndexNote(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
 
 
 class IndexBook:
@@ -122,7 +122,7 @@ class IndexBook:
         """True unless the store is for reading only."""
         return not self._ledger.read_only
 
-    def read(self) -> Noted:
+    def read(self) -> IndexNote:
         """Return what is noted. Of what another copy of the ledger has noted, only which namespaces are not its own."""
         return self._decoded(self._text(self._name))
 
@@ -149,7 +149,7 @@ class IndexBook:
         if left < timedelta(seconds=LEASE_SECONDS * 2 / 3):
             self._write({})
 
-    def write(self, noted: Noted) -> None:
+    def write(self, noted: IndexNote) -> None:
         """Note something else, and renew the lease.
 
         Raises:
@@ -197,15 +197,15 @@ class IndexBook:
         """Drop every seal, whoever writes: this one may have written after its lease had been taken over."""
         self._change(lambda noted: replace(noted, seals=()))
 
-    def leave(self) -> Noted:
+    def leave(self) -> IndexNote:
         """Leave all that the service has to itself, whoever writes there, and return what is noted then."""
-        return self._change(Noted.leaving_all)
+        return self._change(IndexNote.leaving_all)
 
     def cleared_text(self, text: str) -> str:
         """Return a text of notes for one after which nothing is to be kept in the service."""
         return self._encoded(self._decoded(text).cleared())
 
-    def _change(self, change: Callable[[Noted], Noted]) -> Noted:
+    def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
         """Note a change of what is noted, without the lease, and return it."""
         while True:
             text = self._text(self._name)
@@ -248,17 +248,17 @@ class IndexBook:
     def _text(self, name: str) -> str:
         return self._ledger.notes.read(name).get("", "")
 
-    def _encoded(self, noted: Noted) -> str:
+    def _encoded(self, noted: IndexNote) -> str:
         return json.dumps({"ledger": self._ledger.identity(), **asdict(noted)})
 
-    def _decoded(self, text: str) -> Noted:
+    def _decoded(self, text: str) -> IndexNote:
         try:
             held = json.loads(text) if text else {}
             if not held:
-                return Noted()
+                return IndexNote()
             return _noted(held) if held["ledger"] == self._ledger.identity() else _noted(held).leaving_all()
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return Noted()
+            return IndexNote()
 
 
 def places_of(ledger: LedgerEngine, collection: str) -> list[str]:
@@ -276,11 +276,11 @@ def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
     ledger.notes.write({INDEX + name: book.cleared_text(notes[name]) for name, book in had.items()})
 
 
-def _noted(held: Mapping[str, Any]) -> Noted:
+def _noted(held: Mapping[str, Any]) -> IndexNote:
     seals = tuple(Waiting(position=int(one["position"]), seal=Seal(**one["seal"])) for one in held["seals"])
     if not all(one.seal.is_sound for one in seals):
         seals = ()
-    return Noted(
+    return IndexNote(
         namespace=str(held["namespace"]),
         is_made=bool(held["is_made"]),
         seals=seals,

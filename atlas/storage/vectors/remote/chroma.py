@@ -15,7 +15,7 @@ from atlas.core.index_address import IndexAddress, Service
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable, IndexUnusable
 from atlas.storage.vectors.remote.connection import Connection
-from atlas.storage.vectors.remote.service import AT_ONCE, SERVER_FAILED, Answer, Unanswered
+from atlas.storage.vectors.remote.service import AT_ONCE, SERVER_FAILED, Answer, NoAnswer
 from atlas.storage.vectors.remote.wording import said
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class ChromaService:
             raise IndexUnusable(said(error, KEY)) from None
         except Exception as error:  # noqa: BLE001 - its client raises bare ones, and those of httpx and orjson
             is_refused = isinstance(error, ChromaError) and error.code() < SERVER_FAILED
-            raise (IndexUnreachable if is_refused else Unanswered)(said(error, KEY)) from None
+            raise (IndexUnreachable if is_refused else NoAnswer)(said(error, KEY)) from None
 
     def _client(self) -> Client:
         try:

@@ -23,9 +23,9 @@ from atlas.core.types import Vector, Vectors, new_id
 from atlas.infra import fork_safety as forking
 from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.vectors.remote import book
-from atlas.storage.vectors.remote.book import IndexBook, Noted, Waiting
+from atlas.storage.vectors.remote.book import IndexBook, IndexNote, Waiting
 from atlas.storage.vectors.remote.patience import Patience
-from atlas.storage.vectors.remote.service import AT_ONCE, Answer, Unanswered, VectorService
+from atlas.storage.vectors.remote.service import AT_ONCE, Answer, NoAnswer, VectorService
 
 T = TypeVar("T")
 
@@ -288,7 +288,7 @@ class RemoteIndex:
         return True
 
     @contextmanager
-    def _writing(self) -> Iterator[Noted]:
+    def _writing(self) -> Iterator[IndexNote]:
         """Yield what is noted, of an index that has a namespace, while nobody else writes it."""
         with self.held() as is_held:
             if not is_held:
@@ -317,7 +317,7 @@ class RemoteIndex:
         self._book.begin_write()
         try:
             answer = self._ask(write, WRITING_SECONDS)
-        except Unanswered:
+        except NoAnswer:
             raise
         except IndexUnusable:
             self._book.end_write()
@@ -325,7 +325,7 @@ class RemoteIndex:
         self._book.end_write()
         return answer
 
-    def _check_count(self, noted: Noted, n_keys: int) -> None:
+    def _check_count(self, noted: IndexNote, n_keys: int) -> None:
         """Raise `IndexUnusable` where the service has another number of keys, unless it counts late."""
         if not self._service.sees_at_once:
             return
@@ -333,7 +333,7 @@ class RemoteIndex:
         if n_held != n_keys:
             raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
 
-    def _make(self, noted: Noted) -> Noted:
+    def _make(self, noted: IndexNote) -> IndexNote:
         """Begin a namespace. It is noted before it is made, so that none is ever forgotten."""
         named = replace(noted, namespace=noted.namespace or f"{_plain(self._name)}-{new_id()[:12]}")
         self._book.write(named)
@@ -343,7 +343,7 @@ class RemoteIndex:
         self._book.write(made)
         return made
 
-    def _drop(self, noted: Noted) -> bool:
+    def _drop(self, noted: IndexNote) -> bool:
         """Have the service forget what is not needed, and return whether it has."""
         left = list(noted.dropped)
         try:
@@ -357,17 +357,17 @@ class RemoteIndex:
                 self._book.write(replace(noted, dropped=tuple(left)))
         return True
 
-    def _noted(self) -> Noted:
+    def _noted(self) -> IndexNote:
         """Return what is noted. No seals where they are not to be believed."""
         noted = self._book.read()
         return replace(noted, seals=()) if noted.namespace in self._distrusted else noted
 
-    def _shown_of(self, noted: Noted) -> int:
+    def _shown_of(self, noted: IndexNote) -> int:
         if self._service.sees_at_once:
             return AT_ONCE
         return self._shown.get(noted.namespace, noted.shown)
 
-    def _look(self, noted: Noted, *, at_once: bool = False) -> int:
+    def _look(self, noted: IndexNote, *, at_once: bool = False) -> int:
         """Return up to which position what was written shows, which is asked where more was written than is known."""
         shown = self._shown_of(noted)
         is_due = at_once or time.monotonic() - self._looked_at > LOOK_SECONDS
@@ -382,7 +382,7 @@ class RemoteIndex:
         self._shown[noted.namespace] = answer.sees_up_to
         return answer.sees_up_to
 
-    def _check(self, answer: Answer, noted: Noted, seal: Seal, wanted: int) -> None:
+    def _check(self, answer: Answer, noted: IndexNote, seal: Seal, wanted: int) -> None:
         """Raise an error for an answer that is not what a seal promises."""
         position = max(one.position for one in noted.seals if one.seal == seal)
         if not answer.hits and not self.count():

@@ -10,7 +10,7 @@ from concurrent.futures import TimeoutError as Late
 from typing import TypeVar
 
 from atlas.storage.following_index import IndexUnreachable
-from atlas.storage.vectors.remote.service import Unanswered
+from atlas.storage.vectors.remote.service import NoAnswer
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class Patience:
         try:
             answer = _within(seconds, call)
         except Late:
-            raise Unanswered(self._failed(f"{self._place} did not answer within {seconds:g} s")) from None
+            raise NoAnswer(self._failed(f"{self._place} did not answer within {seconds:g} s")) from None
         except IndexUnreachable as error:
             raise type(error)(self._failed(f"{self._place} cannot be used: {error}")) from error
         self.fault, self._rest_seconds, self._rests_until = "", 0.0, 0.0

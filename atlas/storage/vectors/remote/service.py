@@ -20,7 +20,7 @@ SERVER_FAILED = 500
 """The HTTP status from which on a server does not say whether it did what it was asked."""
 
 
-class Unanswered(IndexUnreachable):
+class NoAnswer(IndexUnreachable):
     """The service gave no answer. Nobody knows what becomes of what it was asked, which may still be done later."""
 
 
@@ -39,7 +39,7 @@ class Answer:
 class VectorService(Protocol):
     """Vectors by namespace and key. Namespaces are made once, filled, and dropped.
 
-    Every method raises `Unanswered` where the service does not answer, `IndexUnreachable` where it refuses or does not
+    Every method raises `NoAnswer` where the service does not answer, `IndexUnreachable` where it refuses or does not
     answer as it should, and `IndexUnusable` where it says that a namespace is not there or not as it was made.
 
     A class that subclasses this inherits the answers of a service without limits of its own.

@@ -12,7 +12,7 @@ from atlas.core.errors import Cancelled, InvalidInput, LLMBudgetExceeded, LLMRep
 from atlas.learning.extraction import programs_of
 from atlas.learning.search import model_engine
 from atlas.learning.search.engines import Corpus
-from atlas.learning.search.engines import Proposal as Found
+from atlas.learning.search.engines import Proposal as Findings
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.model_engine import ModelEngine
 from atlas.learning.search.templates import patterns_of
@@ -42,7 +42,7 @@ def propose(*answers: Any, given: Any = None, **options: Any) -> tuple[Proposal,
     return asyncio.run(strategy.propose(attempts() if given is None else given, **options)), llm
 
 
-def search(*answers: Any) -> tuple[Found, ScriptedLLM]:
+def search(*answers: Any) -> tuple[Findings, ScriptedLLM]:
     """What a model finds in the four programs, before anything is named or run."""
     llm = ScriptedLLM(answers)
     programs = programs_of(attempts()).programs

@@ -11,7 +11,7 @@ import atlas
 from atlas.core.ranking.tuned import HIGHEST_LEVEL, LOWEST_LEVEL, NEAR_BEST, SMALL, SMALL_LEVEL, TELLING
 from atlas.core.settings import RankingWeights, Settings
 from atlas.embedding.foreign_queries import evaluation_queries
-from atlas.memory.base.calibration import USUAL, VERSION, Cut, LiveCalibration, Measured, calibrate
+from atlas.memory.base.calibration import USUAL, VERSION, Cut, LevelMeasurement, LiveCalibration, calibrate
 from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import DERIVED
 from atlas.testing import HashEmbedder
@@ -191,7 +191,9 @@ def test_foreign_questions_find_nothing_and_its_own_find_what_is_near(memory):
 
 
 def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
-    measured = Measured(scale=Calibration(unrelated=0.0, near=1.0), n_records=100, answers=(((0.15, 0.0),),) * 10)
+    measured = LevelMeasurement(
+        scale=Calibration(unrelated=0.0, near=1.0), n_records=100, answers=(((0.15, 0.0),),) * 10
+    )
     level = measured.level(RankingWeights(meaning=1.0, words=0.0))
     assert level == pytest.approx(0.15)
     weights = [RankingWeights(meaning=1.0, words=0.0, strictness=factor) for factor in (0.0, 1.0, 2.0)]
@@ -203,7 +205,9 @@ def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
 
 @pytest.mark.parametrize(("near", "level"), [(0.9, HIGHEST_LEVEL), (0.0, LOWEST_LEVEL)])
 def test_a_store_at_home_everywhere_or_nowhere_has_a_level_within_bounds(near, level):
-    measured = Measured(scale=Calibration(unrelated=0.0, near=1.0), n_records=100, answers=(((near, 0.0),),) * 10)
+    measured = LevelMeasurement(
+        scale=Calibration(unrelated=0.0, near=1.0), n_records=100, answers=(((near, 0.0),),) * 10
+    )
     assert measured.level(RankingWeights()) == level
 
 
@@ -230,10 +234,10 @@ def test_a_small_store_hides_what_shares_one_word_by_chance(memory):
 
 
 def test_a_small_store_has_a_level_of_its_own_that_strictness_multiplies():
-    measured = Measured(scale=Calibration(), n_records=SMALL - 1)
+    measured = LevelMeasurement(scale=Calibration(), n_records=SMALL - 1)
     assert measured.level(RankingWeights()) == SMALL_LEVEL
     assert measured.cut(RankingWeights(strictness=2.0)).best == 2 * SMALL_LEVEL
-    assert Measured(scale=Calibration(), n_records=SMALL).level(RankingWeights()) == HIGHEST_LEVEL
+    assert LevelMeasurement(scale=Calibration(), n_records=SMALL).level(RankingWeights()) == HIGHEST_LEVEL
 
 
 def test_a_store_of_one_text_many_times_over_is_not_asked(memory):
