@@ -178,7 +178,9 @@ class MarksFiles:
         try:
             self.copy()
         except StoreError as error:
-            logger.warning("the files of marks are not up to date, and are written later: %s", error)
+            # Whoever uses a store whose directory was removed gets an error of its own.
+            level = logging.WARNING if self._directory.exists() else logging.INFO
+            logger.log(level, "the files of marks are not up to date, and are written later: %s", error)
 
     def _copy(self, collection: str) -> None:
         path = self._directory / marks_file(collection)
