@@ -16,6 +16,7 @@ from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.late_interaction import NO_TOKENS
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.reembed import reembed
+from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.testing import HashEmbedder, HashTokenEmbedder
 from tests.support.records import attempt
 from tests.support.storage.engines import asked_of, every_engine, of_files
@@ -120,7 +121,7 @@ def test_a_store_of_version_4_is_searched_as_before_until_it_is_embedded_again(s
         cosines = similarities(memory)
     make_version_4(store)
     with opened(store) as memory:
-        assert schema_version(store / "atlas.sqlite") == 5
+        assert schema_version(store / "atlas.sqlite") == SCHEMA_VERSION
         assert similarities(memory) == cosines
         assert memory.storage.ledger.token_vectors.count_missing() == 2
         reembed(memory.storage.ledger, HashTokenEmbedder())
