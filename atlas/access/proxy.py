@@ -51,7 +51,7 @@ class Proxy:
         return cls(addresses=addresses, user=user, name=name, groups=groups)
 
     def identity(self, header: Callable[[str], str]) -> Identity | None:
-        """Return for whom a request of such a proxy is, or None where it does not say.
+        """Return the user named in the proxy's headers, or None.
 
         Args:
             header: Returns a header's value by its name, or nothing.

@@ -19,7 +19,7 @@ from atlas.embedding.chunking import Pack
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.protocols.infra import Where
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.storage import hybrid_search as searching
+from atlas.storage import hybrid_search
 from atlas.storage.collection import Collection
 from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.hybrid_search import SearchableCollection
@@ -177,7 +177,7 @@ class LedgerCollection(Collection):
     ) -> QueryResult:
         """Return the k nearest records that pass a filter, without content: exactly those of ranking all by hand."""
         vector = as_vector(embedding, self.parts.dimension)
-        return searching.by_vector(self._searched, vector, k, where, with_buried)
+        return hybrid_search.by_vector(self._searched, vector, k, where, with_buried)
 
     def packer(self) -> Pack | None:
         """Return what packs the token vectors of texts that are written. None where none are kept."""
@@ -204,7 +204,7 @@ class LedgerCollection(Collection):
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """Return the k records that share the most telling words with a text, best first."""
-        return searching.by_words(self._searched, text, k, where, with_buried, as_typed)
+        return hybrid_search.by_words(self._searched, text, k, where, with_buried, as_typed)
 
     def candidates(
         self,
@@ -220,7 +220,7 @@ class LedgerCollection(Collection):
     ) -> Candidates:
         """Return the n nearest records that pass a filter and the n that hold the most telling words."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
-        return searching.candidates(self._searched, vector, text, n, where, with_buried, context, worth, compared)
+        return hybrid_search.candidates(self._searched, vector, text, n, where, with_buried, context, worth, compared)
 
     def scan(
         self,

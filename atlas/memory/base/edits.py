@@ -16,7 +16,7 @@ def check_changes(changes: Mapping[str, Any], editable: Editable) -> None:
     """Raise `InvalidInput` unless every change is of a field that may be edited, and of its type."""
     unknown = sorted(set(changes) - set(editable))
     if unknown:
-        raise InvalidInput(f"{', '.join(unknown)} cannot be edited; can: {', '.join(editable)}")
+        raise InvalidInput(f"{', '.join(unknown)} cannot be edited; editable fields: {', '.join(editable)}")
     for name, value in changes.items():
         _check_type(name, value, editable[name])
 

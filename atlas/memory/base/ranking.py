@@ -24,7 +24,7 @@ ROUNDING = 1e-9
 """By how much two ways of adding up the same may differ."""
 
 LEAST_SAID = 0.001
-"""Of a nudge, to be worth a word."""
+"""Smallest nudge that an explanation mentions."""
 
 NEARNESS = (
     (0.9, "nearly the same meaning"),

@@ -348,7 +348,7 @@ def columns(
 
 
 def unknown(entries: Sequence[Entry], store: Collection) -> list[Entry]:
-    """Return those that say what no record of the store, and no earlier one of them, says."""
+    """Return the entries without those that are stored already or repeated in the batch."""
     new: dict[str, Entry] = {}
     for entry in entries:
         new.setdefault(entry.metadata["content_hash"], entry)

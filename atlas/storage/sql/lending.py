@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
-from atlas.infra import fork_safety as forking
+from atlas.infra import fork_safety
 
 
 class Closable(Protocol):
@@ -36,7 +36,7 @@ class Lending(Generic[C]):
         self._open: dict[C, threading.Thread] = {}
         self._in_use: Counter[C] = Counter()
         self._lock = threading.Lock()
-        forking.watch(self)
+        fork_safety.watch(self)
 
     @contextmanager
     def lent(self, *, is_stale: Callable[[], bool] = lambda: False) -> Iterator[C]:
@@ -85,7 +85,7 @@ class Lending(Generic[C]):
         if not in_child:
             self._lock.release()
             return
-        forking.abandon(self._in_use)
+        fork_safety.abandon(self._in_use)
         self._open, self._in_use, self._lock = {}, Counter(), threading.Lock()
         self._local = threading.local()
 

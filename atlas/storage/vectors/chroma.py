@@ -24,7 +24,7 @@ from typing import Any
 from uuid import uuid4
 
 from atlas.core.types import Vector, Vectors
-from atlas.infra import fork_safety as forking
+from atlas.infra import fork_safety
 from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.infra.permissions import tighten
@@ -65,7 +65,7 @@ class ChromaIndex(LocalIndex):
         self._mark = ""
         """The text in the place of the seal while this one writes. Empty while it does not."""
 
-        forking.watch(self)
+        fork_safety.watch(self)
 
     @contextmanager
     def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
@@ -215,7 +215,7 @@ class ChromaIndex(LocalIndex):
     def after_fork(self, *, in_child: bool) -> None:
         """Let them be opened again when they are needed. ChromaDB's threads are not there in the child."""
         if in_child:
-            forking.abandon(self._system)
+            fork_safety.abandon(self._system)
             self._system = self._collection = self._opened = None
             self._mark = ""
             self._threads = threading.RLock()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from atlas.core.operations import Marks
-from atlas.storage import hybrid_search as searching
+from atlas.storage import hybrid_search
 from atlas.storage.records import Context, Scope
 from atlas.storage.sql.columns import NEAREST
 from atlas.storage.sqlite.words.fts_tables import MOST_PARTS, is_scattered
@@ -48,8 +48,8 @@ def elsewhere(write):
 @pytest.mark.parametrize(
     "search",
     [
-        lambda collection: searching.candidates(collection, vector_of("a"), "text", 5, RED),
-        lambda collection: searching.by_vector(collection, vector_of("a"), 5, RED),
+        lambda collection: hybrid_search.candidates(collection, vector_of("a"), "text", 5, RED),
+        lambda collection: hybrid_search.by_vector(collection, vector_of("a"), 5, RED),
     ],
     ids=["candidates", "by vector"],
 )

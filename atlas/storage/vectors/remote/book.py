@@ -24,7 +24,7 @@ from atlas.storage.following_index import IndexUnreachable, Seal
 logger = logging.getLogger(__name__)
 
 INDEX, LEASE = "index:", "index-lease:"
-"""Beginnings of the names of notes. The collection, a colon and the service's address are the rest."""
+"""Prefixes of the keys of notes, which go on with the collection, a colon and the address of the service."""
 
 LEASE_SECONDS = 120.0
 """Time after which a lease that was not renewed may be taken over. Two thirds of it are longer than any one call of the

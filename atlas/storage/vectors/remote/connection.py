@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from atlas.infra import fork_safety as forking
+from atlas.infra import fork_safety
 
 C = TypeVar("C")
 
@@ -22,7 +22,7 @@ class Connection(Generic[C]):
 
         self._lock = threading.Lock()
         self._made: C | None = None
-        forking.watch(self)
+        fork_safety.watch(self)
 
     @property
     def is_open(self) -> bool:
@@ -53,5 +53,5 @@ class Connection(Generic[C]):
     def after_fork(self, *, in_child: bool) -> None:
         """Leave the parent's sockets alone in a child."""
         if in_child:
-            forking.abandon(self._made)
+            fork_safety.abandon(self._made)
             self._made, self._lock, self._connecting = None, threading.Lock(), threading.Lock()

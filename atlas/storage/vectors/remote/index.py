@@ -20,7 +20,7 @@ import numpy as np
 
 from atlas.core.errors import StoreError
 from atlas.core.types import Vector, Vectors, new_id
-from atlas.infra import fork_safety as forking
+from atlas.infra import fork_safety
 from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.vectors.remote import book
 from atlas.storage.vectors.remote.book import IndexBook, IndexNote, Waiting
@@ -87,7 +87,7 @@ class RemoteIndex:
         self._counted: set[str] = set()
         """Namespaces that had as many keys as they should when this one last began to write, or had written."""
 
-        forking.watch(self)
+        fork_safety.watch(self)
 
     @property
     def most_hits(self) -> int:

@@ -195,7 +195,7 @@ def test_an_edit_embeds_anew_only_what_changes_the_text(memory):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"id": "x"}, "id cannot be edited; can: task, outcome"),
+        ({"id": "x"}, "id cannot be edited; editable fields: task, outcome"),
         ({"created_at": NOW, "embedding_text": ""}, "created_at, embedding_text cannot be edited"),
         ({"outcome": True}, "outcome should be Outcome, but is True"),
         ({"task": "a text"}, "task should be Task, but is 'a text'"),
