@@ -22,7 +22,7 @@ from atlas.core.operations import Marks
 from atlas.core.settings import Settings, for_bulk
 from atlas.importers.logs import LogOptions, SuccessRule
 from atlas.importers.marks import import_marks, is_marks_file, plan_marks
-from atlas.importers.registry import formats
+from atlas.importers.registry import all_formats
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
 from atlas.storage.store import LABEL, LEDGER
@@ -56,7 +56,7 @@ def add_format_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--format",
         default="auto",
-        choices=["auto", *formats()],
+        choices=["auto", *all_formats()],
         help="their format (default: recognised for each file)",
     )
 

@@ -6,7 +6,6 @@ Supported types: texts, numbers, truth values, times, literals, dataclasses, map
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
@@ -24,7 +23,7 @@ IF_MISSING = "if_missing"
 """Key in a field's `metadata`: its value in JSON that leaves the field out, where the class has no default."""
 
 LARGEST = 2**63
-"""Bound of whole numbers: larger ones fit neither SQLite nor numpy."""
+"""Bound of numbers: larger whole ones fit neither SQLite nor numpy."""
 
 
 def encode(record: Any, leave_out: tuple[str, ...] = ()) -> Json:
@@ -310,7 +309,7 @@ def _read_integer(value: Any) -> int:
 
 
 def _read_number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
         raise _mismatch("a number", value)
     return value
 

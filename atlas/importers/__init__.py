@@ -1,7 +1,7 @@
 """Runs and logs that other programs wrote, read as attempts, concepts and entries of the journal.
 
 `detect` recognises a file's format by its first bytes, and `import_paths` passes the records of files to a `Sink` in
-batches. `formats` returns the formats: each of ours is a file in the package of that name, and plug-ins add others. A
+batches. `all_formats` returns the formats: each of ours is a file in `importers/formats`, and plug-ins add others. A
 format yields a `Row` after the other, and holds no more than one. A row that cannot be read costs only itself, and is
 reported with its place.
 
@@ -11,7 +11,7 @@ be undone. `logs` prepares the records of personal logs: secrets are taken out, 
 sample data. `corpora` makes retrieval tasks of runs.
 """
 
-from atlas.importers.registry import Format, detect, formats
+from atlas.importers.registry import Format, all_formats, detect
 from atlas.importers.rows import Item, Limits, Row
 from atlas.importers.run import AddCount, ImportReport, Rejection, Sink, import_paths
 
@@ -24,7 +24,7 @@ __all__ = [
     "Rejection",
     "Row",
     "Sink",
+    "all_formats",
     "detect",
-    "formats",
     "import_paths",
 ]

@@ -110,7 +110,7 @@ _OWN = (
 
 
 @cache
-def formats() -> Mapping[str, Format]:
+def all_formats() -> Mapping[str, Format]:
     """Return the formats by name, in the order in which they are tried: ATLAS's own, and those of plug-ins."""
     own = {format.name: format for format in _OWN}
     added = made_by_plugins(IMPORTERS, Format, own)
@@ -127,7 +127,9 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
         head = read_head(path, limits or Limits())
     except OSError as error:
         raise ImportFailed(f"{path.name} cannot be read: {error.strerror or error}") from error
-    for format in formats().values():
+    for format in all_formats().values():
         if format.matches(path, head):
             return format
-    raise ImportFailed(f"{path.name} is not in a format that ATLAS knows; known: {', '.join(formats())}; give --format")
+    raise ImportFailed(
+        f"{path.name} is not in a format that ATLAS knows; known: {', '.join(all_formats())}; give --format"
+    )

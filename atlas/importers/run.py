@@ -14,7 +14,7 @@ from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Trajectory
 from atlas.importers.logs import LogOptions, prepare
-from atlas.importers.registry import Format, detect, formats
+from atlas.importers.registry import Format, all_formats, detect
 from atlas.importers.rows import MEGABYTE, Item, Limits, Row, one_line
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.experience.extraction import to_trajectory
@@ -139,7 +139,7 @@ def import_paths(
     Args:
         sink: Stores the items.
         paths: Files and directories.
-        format: A name in `formats`, or `auto` to recognise each file's format by its content.
+        format: A name in `all_formats`, or `auto` to recognise each file's format by its content.
         strict: Stop at the first row or file that is refused; what came before it has been handed over.
         log_options: Decisions about logs, such as which score is success.
         settings: Gives the largest size of a file.
@@ -287,8 +287,8 @@ class _Run:
         if source != self._source:
             self.flush()
             self._source = source
-        items = prepare(item, self._options, self._scrubbed) if formats()[source].is_log else [item]
-        self._unknown[formats()[source].why_unknown] += sum(map(_is_unknown, items))
+        items = prepare(item, self._options, self._scrubbed) if all_formats()[source].is_log else [item]
+        self._unknown[all_formats()[source].why_unknown] += sum(map(_is_unknown, items))
         if rule := self._rule(item, items[0], source):
             self._judged[rule] += 1
         self._items += items
@@ -302,7 +302,7 @@ class _Run:
         if self._options.success and _is_unknown(original):
             return "" if _is_unknown(prepared_item) else str(self._options.success)
         if isinstance(original, Trajectory) and not _is_unknown(original):
-            return formats()[source].judged_by(original)
+            return all_formats()[source].judged_by(original)
         return ""
 
     def _reject(self, rejection: Rejection) -> None:
@@ -339,9 +339,9 @@ def _rows(path: Path, chosen_format: Format | None, limits: Limits) -> Iterator[
 def _format(name: str) -> Format | None:
     if name == "auto":
         return None
-    if name not in formats():
-        raise ImportFailed(f"there is no format {name!r}; known: auto, {', '.join(formats())}")
-    return formats()[name]
+    if name not in all_formats():
+        raise ImportFailed(f"there is no format {name!r}; known: auto, {', '.join(all_formats())}")
+    return all_formats()[name]
 
 
 def source_files(paths: Sequence[Path]) -> list[SourceFile]:

@@ -11,7 +11,7 @@ from atlas.core.codec import encode_trajectory
 from atlas.core.json_values import to_text
 from atlas.core.types import Trajectory
 from atlas.importers import AddCount, Item, Limits, Row
-from atlas.importers.registry import formats
+from atlas.importers.registry import all_formats
 
 
 class KeepingSink:
@@ -67,7 +67,7 @@ class Files:
 
     @staticmethod
     def read(format: str, path: Path, **limits: int) -> list[Row]:
-        return list(formats()[format].read(path, Limits(**limits)))
+        return list(all_formats()[format].read(path, Limits(**limits)))
 
     def only(self, format: str, path: Path) -> Trajectory:
         """The one trajectory that the file holds."""

@@ -13,7 +13,7 @@ from atlas.evaluation.measures import JudgedCorpus
 from atlas.importers.corpora import protea, queries, reflexion, swe_agent, tau_bench
 from atlas.importers.files import read_head
 from atlas.importers.formats.protea import SQLITE_MARK
-from atlas.importers.registry import formats
+from atlas.importers.registry import all_formats
 from atlas.importers.rows import Item, Limits
 from atlas.importers.run import source_files
 
@@ -72,7 +72,7 @@ def _kind(path: Path, limits: Limits) -> str:
     if queries.matches(head):
         return JUDGED
     names = ("tau-bench", "reflexion", "swe-agent")
-    return next((name for name in names if formats()[name].matches(path, head)), "")
+    return next((name for name in names if all_formats()[name].matches(path, head)), "")
 
 
 def _read_trajectories(format: str, files: dict[str, list[Path]], limits: Limits) -> list[Trajectory]:
@@ -80,7 +80,7 @@ def _read_trajectories(format: str, files: dict[str, list[Path]], limits: Limits
 
 
 def _trajectories(format: str, path: Path, limits: Limits) -> list[Trajectory]:
-    return [_checked(path, row.item, row.position, row.reason) for row in formats()[format].read(path, limits)]
+    return [_checked(path, row.item, row.position, row.reason) for row in all_formats()[format].read(path, limits)]
 
 
 def _attempts_beside(path: Path, limits: Limits) -> list[Trajectory]:

@@ -9,7 +9,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
 from atlas.importers.logs import LogOptions, SuccessRule
-from atlas.importers.registry import formats
+from atlas.importers.registry import all_formats
 from atlas.importers.rows import Item
 from atlas.importers.run import ImportReport, Progress, Rejection, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
@@ -24,7 +24,9 @@ from atlas.views.shared.wording import counted, shortened, signed
 TELL = "auto"
 """Name of the format that is told by what a file holds."""
 
-TITLES: Mapping[str, str] = {TELL: "Told by what a file holds"} | {one.name: one.title for one in formats().values()}
+TITLES: Mapping[str, str] = {TELL: "Told by what a file holds"} | {
+    one.name: one.title for one in all_formats().values()
+}
 """Formats that a person can choose, by their names."""
 
 TEXT_CHARACTERS = 400

@@ -11,7 +11,7 @@ import pytest
 from atlas.core.json_values import to_text
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
-from atlas.importers import Limits, detect, formats, import_paths
+from atlas.importers import Limits, all_formats, detect, import_paths
 from atlas.importers.logs import LogOptions, SuccessRule
 
 
@@ -117,7 +117,7 @@ def test_every_format_reads_something_real(real_data):
         for path in (real_data / folder).rglob("*")
         if path.suffix in (".json", ".jsonl", ".traj", ".eval", ".sqlite")
     }
-    assert found == set(formats()) - {"atlas", "atif", "codex", "otlp"}
+    assert found == set(all_formats()) - {"atlas", "atif", "codex", "otlp"}
 
 
 def test_claude_code_gives_an_attempt_for_each_request_that_was_answered(real_data, sink):

@@ -12,7 +12,7 @@ from atlas.core.errors import AtlasError, ImportFailed, StoreUnavailable
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
-from atlas.importers import AddCount, ImportReport, detect, formats, import_paths
+from atlas.importers import AddCount, ImportReport, all_formats, detect, import_paths
 from atlas.importers import run as module
 from tests.support.protea import protea
 
@@ -61,7 +61,7 @@ def test_every_format_is_recognized_by_its_content(files, tau_row, mbpp_row, ins
         "inspect": [files.json("e.x", inspect_log(sample())), files.zip("e2.x", {"header.json": inspect_log()})],
     }
     found = {name: {detect(path).name for path in some} for name, some in paths.items()}
-    assert found == {name: {name} for name in formats()}
+    assert found == {name: {name} for name in all_formats()}
 
 
 def test_a_bad_first_line_does_not_hide_the_format(files, tau_row):

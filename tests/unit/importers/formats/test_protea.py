@@ -18,7 +18,7 @@ from atlas.core.journal_codec import TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import Link
 from atlas.importers import Limits, detect, import_paths
-from atlas.importers.registry import formats
+from atlas.importers.registry import all_formats
 from atlas.importers.sink import MemorySink
 from atlas.testing import HashEmbedder
 from tests.support.protea import EARLY, LATE, protea, put, row
@@ -179,7 +179,7 @@ def test_a_missing_column_is_reported_and_the_rows_come_in(memory, tmp_path, nam
 def test_a_table_without_what_makes_a_row_an_entry_is_refused(tmp_path):
     columns = {column: kind for column, kind in EARLY.items() if column != "content"}
     with pytest.raises(ImportFailed, match="without a Protea table"):
-        list(formats()["protea"].read(protea(tmp_path / "a.sqlite", columns=columns), Limits()))
+        list(all_formats()["protea"].read(protea(tmp_path / "a.sqlite", columns=columns), Limits()))
 
 
 def test_an_odd_link_is_reported(tmp_path):
@@ -196,7 +196,7 @@ def test_another_database_is_none_of_protea(tmp_path):
     with pytest.raises(ImportFailed, match="not in a format that ATLAS knows"):
         detect(tmp_path / "a.sqlite")
     with pytest.raises(ImportFailed, match="without a Protea table"):
-        list(formats()["protea"].read(tmp_path / "a.sqlite", Limits()))
+        list(all_formats()["protea"].read(tmp_path / "a.sqlite", Limits()))
 
 
 def test_a_damaged_database_is_reported(memory, tmp_path):
@@ -242,7 +242,7 @@ def test_a_database_that_somebody_keeps_locked_is_not_read_half_written(tmp_path
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
         with pytest.raises(ImportFailed, match="database is locked"):
-            list(formats()["protea"].read(path, Limits()))
+            list(all_formats()["protea"].read(path, Limits()))
         other.communicate(b"\n")
 
 

@@ -10,7 +10,7 @@ import atlas
 from atlas.core.errors import UndoRefused
 from atlas.core.settings import Settings
 from atlas.importers import Limits, detect, import_paths
-from atlas.importers.registry import formats
+from atlas.importers.registry import all_formats
 from atlas.importers.sink import MemorySink
 from atlas.testing import HashEmbedder
 
@@ -116,4 +116,4 @@ def test_of_a_file_that_is_cut_off_what_came_before_is_kept(memory, files):
 
 def test_other_formats_are_not_taken_for_it(files):
     mixed = {"one": {"code": CODE, "description": SAID, "task_id": 1}}
-    assert not formats()["voyager"].matches(files.json("a.json", mixed), json.dumps(mixed).encode())
+    assert not all_formats()["voyager"].matches(files.json("a.json", mixed), json.dumps(mixed).encode())
