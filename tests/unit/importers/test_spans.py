@@ -49,8 +49,8 @@ def test_members_are_named_and_one_of_them_is_given_element_by_element(document,
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds neither"),
-        ("12", "holds neither"),
+        ("", "contains neither"),
+        ("12", "contains neither"),
         ("hello [1]", "other text comes first"),
         ("[1] [2]", "other text follows"),
         ("[1}", r"opens with \[ and ends with }"),

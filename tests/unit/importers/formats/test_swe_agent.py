@@ -101,7 +101,7 @@ def test_the_task_is_cut_out_of_the_prompt(prompt, description):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"history": [], "replay_config": None}, "history should hold a user's message with the task"),
+        ({"history": [], "replay_config": None}, "history should contain a user message with the task"),
         ({"history": {}}, "history should be a list, but is of type dict"),
         ({"history": ["x"]}, "history[0] should be an object, but is 'x'"),
         ({"history": [{"role": 5}]}, "history[0].role should be a text, but is of type int"),

@@ -93,7 +93,7 @@ def test_types_are_taken_as_they_are_written_without_what_follows_them(kind):
         ({"name": "numbers_of"}, "is taken"),
         ({"name": "evens"}, "is taken"),
         ({"name": "one"}, "used in the code for something else"),
-        ({"description": " "}, "description should say"),
+        ({"description": " "}, "description should describe the function, but is empty"),
         ({"parameters": []}, "has 2 parameters, but the answer names 0"),
         ({"parameters": [{"name": "a", "type": ""}] * 2}, "an identifier of its own"),
         ({"parameters": ["a", "b"]}, "an identifier of its own"),
