@@ -15,6 +15,7 @@ import atlas
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
 from atlas.server.mcp.server import make_server
+from atlas.verbs.table import SYSTEM, VERBS
 from tests.support.everything import Ids, content, make_everything
 from tests.support.mcp_clients import Connection, refused, said
 from tests.support.sample import opened
@@ -39,7 +40,12 @@ def test_no_endpoint_writes_with_a_viewers_key(prepared, tmp_path):
     with opened(own) as memory, serving(memory) as address, httpx.Client(base_url=f"{address}/api/v1") as client:
         paths = client.get("/openapi.json", headers=headers[Role.VIEWER]).json()["paths"]
         asked = bodies(memory, ids)
-        writing = {(method, path) for path, methods in paths.items() for method in methods if method != "get"}
+        writing = {
+            (method, path)
+            for path, methods in paths.items()
+            for method in methods
+            if method != "get" and not path.startswith("/verbs/")
+        }
         assert writing == {(method, path) for method, path, *_ in asked}, "say how each endpoint is asked"
         for method, path, at, body in asked:
             before = content(own)
@@ -53,6 +59,24 @@ def test_no_endpoint_writes_with_a_viewers_key(prepared, tmp_path):
             assert done.is_success, (path, done.text)
             if path != "/traces":  # which is written once its trace is quiet
                 assert content(own) != before, path
+
+
+def test_no_verb_above_a_viewers_role_is_called_with_a_viewers_key(prepared, tmp_path):
+    """The role is compared before the arguments are read, so no arguments are needed here."""
+    own = tmp_path / "store"
+    shutil.copytree(prepared[0], own)
+    headers = {"Authorization": f"Bearer {KeyRing(own).add('vera', Role.VIEWER, created_by='root')[1]}"}
+    paths = [
+        f"/verbs/{verb.name}" if owner == SYSTEM else f"/verbs/{owner}/{verb.name}"
+        for verb in VERBS
+        if verb.role > Role.VIEWER
+        for owner in verb.of
+    ]
+    with opened(own) as memory, serving(memory) as address, httpx.Client(base_url=f"{address}/api/v1") as client:
+        before = content(own)
+        statuses = {path: client.post(path, json={}, headers=headers).status_code for path in paths}
+        assert set(statuses.values()) == {403}, statuses
+        assert content(own) == before
 
 
 READING_ENDPOINTS = {"/context", "/{memory}/search"}

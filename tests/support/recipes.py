@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.codec import dump
 from atlas.core.hits import Hit
+from atlas.core.json_values import dump
 from atlas.core.settings import RankingWeights
 from atlas.core.types import new_id
 from atlas.infra.clock import SystemClock

@@ -92,7 +92,7 @@ def test_a_projection_reads_as_it_was_written():
 
 @pytest.mark.parametrize("text", ["{}", "", "[1]", '{"directions": "~", "levels": [0, 1, 0]}', "null"])
 def test_what_is_no_projection_is_refused(text):
-    with pytest.raises(ValueError, match=r"lacks a part|do not fit|Expecting value|base85"):
+    with pytest.raises(ValueError, match=r"missing or damaged field|do not fit|Expecting value|base85"):
         projection_of(text, 384)
 
 
