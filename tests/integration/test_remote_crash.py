@@ -51,9 +51,10 @@ def write_and_kill(place: Path | str, server: ChromaServer, n_each: int) -> list
     time.sleep(0.5)
     server.start()
     for writer in writers:
-        assert writer.stdout is not None
-        acknowledged += writer.stdout.read().split()  # `communicate` loses lines that `hear` has buffered
-        assert writer.wait(timeout=500) == 0
+        with writer:
+            assert writer.stdout is not None
+            acknowledged += writer.stdout.read().split()  # `communicate` loses lines that `hear` has buffered
+        assert writer.returncode == 0
     return acknowledged
 
 

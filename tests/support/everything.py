@@ -15,6 +15,7 @@ from atlas.access.people import Identity, People
 from atlas.infra.actor import Actor, Role, acting
 from atlas.protocols.access import AUDIT
 from atlas.storage.maintenance.backup import backup
+from atlas.storage.marks.files import FILES
 from atlas.storage.store import LEDGER
 from atlas.views.settings import keys, links
 from tests.support.records import START, attempt, concept, entry
@@ -111,7 +112,7 @@ def _one_of_each(memory: atlas.MemorySystem, what: str) -> dict[str, str]:
 
 
 def content(store: Path) -> dict[str, str]:
-    """Everything that a store holds, but the audit log, which says who was refused."""
+    """Everything that a store holds, but the audit log, which says who was refused, and copies that a thread writes."""
     with closing(sqlite3.connect(f"file:{store / LEDGER}?mode=ro", uri=True)) as connection:
         tables = connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
@@ -119,7 +120,8 @@ def content(store: Path) -> dict[str, str]:
         held = {name: sorted(map(repr, connection.execute(f'SELECT * FROM "{name}"'))) for (name,) in tables}
     files = [path for path in store.rglob("*") if path.is_file() and path.suffix in (".json", ".zip", ".jsonl")]
     hashes = {str(path.relative_to(store)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    hashes.pop(AUDIT, None)
+    for name in (AUDIT, *FILES.values()):
+        hashes.pop(name, None)
     return {
         f"table {name}": hashlib.sha256("\n".join(rows).encode()).hexdigest() for name, rows in held.items()
     } | hashes

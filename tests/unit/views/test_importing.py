@@ -14,7 +14,7 @@ import atlas
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Actor, Role, acting
 from atlas.testing import HashEmbedder
-from atlas.views.importing.files import Asked, asked_of, import_asked, preview_import
+from atlas.views.importing.files import ImportRequest, asked_of, import_asked, preview_import
 from tests.support.repository import REPOSITORY
 
 STRATEGIES = REPOSITORY / "sample_data" / "story" / "strategies.jsonl"
@@ -28,11 +28,11 @@ def memory(tmp_path: Path) -> Iterator[atlas.MemorySystem]:
 
 
 @pytest.fixture
-def asked() -> Iterator[Callable[..., Asked]]:
+def asked() -> Iterator[Callable[..., ImportRequest]]:
     """Makes wishes, and puts them away at the end."""
     with ExitStack() as made:
 
-        def make(*given: Any, **how: Any) -> Asked:
+        def make(*given: Any, **how: Any) -> ImportRequest:
             wish = asked_of(*given, **how)
             made.callback(wish.sources.close)
             return wish
