@@ -15,7 +15,7 @@ from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.frozen import PREFIX
 from atlas.storage.history import Left
-from atlas.storage.marks.files import MarksFiles
+from atlas.storage.marks.files import BEGUN, MarksFiles
 from atlas.storage.sqlite.copies import ledger_id_at
 
 LEDGER = "atlas.sqlite"
@@ -36,15 +36,15 @@ _RECEIVED = "received"
 _REFUSED_TRACES = f"{_RECEIVED}/*/*.refused"
 """Traces that a server could make no attempt of, and that may hold anything."""
 
-_BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL = ".*_meta.json.[0-9]*", ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
-"""Files that are to be put in place of others, each while its lock is held. A label holds nothing of records."""
+_BEGUN_NAMES, _BEGUN_LABEL = ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
+"""Files that are to be put in place of others. Names are written under their lock. A label holds nothing of records."""
 
 _OURS = (
     *("atlas.sqlite", "atlas.sqlite-wal", "atlas.sqlite-shm", "atlas.sqlite-journal"),
     *("store.json", "domain_names.json", "*_meta.json", "*.lock", "chroma", CACHE),
     *("keys.json", "people.json", "links.json", "audit.jsonl", "token-*"),
     *(".keys.json.[0-9]*", ".people.json.[0-9]*", ".links.json.[0-9]*", ".token-*"),
-    *(_BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL, *_COPIES),
+    *(BEGUN, _BEGUN_NAMES, _BEGUN_LABEL, *_COPIES),
 )
 
 WAIT_SECONDS = 60.0
@@ -79,7 +79,7 @@ def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Call
 
 def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
     left = ledger.purges.unfinished()
-    files.copy()
+    files.copy()  # it also removes copies that were begun before the purge
     in_use = False
     if any(map(_is_unclean, left.values())):  # that need not be done twice
         in_use = _clean(path, ledger, drop_index, left.values())
@@ -125,12 +125,12 @@ def own_files(store: Path) -> list[Path]:
 
 
 def remove_leftovers(store: Path) -> list[Path]:
-    """Remove what is in the cache, every copy of the ledger, and what was begun and never put in place.
+    """Remove what is in the cache, every copy of the ledger, and names that were begun and never put in place.
 
     Returns:
         Copies of the ledger that a backup or a restore is using right now, and that stay.
     """
-    _remove(_matching(store, [_BEGUN_MARKS, _REFUSED_TRACES]))  # who is about to put one in place writes it again
+    _remove(_matching(store, [_REFUSED_TRACES]))
     with InterProcessLock(store / "domain_names.lock").held():
         _remove(_matching(store, [_BEGUN_NAMES]))
     cache = store / CACHE

@@ -164,6 +164,7 @@ def _look_at_marks(store: Store) -> str:
     strays, lost = [record_id for _, record_id in marks.strays()], marks.lost()
     problems = [
         *(f"{name} is not what the ledger is" for name in store.marks_files.behind()),
+        *(f"{name} was begun by a process that was killed" for name in _marks_leftovers(store)),
         f"{len(strays)} marks of records that never were here, such as {strays[0]!r}" if strays else "",
         f"the last mark of {len(lost)} records was lost with its file; they have the one before it until they are "
         f"marked again: {_listed(lost)}"
@@ -171,6 +172,10 @@ def _look_at_marks(store: Store) -> str:
         else "",
     ]
     return "; ".join(filter(None, problems))
+
+
+def _marks_leftovers(store: Store) -> list[str]:
+    return [] if store.read_only else store.marks_files.leftovers()
 
 
 def _listed(ids: Sequence[str]) -> str:

@@ -2,8 +2,9 @@
 
 The ledger alone is read. A file has a row for each record: id, title, time of creation, marks, uses and success rate.
 A thread of its own writes it soon after a write of the ledger. The first line of a file names the state of the ledger
-that it is a copy of, so a copy that a crash prevented is made when the store is opened next. There is no lock: whoever
-replaces a file looks at the ledger again, and replaces it once more where that has moved on.
+that it is a copy of, so a copy that a crash prevented is made when the store is opened next. Reading the ledger and
+replacing the file are done under one lock of all processes. So nobody replaces a file by what the ledger was before,
+and a file that was begun and that nobody is writing is left of a process that was killed.
 
 To change marks in a file, edit a copy of it, and import that: `atlas import FILE`.
 """
@@ -28,6 +29,7 @@ from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import NO_MARKS
 from atlas.infra import fork_safety
 from atlas.infra.durable_files import replace_whole
+from atlas.infra.fork_safety import InterProcessLock
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.marks.codec import encode_marks
@@ -64,8 +66,11 @@ PAUSE_SECONDS = 1.0
 BUSY_SHARE = 0.05
 """Largest share of the time that copying takes while the ledger is written all the time."""
 
-TRIES = 5
-"""How often a file is replaced because others have written the ledger meanwhile. They copy it, too."""
+WAIT_SECONDS = 30.0
+"""Time to wait for another process that is writing the files."""
+
+BEGUN = ".*_meta.json.[0-9]*"
+"""The names of files that are to be put in place of others."""
 
 MAX_HEAD = 300
 """Bytes of a first line, at most."""
@@ -103,6 +108,7 @@ class MarksFiles:
     def __init__(self, directory: Path, ledger: LedgerEngine) -> None:
         self._directory = directory
         self._ledger = ledger
+        self._lock_of_files = InterProcessLock(directory / "marks.lock")
         self._pause = PAUSE_SECONDS
         self._begin_anew()
         if ledger.is_file:
@@ -121,13 +127,26 @@ class MarksFiles:
                 self._thread = thread
 
     def copy(self) -> None:
-        """Bring every file up to the ledger now.
+        """Bring every file up to the ledger now, and remove what was begun by a process that was killed.
 
         Raises:
-            StoreUnavailable: One cannot be written. The ledger has the marks.
+            StoreUnavailable: One cannot be written, or another process is writing. The ledger has the marks.
         """
-        for collection in self._collections():
-            self._copy(collection)
+        if not self._ledger.is_file:
+            return
+        try:
+            with self._lock_of_files.held(WAIT_SECONDS) as is_held:
+                if not is_held:
+                    raise StoreUnavailable(f"another process has been writing them for {WAIT_SECONDS:.0f} seconds")
+                for collection in self._collections():
+                    self._copy(collection)
+                for path in self._begun():
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"the files of marks in {self._directory} cannot be written ({error}); the ledger has all marks. See "
+                "to the directory, then run: atlas doctor --fix"
+            ) from error
 
     def behind(self) -> list[str]:
         """Return the names of the files that are missing, or not what the ledger is now.
@@ -136,6 +155,13 @@ class MarksFiles:
         """
         self.finish()
         return [marks_file(name) for name in self._collections() if not self._is_current(name)]
+
+    def leftovers(self) -> list[str]:
+        """Return the names of files that were begun by a process that was killed. None while a process is writing."""
+        if not self._begun():
+            return []
+        with self._lock_of_files.held(0) as is_held:
+            return [path.name for path in self._begun()] if is_held else []
 
     def finish(self) -> None:
         """Copy what was written, and end the thread. A later write begins another one."""
@@ -183,19 +209,14 @@ class MarksFiles:
             logger.log(level, "the files of marks are not up to date, and are written later: %s", error)
 
     def _copy(self, collection: str) -> None:
-        path = self._directory / marks_file(collection)
-        for _ in range(TRIES):
-            if self._is_current(collection):
-                return
-            with self._ledger.reading():
-                state, rows = self._ledger.marks.state(collection), self._rows(collection)
-            try:
-                _write(path, state, rows)
-            except OSError as error:
-                raise StoreUnavailable(
-                    f"{path} cannot be written ({error}); the ledger has all marks. See to the directory, then run: "
-                    "atlas doctor --fix"
-                ) from error
+        if self._is_current(collection):
+            return
+        with self._ledger.reading():
+            state, rows = self._ledger.marks.state(collection), self._rows(collection)
+        _write(self._directory / marks_file(collection), state, rows)
+
+    def _begun(self) -> list[Path]:
+        return sorted(self._directory.glob(BEGUN))
 
     def _collections(self) -> list[str]:
         return list(filter(has_file, self._ledger.collections())) if self._ledger.is_file else []

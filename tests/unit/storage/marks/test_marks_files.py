@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from tinydb import TinyDB, where
 
+from atlas.core.errors import StoreUnavailable
 from atlas.core.operations import NO_MARKS, Marks
+from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
@@ -173,24 +175,56 @@ def test_a_forked_child_copies_what_it_writes(open_store):
     assert {name: row["note"] for name, row in finished(opened).items()} == {"a": "of the parent", "b": "of the child"}
 
 
-def test_whoever_replaces_a_file_last_replaces_it_by_the_latest_state(open_store, monkeypatch):
-    """Another process writes and copies between this one's look at the ledger and its replacing of the file."""
-    opened = open_store()
-    opened.add("a")
-    replace, other = files.replace_whole, open_store()
-    is_first = True
+def test_what_another_process_has_read_before_a_purge_is_not_put_in_place_after_it(open_store, monkeypatch):
+    """Another process has read the rows and is about to replace the file, when this one purges."""
+    opened, other = open_store(), open_store()
+    opened.add("a", title="secret title")
+    replace, has_read, go_on = files.replace_whole, threading.Event(), threading.Event()
 
     def replace_late(path: Path, text: str) -> None:
-        nonlocal is_first
-        if is_first:
-            is_first = False
-            other.mark(a=Marks(note="of another process"))
-            other.store.marks_files.copy()
+        if not has_read.is_set():
+            has_read.set()
+            go_on.wait()
         replace(path, text)
 
     monkeypatch.setattr(files, "replace_whole", replace_late)
-    opened.store.marks_files.copy()
-    assert rows(path_of(opened))["a"]["note"] == "of another process"
+    copying = threading.Thread(target=other.store.marks_files.copy)
+    copying.start()
+    has_read.wait()
+    plan, problems = plan_purge(opened.store, ["a"]), list[str]()
+    purging = threading.Thread(target=lambda: problems.append(apply_purge(opened.store, plan).problem))
+    purging.start()
+    purging.join(0.5)  # it waits for the other one, which has read what is purged
+    assert purging.is_alive()
+    go_on.set()
+    copying.join()
+    purging.join()
+    assert problems == [""]
+    assert rows(path_of(opened)) == {}
+
+
+def test_a_copy_that_a_killed_process_has_begun_is_removed_at_the_next_opening_and_by_doctor(open_store):
+    opened = open_store()
+    opened.add("a")
+    opened.store.marks_files.finish()
+    begun = path_of(opened) / f".{FILE}.4711"
+    begun.write_text("begun")
+    open_store().store.close()
+    assert not begun.exists()
+    begun.write_text("begun")
+    assert problem(opened, fix=True) == f"{begun.name} was begun by a process that was killed"
+    assert not begun.exists()
+
+
+def test_a_file_is_not_written_while_another_process_writes_it(open_store, monkeypatch):
+    monkeypatch.setattr(files, "WAIT_SECONDS", 0.0)
+    opened, other = open_store(), open_store()
+    opened.add("a")
+    with (
+        InterProcessLock(path_of(opened) / "marks.lock").held(),
+        pytest.raises(StoreUnavailable, match="another process"),
+    ):
+        other.store.marks_files.copy()
 
 
 def test_a_file_that_cannot_be_written_fails_no_write(open_store, caplog):
