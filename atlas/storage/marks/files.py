@@ -103,7 +103,7 @@ class MarksFiles:
     _closing: threading.Event
     _thread: threading.Thread | None
     _is_stale: bool
-    """True from a write of the ledger until its copy is begun."""
+    """True from a write of the ledger until its copy is begun, and after a copy that failed."""
 
     def __init__(self, directory: Path, ledger: LedgerEngine) -> None:
         self._directory = directory
@@ -119,9 +119,9 @@ class MarksFiles:
         """Copy what differs soon, in a thread. A caller waits for nothing."""
         with self._lock:
             self._is_stale = True
-            if self._thread is not None:
+            if self._thread is not None and self._thread.is_alive():
                 return
-            thread = threading.Thread(target=self._work, name="atlas-marks-files", daemon=True)
+            thread = threading.Thread(target=self._work, args=[self._closing], name="atlas-marks-files", daemon=True)
             with suppress(RuntimeError):  # too many threads, or Python is about to end: it is copied at the next write
                 thread.start()
                 self._thread = thread
@@ -165,13 +165,14 @@ class MarksFiles:
 
     def finish(self) -> None:
         """Copy what was written, and end the thread. A later write begins another one."""
-        self._closing.set()
-        if (thread := self._thread) is not None:
+        with self._lock:
+            thread, closing = self._thread, self._closing
+            self._thread, self._closing = None, threading.Event()
+        closing.set()
+        if thread is not None:
             thread.join()
         if self._is_stale:
-            self._is_stale = False
             self._copy_or_warn()
-        self._closing.clear()
 
     def before_fork(self) -> None:
         """Do nothing: the parent goes on with it."""
@@ -185,28 +186,33 @@ class MarksFiles:
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._thread, self._is_stale = None, False
 
-    def _work(self) -> None:
+    def _work(self, closing: threading.Event) -> None:
         """Copy until nothing was written meanwhile. What is written before the end is left to `finish`."""
-        while True:
-            if self._closing.wait(self._pause):
-                self._thread = None
-                return
-            self._is_stale = False
+        while not closing.wait(self._pause):
             began = time.monotonic()
-            self._copy_or_warn()
+            is_copied = self._copy_or_warn()
             self._pause = max(PAUSE_SECONDS, (time.monotonic() - began) / BUSY_SHARE)
             with self._lock:
-                if not self._is_stale or self._closing.is_set():
-                    self._thread = None
+                if not (is_copied and self._is_stale):
+                    if self._thread is threading.current_thread():
+                        self._thread = None
                     return
 
-    def _copy_or_warn(self) -> None:
+    def _copy_or_warn(self) -> bool:
+        """Return whether all was copied. What was not is copied after the next write, or by `finish`."""
+        self._is_stale = False
         try:
             self.copy()
         except StoreError as error:
+            self._is_stale = True
             # Whoever uses a store whose directory was removed gets an error of its own.
             level = logging.WARNING if self._directory.exists() else logging.INFO
             logger.log(level, "the files of marks are not up to date, and are written later: %s", error)
+            return False
+        except BaseException:
+            self._is_stale = True
+            raise
+        return True
 
     def _copy(self, collection: str) -> None:
         if self._is_current(collection):

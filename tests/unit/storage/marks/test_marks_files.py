@@ -39,6 +39,13 @@ def finished(opened: Opened) -> dict[str, dict[str, object]]:
     return rows(path_of(opened))
 
 
+def join_copying() -> None:
+    """Wait until every thread that copies has ended."""
+    for thread in threading.enumerate():
+        if thread.name == "atlas-marks-files":
+            thread.join()
+
+
 def problem(opened: Opened, *, fix: bool = False) -> str:
     return next(finding.problem for finding in examine(opened.store, fix=fix) if finding.check == "marks")
 
@@ -66,9 +73,7 @@ def test_a_file_is_written_while_the_store_is_open(open_store, monkeypatch):
     monkeypatch.setattr(files, "PAUSE_SECONDS", 0.0)
     opened = open_store()
     opened.add("a")
-    for thread in threading.enumerate():
-        if thread.name == "atlas-marks-files":
-            thread.join()
+    join_copying()
     assert list(rows(path_of(opened))) == ["a"]
 
 
@@ -237,6 +242,55 @@ def test_a_file_that_cannot_be_written_fails_no_write(open_store, caplog):
     assert open_store().marks("a") == Marks(note="committed")
     assert "the files of marks are not up to date" in caplog.text
     assert problem(open_store(read_only=True)) == f"{FILE} is not what the ledger is"
+
+
+def test_a_write_while_another_thread_finishes_is_copied(open_store, monkeypatch):
+    """The other thread has ended the copying thread, and copies what is left, when somebody writes again."""
+    monkeypatch.setattr(files, "PAUSE_SECONDS", 60.0)
+    opened = open_store()
+    opened.add("a")
+    replace, is_first = files.replace_whole, True
+
+    def replace_and_write(path: Path, text: str) -> None:
+        nonlocal is_first
+        replace(path, text)
+        if is_first:
+            is_first = False
+            monkeypatch.setattr(opened.store.marks_files, "_pause", 0.0)
+            opened.mark(a=Marks(note="written meanwhile"))
+
+    monkeypatch.setattr(files, "replace_whole", replace_and_write)
+    opened.store.marks_files.finish()
+    join_copying()
+    assert rows(path_of(opened))["a"]["note"] == "written meanwhile"
+
+
+def test_a_thread_that_ended_by_an_unexpected_error_is_begun_anew(open_store, monkeypatch):
+    opened = open_store()
+    opened.add("a")
+    finished(opened)
+    ended = threading.Thread(target=lambda: None)
+    ended.start()
+    ended.join()
+    monkeypatch.setattr(opened.store.marks_files, "_thread", ended)
+    monkeypatch.setattr(opened.store.marks_files, "_pause", 0.0)
+    opened.mark(a=Marks(note="after it"))
+    join_copying()
+    assert rows(path_of(opened))["a"]["note"] == "after it"
+
+
+def test_a_copy_that_failed_is_tried_again_when_the_store_is_closed(open_store, caplog):
+    opened = open_store()
+    opened.add("a")
+    finished(opened)
+    (path_of(opened) / FILE).unlink()
+    (path_of(opened) / FILE).mkdir()
+    opened.mark(a=Marks(note="committed"))
+    opened.store.marks_files.finish()
+    assert "the files of marks are not up to date" in caplog.text
+    (path_of(opened) / FILE).rmdir()
+    opened.store.close()
+    assert rows(path_of(opened))["a"]["note"] == "committed"
 
 
 def test_an_edit_in_the_file_itself_is_replaced_and_changes_no_marks(open_store):
