@@ -106,8 +106,8 @@ class MarkTables(Protocol):
     def lost(self) -> list[str]:
         """Return the live records whose last mark was lost with its file, until somebody marks them again."""
 
-    def state(self, collection: str) -> str:
-        """Return a text that is another one after every change of a collection's records, their marks and uses."""
+    def state(self) -> str:
+        """Return a text that differs after every change of records, marks or uses."""
 
 
 class UsageTables(Protocol):

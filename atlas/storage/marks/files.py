@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import threading
 import time
@@ -205,8 +206,8 @@ class MarksFiles:
             self.copy()
         except StoreError as error:
             self._is_stale = True
-            # Whoever uses a store whose directory was removed gets an error of its own.
-            level = logging.WARNING if self._directory.exists() else logging.INFO
+            # Whoever uses a store whose directory was removed, or cannot be reached, gets an error of its own.
+            level = logging.WARNING if os.access(self._directory, os.F_OK) else logging.INFO
             logger.log(level, "the files of marks are not up to date, and are written later: %s", error)
             return False
         except BaseException:
@@ -218,7 +219,7 @@ class MarksFiles:
         if self._is_current(collection):
             return
         with self._ledger.reading():
-            state, rows = self._ledger.marks.state(collection), self._rows(collection)
+            state, rows = self._ledger.marks.state(), self._rows(collection)
         _write(self._directory / marks_file(collection), state, rows)
 
     def _begun(self) -> list[Path]:
@@ -233,7 +234,7 @@ class MarksFiles:
                 head = file.readline(MAX_HEAD)
         except OSError:
             return False
-        return head == _head(self._ledger.marks.state(collection))
+        return head == _head(self._ledger.marks.state())
 
     def _rows(self, collection: str) -> dict[int, dict[str, Any]]:
         """Return what a file says of each record, by the record's number."""

@@ -123,14 +123,16 @@ class SqlMarks:
         with self._database.read() as connection:
             return [record_id for (record_id,) in connection.execute(_LOST)]
 
-    def state(self, collection: str) -> str:
-        """Return a text that is another one after every change of a collection's records, their marks and uses."""
+    def state(self) -> str:
+        """Return a text that differs after every change of records, marks or uses.
+
+        An undo that changes uses alone is an operation, but no change of a record. The time that this takes does not
+        grow with the history.
+        """
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), "
-                "(SELECT max(seq) FROM changes WHERE collection = ?), "
-                "(SELECT max(seq) FROM events WHERE collection = ?)",
-                (collection, collection),
+                "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), (SELECT max(seq) FROM operations), "
+                "(SELECT max(seq) FROM changes), (SELECT max(seq) FROM events)"
             ).fetchone()
         return " ".join(str(part or 0) for part in row)
 

@@ -19,7 +19,7 @@ from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.marks import files
 from atlas.storage.store import Store
 from tests.support.storage.forks import fork
-from tests.support.storage.ledgers import THINGS, Opened
+from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 FILE = f"{THINGS}_meta.json"
 
@@ -87,6 +87,19 @@ def test_a_file_has_marks_uses_and_the_success_rate(open_store):
     assert found["a"]["tags"] == ["red", "blue"]
     assert (found["a"]["note"], found["a"]["n_uses"], found["a"]["success_rate"]) == ('two\nlines "', 3, 0.6667)
     assert (found["b"]["pinned"], found["b"]["buried"], found["b"]["success_rate"]) == (True, True, None)
+
+
+def test_uses_that_are_undone_and_done_again_are_followed(open_store):
+    opened = open_store()
+    opened.add("a")
+    others = opened.store.collection("others").within("store")
+    others.add(["b"], [vector_of("b")], [{}], ["text of b"])
+    opened.store.collection(THINGS).within("store", operation_id=others.operation_id).record_use("a", True)
+    assert (finished(opened)["a"]["n_uses"], finished(opened)["a"]["success_rate"]) == (1, 1.0)
+    undo = opened.store.undo(str(others.operation_id))
+    assert (finished(opened)["a"]["n_uses"], finished(opened)["a"]["success_rate"]) == (0, None)
+    opened.store.undo(undo.id)
+    assert finished(opened)["a"]["n_uses"] == 1
 
 
 def test_tinydb_finds_records_by_their_tags(open_store):

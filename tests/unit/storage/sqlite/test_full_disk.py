@@ -109,6 +109,20 @@ def test_marks_that_cannot_reach_their_file_are_kept_in_the_ledger(open_director
         assert Opened(store).marks("a") == Marks(note="new")
 
 
+def test_marks_that_cannot_be_copied_as_the_directory_cannot_be_reached_fail_no_closing(open_directory):
+    open_directory.chmod(0o777)
+    place = open_directory / "place"
+    with without_privileges(), Store.open(place / "store") as store:
+        Opened(store).add("a")
+        store.marks_files.finish()
+        place.chmod(0)
+        store.marks_files.follow()
+        store.marks_files.finish()
+        place.chmod(0o700)
+    with Store.open(place / "store") as store:
+        assert Opened(store).ids() == ["a"]
+
+
 @pytest.mark.parametrize("n_kilobytes", [16, 64, 150])
 def test_an_index_that_finds_no_room_says_so_and_nothing_else(open_store, small_disk, n_kilobytes, caplog, capfd):
     opened = open_store(small_disk / "store", exact_max_rows=10)
