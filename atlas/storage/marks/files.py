@@ -1,16 +1,19 @@
 """TinyDB files beside the ledger: a readable copy of each collection's marks and uses.
 
 The ledger alone is read. A file has a row for each record: id, title, time of creation, marks, uses and success rate.
-A thread of its own writes it soon after a write of the ledger. The first line of a file names the state of the ledger
-that it is a copy of, so a copy that a crash prevented is made when the store is opened next. Reading the ledger and
-replacing the file are done under one lock of all processes. So nobody replaces a file by what the ledger was before,
-and a file that was begun and that nobody is writing is left of a process that was killed.
+A thread of its own writes it soon after a write of the ledger. The first line of a file has the state of the ledger
+that it is a copy of, and a checksum of the rows. So a copy that a crash prevented is made when the store is opened
+next, and a file that somebody has changed is replaced.
+
+A lock between processes covers both reading the ledger and replacing the file. So nobody replaces a file by an older
+state of the ledger. A file that was begun and that nobody is writing was left by a process that was killed.
 
 To change marks in a file, edit a copy of it, and import that: `atlas import FILE`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -72,9 +75,6 @@ WAIT_SECONDS = 30.0
 
 BEGUN = ".*_meta.json.[0-9]*"
 """The names of files that are to be put in place of others."""
-
-MAX_HEAD = 300
-"""Bytes of a first line, at most."""
 
 
 def marks_file(collection: str) -> str:
@@ -229,12 +229,12 @@ class MarksFiles:
         return list(filter(has_file, self._ledger.collections())) if self._ledger.is_file else []
 
     def _is_current(self, collection: str) -> bool:
+        """Return whether a file is what was copied of the ledger as it is now, byte for byte."""
         try:
-            with (self._directory / marks_file(collection)).open(encoding="utf-8", errors="replace") as file:
-                head = file.readline(MAX_HEAD)
+            head, _, body = (self._directory / marks_file(collection)).read_bytes().partition(b"\n")
         except OSError:
             return False
-        return head == _head(self._ledger.marks.state())
+        return head == _head(self._ledger.marks.state(), body).encode()
 
     def _rows(self, collection: str) -> dict[int, dict[str, Any]]:
         """Return what a file says of each record, by the record's number."""
@@ -275,7 +275,8 @@ class _WholeFile(Storage):
     def close(self) -> None:
         """Replace the file."""
         rows = ",\n".join(f"{json.dumps(key)}: {_dumped(row)}" for key, row in self._tables.get(TABLE, {}).items())
-        replace_whole(self._path, f'{_head(self._state)}"{TABLE}": {{\n{rows}\n}}}}\n')
+        body = f'"{TABLE}": {{\n{rows}\n}}}}\n'
+        replace_whole(self._path, f"{_head(self._state, body.encode())}\n{body}")
 
 
 def _write(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> None:
@@ -284,10 +285,10 @@ def _write(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> Non
     database.close()
 
 
-def _head(state: str) -> str:
-    """Return the first line of a file. TinyDB reads it as a table with one row."""
-    table = {"1": {"state": state}}
-    return f'{{"{COPIED}": {_dumped(table)},\n'
+def _head(state: str, body: bytes) -> str:
+    """Return the first line of a file, before the rest of it. TinyDB reads it as a table with one row."""
+    table = {"1": {"state": state, "sha256": hashlib.sha256(body).hexdigest()}}
+    return f'{{"{COPIED}": {_dumped(table)},'
 
 
 def _dumped(value: object) -> str:

@@ -148,7 +148,9 @@ def test_a_file_that_is_up_to_date_is_not_written_again(open_store):
     assert (path_of(opened) / FILE).stat().st_ino == number
 
 
-@pytest.mark.parametrize("how", ["gone", "cut off", "changed", "of another state", "a text of another program"])
+@pytest.mark.parametrize(
+    "how", ["gone", "cut off", "cut off later", "edited", "changed", "of another state", "a text of another program"]
+)
 def test_a_file_that_is_no_copy_of_the_ledger_is_written_when_the_store_is_opened_next(open_store, how):
     opened = open_store()
     opened.add("a")
@@ -156,7 +158,14 @@ def test_a_file_that_is_no_copy_of_the_ledger_is_written_when_the_store_is_opene
     expected = finished(opened)
     file = path_of(opened) / FILE
     text = file.read_text(encoding="utf-8")
-    damaged = {"gone": None, "cut off": text[:9], "changed": "{}", "of another state": text.replace(" ", " 9", 1)}
+    damaged = {
+        "gone": None,
+        "cut off": text[:9],
+        "cut off later": text[:-9],
+        "edited": text.replace("of the ledger", "of the editor"),
+        "changed": "{}",
+        "of another state": text.replace('state": "', 'state": "9'),
+    }
     content = damaged.get(how, "\0\ud800" * 999)
     file.unlink() if content is None else file.write_bytes(content.encode("utf-8", "surrogatepass"))
     assert problem(open_store(read_only=True)) == f"{FILE} is not what the ledger is"
