@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.memory.system import MemorySystem
+from atlas.storage.marks.codec import decode_marks
 from atlas.storage.marks.files import COPIED, TABLE
-from atlas.storage.marks.reading import read_marks_file
+from atlas.storage.marks.reading import read_rows
 
 _BEGINNING = re.compile(rf'\s*\{{\s*"({COPIED}|{TABLE})"\s*:\s*\{{')
 """The beginning of a file of marks."""
@@ -101,8 +103,20 @@ def _changes(titles: Mapping[str, str], existing: Mapping[str, Marks], wanted: M
 
 def _read(path: Path) -> dict[str, Marks]:
     try:
-        return read_marks_file(path)
+        return {record_id: _checked(record_id, row) for record_id, row in read_rows(path).items()}
     except InvalidInput as error:
         raise ImportFailed(str(error)) from error
     except OSError as error:
         raise ImportFailed(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _checked(record_id: str, row: Mapping[str, Any]) -> Marks:
+    """Return the marks of a row, by the rules for marks that are set in other ways."""
+    for name in ("pinned", "buried"):
+        if not isinstance(value := row.get(name, False), bool):
+            raise InvalidInput(f"{name} of {record_id!r} should be true or false, but is {value!r}; change it")
+    marks = decode_marks(row)
+    tags = tuple(tag.strip() for tag in marks.tags)
+    if "" in tags:
+        raise InvalidInput(f"a tag of {record_id!r} should have at least one character, but is empty; leave it out")
+    return replace(marks, tags=tuple(dict.fromkeys(tags)))

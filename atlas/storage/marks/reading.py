@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json
@@ -22,6 +23,16 @@ def read_marks_file(path: Path) -> dict[str, Marks]:
         InvalidInput: It is no file of marks, or too large.
         OSError: It cannot be read.
     """
+    return {record_id: decode_marks(row) for record_id, row in read_rows(path).items()}
+
+
+def read_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the row of each record that a file lists. Its tags and texts are lists and texts.
+
+    Raises:
+        InvalidInput: It is no file of marks, or too large.
+        OSError: It cannot be read.
+    """
     if not path.is_file() or path.stat().st_size > MAX_BYTES:
         raise InvalidInput(f"{path} should be a file of marks, of {MAX_BYTES / 2**20:,.0f} MB at most")
     try:
@@ -34,4 +45,4 @@ def read_marks_file(path: Path) -> dict[str, Marks]:
             f"the marks in {path} should be a JSON object with a table {TABLE!r}, of records, of tags, pinned and note"
         )
     # Older versions had the record's id for the key of a row.
-    return {str(row.get("id", key)): decode_marks(row) for key, row in tables[TABLE].items()}
+    return {str(row.get("id", key)): row for key, row in tables[TABLE].items()}

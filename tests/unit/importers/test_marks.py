@@ -65,6 +65,28 @@ def test_the_stores_own_file_changes_nothing(memory, tmp_path):
     assert (report.n_listed, report.changes, report.operation_id) == (1, [], None)
 
 
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"pinned": "false"}, "pinned of .* should be true or false, but is 'false'"),
+        ({"buried": 1}, "buried of .* should be true or false, but is 1"),
+        ({"pinned": None}, "pinned of .* should be true or false, but is None"),
+        ({"tags": ["a", "  "]}, "a tag of .* is empty"),
+    ],
+)
+def test_an_edited_row_that_no_other_way_would_accept_is_refused(memory, tmp_path, row, expected):
+    one = memory.experience.store(attempt("one"))
+    with pytest.raises(ImportFailed, match=expected):
+        import_marks(memory, write(tmp_path / "edited.json", {one: row}))
+    assert memory.experience.marks([one])[one] == Marks()
+
+
+def test_a_tag_that_is_there_twice_or_has_spaces_around_it_is_set_once(memory, tmp_path):
+    one = memory.experience.store(attempt("one"))
+    import_marks(memory, write(tmp_path / "edited.json", {one: {"tags": ["a", " b", "a", "b"]}}))
+    assert memory.experience.marks([one])[one] == Marks(tags=("a", "b"))
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"marks": {"1": 5}}', '{"marks": {"1": {"id": "a", "tags": "b"}}}'])
 def test_a_file_that_holds_no_marks_is_refused(memory, tmp_path, text):
     (tmp_path / "edited.json").write_text(text)
