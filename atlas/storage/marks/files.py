@@ -70,6 +70,11 @@ PAUSE_SECONDS = 1.0
 BUSY_SHARE = 0.05
 """Largest share of the time that copying takes while the ledger is written all the time."""
 
+SETTLING_SECONDS = 2.0
+"""Time in which another process copies what it has written, where it does little else."""
+
+LOOK_SECONDS = 0.1
+
 WAIT_SECONDS = 30.0
 """Time to wait for another process that is writing the files."""
 
@@ -152,10 +157,13 @@ class MarksFiles:
     def behind(self) -> list[str]:
         """Return the names of the files that are missing, or not what the ledger is now.
 
-        What this process has to copy is copied first.
+        What this process has to copy is copied first. Other processes get a moment to copy what they have written.
         """
         self.finish()
-        return [marks_file(name) for name in self._collections() if not self._is_current(name)]
+        until = time.monotonic() + SETTLING_SECONDS
+        while (names := self._behind()) and time.monotonic() < until:
+            time.sleep(LOOK_SECONDS)
+        return names
 
     def leftovers(self) -> list[str]:
         """Return the names of files that were begun by a process that was killed. None while a process is writing."""
@@ -221,6 +229,9 @@ class MarksFiles:
         with self._ledger.reading():
             state, rows = self._ledger.marks.state(), self._rows(collection)
         _write(self._directory / marks_file(collection), state, rows)
+
+    def _behind(self) -> list[str]:
+        return [marks_file(name) for name in self._collections() if not self._is_current(name)]
 
     def _begun(self) -> list[Path]:
         return sorted(self._directory.glob(BEGUN))

@@ -24,6 +24,12 @@ from tests.support.storage.ledgers import THINGS, Opened, vector_of
 FILE = f"{THINGS}_meta.json"
 
 
+@pytest.fixture(autouse=True)
+def _no_settling(monkeypatch):
+    """A file that is not what the ledger is stays so, except where a test lets somebody copy."""
+    monkeypatch.setattr(files, "SETTLING_SECONDS", 0.0)
+
+
 def rows(path: Path) -> dict[str, dict[str, object]]:
     """What a file says of each record, as TinyDB reads it."""
     with TinyDB(path / FILE, access_mode="r") as database:
@@ -374,6 +380,18 @@ def test_doctor_writes_a_file_that_is_gone(open_store):
     assert problem(opened, fix=True) == f"{FILE} is not what the ledger is"
     assert list(rows(path_of(opened))) == ["a"]
     assert problem(opened) == ""
+
+
+def test_doctor_does_not_report_what_another_process_is_about_to_copy(open_store, monkeypatch):
+    opened, other = open_store(), open_store()
+    opened.add("a")
+    opened.store.marks_files.finish()
+    monkeypatch.setattr(other.store.marks_files, "_pause", 0.3)
+    monkeypatch.setattr(files, "SETTLING_SECONDS", 60.0)
+    other.store.marks_files.finish()
+    other.mark(a=Marks(note="of another process"))
+    assert problem(opened) == ""
+    assert rows(path_of(opened))["a"]["note"] == "of another process"
 
 
 def test_a_store_that_is_only_read_has_its_files_left_alone(open_store):
