@@ -1,7 +1,7 @@
 """Uses of records by agents: each use with its outcome, and how often a search returned them.
 
-Kept in the ledger rather than with the marks: at 10,000 marked records, one use written through the JSON file costs a
-rewrite of all of it (`benchmarks/storing.py` measures both), and a search would have to rewrite it too.
+The totals of a record are a row of their own, so that a use, or a search that returns many records, changes those rows
+and nothing else.
 """
 
 from __future__ import annotations
