@@ -161,8 +161,14 @@ class ChromaStrategyBank(Memory[Strategy]):
 
         Raises:
             PlanOutdated: Strategies came, went or changed since; nothing was done.
+            InvalidInput: A strategy of the plan cannot be kept, or takes sources or the time away from a stored one.
         """
-        return self._writer.apply(plan)
+        now = self._clock.now()
+        added, changed = (
+            tuple(self._without_secrets(checked(strategy, now)) for strategy in group)
+            for group in (plan.added, plan.joined)
+        )
+        return self._writer.apply(replace(plan, added=added, joined=changed))
 
     aapply_write = twin(apply_write)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.errors import AtlasError, LLMError, PlanOutdated
+from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call
 from atlas.llm.budget import operation
@@ -173,11 +173,25 @@ class StrategyWriter:
         """Write exactly what a plan says. See `ChromaStrategyBank.apply_write`."""
         if frozenset(self.store.ids()) != plan.held:
             raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan again")
+        self._check_origins(plan.joined)
         scoped = self.store if self.store.operation_id else self.store.within("store", "from successful attempts")
         joined_columns, added_columns = self.columns(*plan.joined), self.columns(*plan.added)  # before any write
         if plan.joined:
             scoped.update(*joined_columns, unchanged_since=plan.moment)
         return scoped.add_unknown(*added_columns) if plan.added else []
+
+    def _check_origins(self, changed: Sequence[Strategy]) -> None:
+        """Raise `InvalidInput` unless changed strategies keep their sources and the time at which they were made."""
+        stored = {strategy.id: strategy for strategy in self.read(self.store.get([one.id for one in changed]))}
+        for strategy in changed:
+            before = stored.get(strategy.id)
+            if before is None:
+                raise not_found("strategy", strategy.id)
+            if strategy.created_at != before.created_at or not set(before.sources) <= set(strategy.sources):
+                raise InvalidInput(
+                    f"strategy {strategy.id!r} should keep its sources and its created_at, but the plan changes them; "
+                    "plan again"
+                )
 
     def _abstracted_all(
         self, succeeded: Sequence[Trajectory], known: set[str], on_progress: Progress | None

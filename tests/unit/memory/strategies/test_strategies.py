@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -16,6 +17,8 @@ from atlas.protocols.memory import StrategyBank
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.support.memories import DictVectorStore, attempt
+
+SECRET = "ghp_" + "a1B2" * 9
 
 REFUND = "a customer wants a refund for a cancelled flight"
 
@@ -397,6 +400,46 @@ def test_a_plan_to_write_is_void_where_strategies_came_since(bank):
     with pytest.raises(PlanOutdated):
         bank.apply_write(plan)
     assert len(bank) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"situation": " "}, "situation should say something"),
+        ({"parameters": ({"type": "text"},)}, "with a `name`"),
+        ({"sources": ()}, "should keep its sources"),
+        ({"created_at": datetime(2000, 1, 1, tzinfo=UTC)}, "should keep its sources and its created_at"),
+    ],
+)
+def test_a_plan_that_was_tampered_with_is_refused_and_nothing_is_written(bank, fields, message):
+    bank.write(attempt(REFUND))
+    plan = bank.plan_write([attempt(REFUND), attempt("a grid")])
+    before = bank.get_many(bank.ids())
+    with pytest.raises(InvalidInput, match=message):
+        bank.apply_write(replace(plan, joined=(replace(plan.joined[0], **fields),)))
+    assert bank.get_many(bank.ids()) == before
+
+
+def test_a_plan_adds_no_strategy_that_could_not_be_read(bank):
+    plan = bank.plan_write([attempt("a grid")])
+    with pytest.raises(InvalidInput, match="with a `name`"):
+        bank.apply_write(replace(plan, added=(replace(plan.added[0], parameters=({"type": "text"},)),)))
+    assert len(bank) == 0
+
+
+def test_a_plan_changes_no_strategy_that_is_not_there(bank):
+    bank.write(attempt(REFUND))
+    plan = bank.plan_write([attempt(REFUND)])
+    with pytest.raises(NotFound):
+        bank.apply_write(replace(plan, joined=(replace(plan.joined[0], id="nowhere"),)))
+
+
+def test_secrets_of_a_plan_are_replaced(bank):
+    bank.write(attempt(REFUND))
+    plan = bank.plan_write([attempt(REFUND), attempt("a grid")])
+    changed, added = ((replace(one, rationale=f"log in with {SECRET}"),) for one in (plan.joined[0], plan.added[0]))
+    bank.apply_write(replace(plan, joined=changed, added=added))
+    assert [SECRET in one.rationale for one in bank.get_many(bank.ids())] == [False, False]
 
 
 def test_an_attempt_that_cannot_be_abstracted_costs_no_other(bank):
