@@ -133,7 +133,6 @@ VERBS: tuple[Verb, ...] = (
     Verb("release", role=CURATOR, kind="accept"),
     Verb("delete", role=CURATOR, kind="delete"),
     Verb("restore", role=CURATOR, kind="restore", commands=("trash",)),
-    Verb("restore_many", of=MERGED, role=WRITER, kind="import", commands=("import",)),
     Verb("plan_merge", of=MERGED, commands=("merge",)),
     Verb("apply_merge", of=MERGED, role=CURATOR, kind="merge", commands=("merge",)),
     Verb("merge", of=MERGED, role=CURATOR, kind="merge"),
@@ -143,7 +142,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("prune", of=(EXPERIENCE,), role=CURATOR, kind="prune"),
     Verb("plan_outcomes", of=(EXPERIENCE,)),
     Verb("apply_outcomes", of=(EXPERIENCE,), role=WRITER, kind="outcome"),
-    Verb("refine", of=(EXPERIENCE,)),
+    Verb("refine", of=(EXPERIENCE,), role=WRITER),  # it may ask a language model
     Verb("check_refine", of=(EXPERIENCE,), commands=("refine",)),
     Verb("apply_refine", of=(EXPERIENCE,), role=CURATOR, kind="refine", commands=("refine",)),
     # Strategies
@@ -159,7 +158,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("retired", of=(STRATEGIES,)),
     # Concepts
     Verb("composable", of=(CONCEPTS,)),
-    Verb("compose", of=(CONCEPTS,)),
+    Verb("compose", of=(CONCEPTS,), role=WRITER),  # it may ask a language model
     Verb("dependents", of=(CONCEPTS,)),
     Verb("depends_on", of=(CONCEPTS,)),
     Verb("uses", of=(CONCEPTS,)),
@@ -177,11 +176,11 @@ VERBS: tuple[Verb, ...] = (
     Verb("accept_link", of=(JOURNAL,), role=WRITER, kind="link"),
     Verb("refuse_link", of=(JOURNAL,), role=WRITER, kind="refuse a link"),
     Verb("gates", of=(JOURNAL,)),
-    Verb("switch_gate", of=(JOURNAL,), role=WRITER),
-    Verb("register_type", of=(JOURNAL,), role=WRITER),
+    Verb("switch_gate", of=(JOURNAL,), role=CURATOR),
+    Verb("register_type", of=(JOURNAL,), role=CURATOR),
     Verb("rejected", of=(JOURNAL,)),
     Verb("accept", of=(JOURNAL,), role=WRITER, kind="accept"),
-    Verb("plan_compact", of=(JOURNAL,)),
+    Verb("plan_compact", of=(JOURNAL,), role=WRITER),  # it may ask a language model
     Verb("check_compact", of=(JOURNAL,)),
     Verb("apply_compact", of=(JOURNAL,), role=CURATOR, kind="compact"),
     Verb("compact", of=(JOURNAL,), role=CURATOR, kind="compact"),
@@ -209,7 +208,16 @@ VERBS: tuple[Verb, ...] = (
 )
 
 NEEDS_FILES = frozenset(
-    {"freeze", "plan_purge", "apply_purge", "compress", "load_primitives", "primitive_updates", "update_primitives"}
+    {
+        "freeze",
+        "plan_purge",
+        "apply_purge",
+        "compress",
+        "load_primitives",
+        "primitive_updates",
+        "update_primitives",
+        "restore_many",
+    }
 )
 """Methods of copies, purges, compression and imports. They need the store's files, or run code of the caller's."""
 

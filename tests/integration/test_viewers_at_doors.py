@@ -102,6 +102,59 @@ def bodies(memory: atlas.MemorySystem, ids: Ids) -> list[tuple[str, str, dict[st
     ]
 
 
+def test_every_verb_is_refused_to_the_roles_below_its_own(prepared, tmp_path):
+    own = tmp_path / "store"
+    shutil.copytree(prepared[0], own)
+    ring = KeyRing(own)
+    keys = {role: ring.add(f"the {role}", role, created_by="root")[1] for role in Role}
+    with opened(own) as memory, serving(memory) as address, httpx.Client(base_url=f"{address}/api/v1/verbs/") as client:
+        before = content(own)
+        for verb in VERBS:
+            for owner in verb.of:
+                path = verb.name if owner == SYSTEM else f"{owner}/{verb.name}"
+                for role in (role for role in Role if role < verb.role):
+                    answer = client.post(path, json={}, headers={"Authorization": f"Bearer {keys[role]}"})
+                    assert answer.status_code == 403, (path, role, answer.text)
+        assert content(own) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "needed"),
+    [
+        ("journal/plan_compact", {}, Role.WRITER),
+        ("concepts/compose", {"concept_ids": []}, Role.WRITER),
+        ("experience/refine", {"experiences": []}, Role.WRITER),
+        ("journal/switch_gate", {"name": "noise", "is_on": False}, Role.CURATOR),
+        ("journal/register_type", {"name": "decision", "importance": 0.5}, Role.CURATOR),
+    ],
+)
+def test_a_verb_that_may_cost_money_or_changes_settings_is_refused_to_lower_roles(
+    prepared, tmp_path, path, body, needed
+):
+    own = tmp_path / "store"
+    shutil.copytree(prepared[0], own)
+    ring = KeyRing(own)
+    keys = {role: ring.add(f"the {role}", role, created_by="root")[1] for role in Role}
+    with opened(own) as memory, serving(memory) as address, httpx.Client(base_url=f"{address}/api/v1/verbs/") as client:
+        allowed = {
+            role
+            for role, key in keys.items()
+            if client.post(path, json=body, headers={"Authorization": f"Bearer {key}"}).is_success
+        }
+    assert allowed == {role for role in Role if role >= needed}
+
+
+def test_no_verb_imports_what_was_exported(prepared, tmp_path):
+    own = tmp_path / "store"
+    shutil.copytree(prepared[0], own)
+    key = KeyRing(own).add("root", Role.ADMIN, created_by="root")[1]
+    with opened(own) as memory, serving(memory) as address:
+        headers = {"Authorization": f"Bearer {key}"}
+        for name in ("experience", "strategies", "concepts"):
+            url = f"{address}/api/v1/verbs/{name}/restore_many"
+            assert httpx.post(url, json={"exported": []}, headers=headers).status_code in (404, 405), name
+
+
 def test_no_tool_writes_with_a_viewers_key(prepared, tmp_path):
     store, ids = prepared
     own = tmp_path / "store"

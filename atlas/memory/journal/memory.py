@@ -9,6 +9,7 @@ from typing import Any
 from atlas.core.journal_codec import TIERS, check_given
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
+from atlas.infra.actor import Role, check_role
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.edits import Editable, check_changes
@@ -89,6 +90,7 @@ class Journal(Memory[JournalEntry]):
         counts_as: str = "",
     ) -> None:
         """Add a type of entries, or change one from now on, for all who open the store. See `EntryType`."""
+        check_role(Role.CURATOR, "register a type of entries")
         registered = EntryType(
             name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
         )
@@ -102,6 +104,7 @@ class Journal(Memory[JournalEntry]):
 
     def switch_gate(self, name: str, is_on: bool) -> None:
         """Turn the gate `noise` or `near-duplicate` on or off for all who write here and were not told otherwise."""
+        check_role(Role.CURATOR, "switch a gate")
         self._store.keep(*kept_switch(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
