@@ -145,6 +145,18 @@ def is_under_review() -> bool:
     return actor is not None and actor.is_reviewed
 
 
+def refuse_under_review(act: str) -> None:
+    """Raise `NotAllowed` if what is written now waits until a curator accepts it.
+
+    Args:
+        act: What is about to be done, which would hold for everybody at once, such as `rename domains`.
+    """
+    if is_under_review():
+        raise NotAllowed(
+            f"{actor_name('')} writes under review and may not {act}, which holds for everybody at once; ask a curator"
+        )
+
+
 def may(role: Role) -> bool:
     """Return whether the current actor has a role, or a higher one."""
     actor = present_actor()

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.errors import InvalidInput, NotAllowed
-from atlas.infra.actor import Role, check_role, check_store, is_under_review
+from atlas.core.errors import InvalidInput
+from atlas.infra.actor import Role, check_role, check_store, refuse_under_review
 from atlas.maps.map import Domain, MemoryMap
 from atlas.storage.maintenance.names import NAMES, NamesFile, NamesText, names_text
 from atlas.storage.store import Store
@@ -128,8 +128,7 @@ class DomainNames:
     def _change(self, change: Callable[[tuple[NamedDomain, ...]], Sequence[NamedDomain]]) -> None:
         check_role(Role.WRITER, "rename domains")
         check_store(self.path.parent)
-        if is_under_review():
-            raise NotAllowed("names of domains hold for all at once, so whoever writes under review gives none")
+        refuse_under_review("rename domains")
 
         def rewrite(text: bytes | None) -> bytes:
             every = self._every(text)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.infra.actor import refuse_under_review
 from atlas.infra.twin import twin
 from atlas.memory.query import AnyMemory
 from atlas.storage.marks.judgements import Judgement
@@ -39,7 +40,9 @@ class JudgedMemories(ABC):
             NotFound: There is no such record. What was said of one that was deleted can be taken back all the same.
             InvalidInput: The query is empty, there is no such memory, or several memories have the id.
             ReadOnlyStore: The store was opened for reading only.
+            NotAllowed: Whoever this runs for writes under review.
         """
+        refuse_under_review("judge hits")
         collections = self._judged_collections(memory)
         if right is not None:
             collections = [name for name in collections if self.storage.collection(name).present([record_id])]

@@ -46,7 +46,7 @@ class PromotingMemories(ABC):
         """Do exactly what a plan says, as one operation. Return its id, for `undo`.
 
         Raises:
-            PlanOutdated: One of the entries has changed since; nothing was done.
+            PlanOutdated: One of the entries, or what they become, is another by now; nothing was done.
         """
         return self._promoter.apply(promotion)
 

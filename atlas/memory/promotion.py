@@ -12,6 +12,7 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
+from atlas.memory.base.marks import check_own_under_review
 from atlas.memory.base.records import METADATA
 from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.memory import ChromaExperienceMemory
@@ -96,12 +97,15 @@ class Promoter:
         """Do exactly what a plan says, as one operation. Return its id, for `undo`.
 
         Raises:
-            PlanOutdated: One of the entries has changed since; nothing was done.
+            PlanOutdated: One of the entries, or what they become, is another by now; nothing was done.
+            NotAllowed: Whoever this runs for writes under review, and one of the entries is not their own.
         """
         ids = [entry.id for entry in promotion.entries]
-        shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
-        if tuple(self._journal.get_many([entry.id for entry in shown])) != shown:
+        shown = (*promotion.entries, *([promotion.task] if promotion.task and ids else []))
+        is_current = shown and tuple(self._journal.get_many([entry.id for entry in shown])) == shown
+        if not is_current or self.plan(ids[0]) != promotion:
             raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it again")
+        check_own_under_review(self._journal.marks(ids), "promote entries")
         journal = self._journal.within("promote", promotion.reason)
         self._write(promotion, journal.operation_id)
         journal.note_promotion(ids, _name(promotion))

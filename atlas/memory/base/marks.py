@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.core.operations import Marks
+from atlas.infra.actor import actor_name, is_under_review
 from atlas.memory.base.merging import joined
 
 
@@ -52,6 +53,20 @@ class MarksChange:
             pinned=marks.pinned if self.pinned is None else self.pinned,
             buried=marks.buried if self.buried is None else self.buried,
             note=marks.note if self.note is None else self.note,
+        )
+
+
+def check_own_under_review(marks: Mapping[str, Marks], act: str) -> None:
+    """Raise `NotAllowed` where a writer under review would change records that it did not write itself.
+
+    Args:
+        marks: Those of the records, by id.
+        act: What is about to be done, for the message, such as `promote entries`.
+    """
+    if is_under_review() and any(mark.held_for != actor_name("") for mark in marks.values()):
+        raise NotAllowed(
+            f"{actor_name('')} writes under review and may {act} only of its own, until a curator accepts them; "
+            "ask a curator"
         )
 
 

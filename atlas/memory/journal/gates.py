@@ -11,6 +11,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import JournalEntry
 from atlas.infra.secrets import scrub_text
+from atlas.memory.base.marks import check_own_under_review
 from atlas.memory.base.memory import Row
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType
@@ -125,10 +126,11 @@ class Gates:
         return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
 
     def accept(self, refused_id: str, log: EntryLog) -> str:
-        """Write what was refused into a log. Return its id, or raise `NotFound`."""
+        """Write what was refused into a log. Return its id, or raise `NotFound` or, under review, `NotAllowed`."""
         rows = self.refused.get([refused_id]) if self.refused else []
         if not rows or self.refused is None:
             raise NotFound(f"no entry {refused_id!r} was refused; see: rejected()")
+        check_own_under_review(self.refused.marks([refused_id]), "accept entries")
         scoped = log.within("store", ACCEPTED)
         added = scoped.add([from_row(rows[0])])
         self.refused.within("store", ACCEPTED, scoped.store.operation_id).delete([refused_id])

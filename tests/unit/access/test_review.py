@@ -130,6 +130,35 @@ def test_a_writer_under_review_changes_nothing_of_others(memory):
     assert memory.revision() == revision
 
 
+def test_a_writer_under_review_decides_nothing_for_everybody(memory):
+    known = store(memory, WRITER)
+    memory.journal.add("observation", "ok", generation=0)
+    [refused] = memory.journal.rejected().latest
+    reflection = memory.journal.add("reflection", "Sorting first makes the search fast", generation=0)
+    promotion = memory.plan_promotion(reflection)
+    before, revision = memory.journal.gates(), memory.revision()
+    with acting(CRAWLER):
+        for change in (
+            lambda: memory.judge(QUESTION, known, True),
+            lambda: memory.journal.switch_gate("noise", False),
+            lambda: memory.journal.register_type("decision", 0.5),
+            lambda: memory.journal.accept(refused.id),
+            lambda: memory.apply_promotion(promotion),
+        ):
+            with pytest.raises(NotAllowed):
+                change()
+    assert (memory.journal.gates(), memory.revision()) == (before, revision)
+    assert memory.judgements() == []
+
+
+def test_a_writer_under_review_promotes_its_own_which_waits(memory):
+    with acting(CRAWLER):
+        reflection = memory.journal.add("reflection", "Sorting first makes the search fast", generation=0)
+        memory.apply_promotion(memory.plan_promotion(reflection))
+    [strategy] = memory.strategies.ids()
+    assert memory.strategies.marks([strategy])[strategy].held_for == "crawler"
+
+
 def test_a_writer_under_review_changes_its_own_until_that_is_accepted(memory):
     waiting = store(memory, CRAWLER)
     with acting(CRAWLER):
