@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,7 +58,11 @@ class Server:
         there = endpoint(self.address, self._key)  # a server that was started again has another token
         url = f"{there.address.rstrip('/')}/api/v1/verbs/{path}"
         try:
-            answer = self._client.post(url, json=arguments, headers=there.headers)
+            answer = self._client.post(
+                url,
+                content=json.dumps(arguments).encode("ascii"),  # which lone surrogates survive
+                headers={**there.headers, "Content-Type": "application/json"},
+            )
         except httpx.HTTPError as error:
             raise StoreUnavailable(
                 f"the server at {self.address} cannot be reached ({type(error).__name__}: {error}); see that it runs "

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from atlas.infra.twin import twin
 from atlas.remote.http import Server
 from atlas.verbs.table import NEEDS_FILES, OF_THIS_PROGRAM, OWNERS, SYSTEM, Verb, verbs_of
-from atlas.verbs.values import encode_arguments
 
 C = TypeVar("C", bound="type[Remote]")
 
@@ -49,7 +48,7 @@ def _sending(verb: Verb, owner: str) -> Callable[..., Any]:
 
     @wraps(method)
     def sent(*arguments: Any, **named: Any) -> Any:
-        encoded = encode_arguments(method, arguments, named)
+        encoded = verb.encoded_arguments(owner, arguments, named)
         return verb.result(owner, arguments[0]._server.call(path, encoded))
 
     return sent

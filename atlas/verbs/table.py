@@ -17,6 +17,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
+from atlas.verbs.encoding import encode_arguments
 from atlas.verbs.values import bindings, decode, decode_arguments, types_of_arguments
 
 SYSTEM, EXPERIENCE, STRATEGIES, CONCEPTS, JOURNAL = "system", "experience", "strategies", "concepts", "journal"
@@ -69,6 +70,10 @@ class Verb:
     def arguments(self, owner: str, encoded: Any) -> dict[str, Any]:
         """Return the arguments of a call from JSON values, or raise `InvalidInput`."""
         return decode_arguments(self.method(owner), encoded, OWNERS[owner], record_kind(owner))
+
+    def encoded_arguments(self, owner: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call as JSON values, or raise `InvalidInput`."""
+        return encode_arguments(self.method(owner), arguments, named, OWNERS[owner], record_kind(owner))
 
     def result(self, owner: str, encoded: Any) -> Any:
         """Return the result of a call from JSON values."""

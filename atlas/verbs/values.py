@@ -1,7 +1,6 @@
-"""Values of ATLAS as JSON and back, by the types that signatures and dataclasses declare.
+"""Values of ATLAS from JSON, by the types that signatures and dataclasses declare.
 
-A value is encoded by what it is, and decoded by its declared type. Whatever a type does not allow is refused with the
-place where it stands.
+Whatever a type does not allow is refused with the place where it stands.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import numpy as np
 
 from atlas.core.errors import InvalidInput
+from atlas.core.schema import LARGEST
 from atlas.memory.memory_effect import MemoryEffect
 from atlas.memory.promotion import Promotion
 
@@ -35,40 +35,6 @@ _LATE = {kind.__name__: kind for kind in (MemoryEffect, Promotion)}
 
 class CannotBeSent(TypeError):
     """A type whose values mean nothing to another process, such as a function."""
-
-
-def encode(value: Any) -> Any:
-    """Return a value as JSON values. A mapping with keys that are no texts becomes a list of pairs.
-
-    Raises:
-        InvalidInput: It is, or holds, something of this program alone, such as a function.
-    """
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
-    return _encode_container(value)
-
-
-def _encode_container(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return encode(value.tolist())
-    if isinstance(value, Mapping):
-        if all(isinstance(key, str) for key in value):
-            return {key: encode(part) for key, part in value.items()}
-        return [[encode(key), encode(part)] for key, part in value.items()]
-    if isinstance(value, AbstractSet):
-        return sorted(map(encode, value))
-    if isinstance(value, Iterable):
-        return [encode(part) for part in value]
-    raise InvalidInput(
-        f"expected a value that can be sent to a server, but got {value!r:.80}, which is of this program alone; leave "
-        "it out"
-    )
 
 
 def decode(declared: Any, encoded: Any, place: str) -> Any:
@@ -140,6 +106,14 @@ def _scalar(kind: type, expected: str) -> Decoder:
     return decoded
 
 
+def _integer(encoded: Any, place: str) -> int:
+    if type(encoded) is not int:
+        raise refused("a whole number", encoded, place)
+    if abs(encoded) >= LARGEST:
+        raise InvalidInput(f"{place} should be a whole number below 2**63, but has {encoded.bit_length()} bits")
+    return encoded
+
+
 def _float(encoded: Any, place: str) -> float:
     if isinstance(encoded, bool) or not isinstance(encoded, int | float | str):
         raise refused("a number", encoded, place)
@@ -170,7 +144,7 @@ def _function(encoded: Any, place: str) -> None:
 _SCALARS: Mapping[Any, Decoder] = {
     str: _scalar(str, "a text"),
     bool: _scalar(bool, "true or false"),
-    int: _scalar(int, "a whole number"),
+    int: _integer,
     float: _float,
     datetime: _instant,
     None: _nothing,
@@ -190,10 +164,10 @@ def _union(origin: Any, members: tuple[Any, ...]) -> Decoder:
     decoders = [decoder(member) for member in members]
 
     def decoded(encoded: Any, place: str) -> Any:
+        if encoded is None and types.NoneType in members:
+            return None
         problems = []
-        for attempt, member in zip(decoders, members, strict=True):
-            if encoded is None and member is types.NoneType:
-                return None
+        for attempt in decoders:
             try:
                 return attempt(encoded, place)
             except InvalidInput as problem:
@@ -249,6 +223,7 @@ def _array(origin: Any, parts: tuple[Any, ...]) -> Decoder:
     [kind] = get_args(parts[1]) if len(parts) == 2 else [np.float32]
 
     def decoded(encoded: Any, place: str) -> Any:
+        _check_numbers(encoded, place)
         try:
             return np.asarray(encoded, dtype=kind)
         except (TypeError, ValueError, OverflowError) as error:
@@ -257,8 +232,21 @@ def _array(origin: Any, parts: tuple[Any, ...]) -> Decoder:
     return decoded
 
 
+def _check_numbers(encoded: Any, place: str) -> None:
+    """Raise `InvalidInput` unless this is a list of numbers, or of lists of them."""
+    if not isinstance(encoded, list):
+        raise refused("a list of numbers", encoded, place)
+    for number, part in enumerate(encoded):
+        if isinstance(part, list):
+            _check_numbers(part, f"{place}[{number}]")
+        else:
+            _float(part, f"{place}[{number}]")
+
+
+SEQUENCES = (list, Sequence, Iterable, Collection, set, frozenset, AbstractSet)
+
 _CONTAINERS: Mapping[Any, Callable[[Any, tuple[Any, ...]], Decoder]] = {
-    **dict.fromkeys((list, Sequence, Iterable, Collection, set, frozenset, AbstractSet), _sequence),
+    **dict.fromkeys(SEQUENCES, _sequence),
     **dict.fromkeys((dict, Mapping), _mapping),
     **dict.fromkeys((Union, types.UnionType), _union),
     tuple: _tuple,
@@ -295,18 +283,8 @@ def check_names(named: Iterable[str], allowed: Collection[str], needed: Iterable
         raise InvalidInput(f"{place} lacks {', '.join(missing)}")
 
 
-def encode_arguments(method: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-    """Return the arguments of a call of a method, by their names, as JSON values. Defaults are left out.
-
-    Args:
-        arguments: Those without names, the object whose method it is among them.
-    """
-    bound = inspect.signature(method).bind(*arguments, **named).arguments
-    return {name: encode(value) for name, value in list(bound.items())[1:]}
-
-
 def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, of_record: type | None) -> dict[str, Any]:
-    """Return the arguments of a call of a method that `encode_arguments` encoded, to be given by their names.
+    """Return the arguments of a call of a method that were encoded, to be given by their names.
 
     Args:
         owner: The class of the method.
@@ -322,8 +300,17 @@ def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, of_r
     needed = [one.name for one in parameters if one.default is one.empty and one not in of_fields]
     check_names(encoded, allowed, needed, method.__name__)
     decoded = {name: decode(hints[name], value, name) for name, value in encoded.items()}
+    for name, value in decoded.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise refused("a finite number", value, name)
     for parameter in of_fields:
-        decoded |= decode_fields(of_record, decode(dict[str, Any], decoded.pop(parameter.name, {}), parameter.name))
+        changes = decode(dict[str, Any], decoded.pop(parameter.name, {}), parameter.name)
+        if clashing := sorted(changes.keys() & {*allowed}):
+            raise InvalidInput(
+                f"{parameter.name} should have no {clashing[0]!r}, which is a parameter of {method.__name__} itself; "
+                f"give it beside {parameter.name}"
+            )
+        decoded |= decode_fields(of_record, changes)
     return decoded
 
 

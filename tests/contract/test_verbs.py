@@ -6,12 +6,16 @@ import inspect
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import atlas
+from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Actor, Role, acting
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.verbs.table import NEEDS_FILES, OF_THIS_PROGRAM, ROLES, SYSTEM
@@ -98,6 +102,60 @@ def test_a_verb_gives_the_same_over_a_server(both, prepared, name):
 def without_ids(result: Any) -> str:
     """A result as text. New ids are random, so they are left out."""
     return re.sub(r"\b[0-9a-f]{8}(?:[0-9a-f]{24})?\b", "ID", repr(result))
+
+
+def with_metadata(value: Any) -> Call:
+    """A call that stores an attempt whose metadata contains a value."""
+    return lambda memory, _: memory.store(replace(attempt("new"), metadata={"x": value}))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        with_metadata(float("nan")),
+        with_metadata({1: 2}),
+        with_metadata({1, 2}),
+        with_metadata(b"bytes"),
+        with_metadata(datetime(2026, 5, 1, tzinfo=UTC)),
+        with_metadata("\ud800"),
+        lambda memory, _: memory.store(replace(attempt("new"), agent_id="\ud800")),
+        lambda memory, ids: memory.experience.edit(ids["experience"], metadata={"x": float("nan")}),
+        lambda memory, ids: memory.experience.edit(ids["experience"], feedback=datetime(2026, 5, 1, tzinfo=UTC)),
+        lambda memory, ids: memory.experience.edit(ids["experience"], feedback="\ud800"),
+        lambda memory, ids: memory.journal.edit(ids["journal"], importance=float("nan")),
+        lambda memory, ids: memory.strategies.edit(ids["strategies"], metadata={1: 2}),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_over_a_server_too(both, prepared, call):
+    here, there, behind = both
+    before = content(behind.storage.path)
+    for memory in (here, there):
+        with pytest.raises(InvalidInput):
+            call(memory, prepared[1])
+    assert content(behind.storage.path) == before
+
+
+def test_an_export_without_vectors_has_none(both, prepared):
+    _, there, _ = both
+    [exported] = there.experience.export([prepared[1]["experience"]])
+    assert exported.vectors is None
+    [exported] = there.experience.export([prepared[1]["experience"]], with_vectors=True)
+    assert exported.vectors.ndim == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "message"),
+    [
+        ("experience/retrieve_words", {"query": "report", "k": 10**30}, "k should be a whole number below"),
+        ("experience/never_retrieved", {"days": "nan"}, "days should be a finite number"),
+        ("experience/stale", {"days": "inf"}, "days should be a finite number"),
+        ("experience/edit", {"experience_id": "x", "changes": {"experience_id": "y"}}, "changes should have no"),
+    ],
+)
+def test_arguments_that_no_call_could_have_are_refused(server, path, arguments, message):
+    answer = httpx.post(f"{server[1]}/api/v1/verbs/{path}", json=arguments)
+    assert answer.headers["Atlas-Error"] == "InvalidInput"
+    assert message in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part != "storage"])

@@ -12,8 +12,8 @@ from fastapi.responses import JSONResponse
 
 from atlas.infra.actor import check_role
 from atlas.server.api.parts import Served, Warm, counting_secrets_of
+from atlas.verbs.encoding import encode
 from atlas.verbs.table import SYSTEM, VERBS, Verb
-from atlas.verbs.values import encode
 
 router = APIRouter(prefix="/verbs")
 

@@ -1,0 +1,142 @@
+"""Values of ATLAS as JSON: results by what they are, and arguments by the types that methods declare."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from itertools import repeat
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+import numpy as np
+
+from atlas.core.errors import InvalidInput
+from atlas.core.json_values import check_json
+from atlas.verbs.values import SEQUENCES, refused, types_of_arguments, types_of_fields
+
+_EXACT = {str: "a text", datetime: "a datetime"}
+"""Types that other values would turn into on the way, and what errors call them."""
+
+
+def encode(value: Any) -> Any:
+    """Return a value as JSON values. A mapping with keys that are no texts becomes a list of pairs.
+
+    Raises:
+        InvalidInput: It is, or contains, something of this program alone, such as a function.
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+    return _encode_container(value)
+
+
+def _encode_container(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return encode(value.tolist())
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) for key in value):
+            return {key: encode(part) for key, part in value.items()}
+        return [[encode(key), encode(part)] for key, part in value.items()]
+    if isinstance(value, AbstractSet):
+        return sorted(map(encode, value))
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return [encode(part) for part in value]
+    raise InvalidInput(
+        f"expected a value that can be sent to a server, but got {value!r:.80}, which is of this program alone; leave "
+        "it out"
+    )
+
+
+def encode_arguments(
+    method: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any], owner: type, of_record: Any
+) -> dict[str, Any]:
+    """Return the arguments of a call of a method, by their names, as JSON values. Defaults are left out.
+
+    Args:
+        arguments: Those without names, the object whose method it is among them.
+        owner: The class of the method.
+        of_record: The kind of the records whose fields may be named, for methods that take any of those.
+
+    Raises:
+        InvalidInput: JSON cannot hold one of them.
+    """
+    signature, hints = inspect.signature(method), types_of_arguments(method, owner)
+    bound = list(signature.bind(*arguments, **named).arguments.items())[1:]
+    encoded = {}
+    for name, value in bound:
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            of_fields = types_of_fields(of_record)
+            encoded[name] = {field: encode_as(of_fields.get(field, Any), part, field) for field, part in value.items()}
+        else:
+            encoded[name] = encode_as(hints[name], value, name)
+    return encoded
+
+
+def encode_as(declared: Any, value: Any, place: str) -> Any:
+    """Return a value of a declared type as JSON values. What may be any value is sent as it is.
+
+    Args:
+        place: Where it stands, for the message.
+
+    Raises:
+        InvalidInput: JSON cannot hold it.
+    """
+    origin, parts = get_origin(declared) or declared, get_args(declared)
+    if origin in (Any, object):
+        check_json(value, place)
+        return value
+    if origin in (Union, UnionType):
+        return encode_as(_member(parts, value), value, place)
+    if origin in _EXACT and not isinstance(value, origin):
+        raise refused(_EXACT[origin], value, place)
+    if is_dataclass(origin) and isinstance(value, origin):  # type: ignore[arg-type]
+        return _encode_fields(types_of_fields(declared), value, place)
+    return _encode_parts(origin, parts, value, place)
+
+
+def _member(members: Sequence[Any], value: Any) -> Any:
+    """Return the member of a union that a value is of, or the first one where it is of none."""
+    for member in members:
+        kind = get_origin(member) or member
+        if kind in (Any, object) or (isinstance(kind, type) and isinstance(value, kind)):
+            return member
+    return next(member for member in members if member is not NoneType)
+
+
+def _encode_fields(hints: Mapping[str, Any], record: Any, place: str) -> dict[str, Any]:
+    return {
+        field.name: encode_as(hints.get(field.name, Any), getattr(record, field.name), f"{place}.{field.name}")
+        for field in fields(record)
+    }
+
+
+def _encode_parts(origin: Any, parts: tuple[Any, ...], value: Any, place: str) -> Any:
+    if origin in (dict, Mapping) and isinstance(value, Mapping):
+        return _encode_mapping(parts or (str, Any), value, place)
+    if origin in (tuple, *SEQUENCES) and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        values = list(value)
+        is_fixed = origin is tuple and len(parts) == len(values) and ... not in parts
+        kinds = parts if is_fixed else repeat(parts[0] if parts else Any)
+        encoded = [
+            encode_as(kind, part, f"{place}[{n}]") for n, (kind, part) in enumerate(zip(kinds, values, strict=False))
+        ]
+        return sorted(encoded) if isinstance(value, AbstractSet) else encoded
+    return encode(value)
+
+
+def _encode_mapping(parts: tuple[Any, ...], value: Mapping[Any, Any], place: str) -> Any:
+    of_key, of_part = parts
+    if of_key is str:
+        check_json(dict.fromkeys(value), place)  # which names a key that is no text
+        return {key: encode_as(of_part, part, f"{place}.{key:.40}") for key, part in value.items()}
+    pairs = [[encode(key), encode_as(of_part, part, f"{place}.{key!s:.40}")] for key, part in value.items()]
+    return dict(pairs) if all(isinstance(key, str) for key in value) else pairs
