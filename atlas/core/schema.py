@@ -22,6 +22,9 @@ T = TypeVar("T")
 IF_MISSING = "if_missing"
 """Key in a field's `metadata`: its value in JSON that leaves the field out, where the class has no default."""
 
+REQUIRED = "required"
+"""Key in a field's `metadata`: whether JSON may not leave the field out although the class has a default."""
+
 LARGEST = 2**63
 """Bound of numbers: larger whole ones fit neither SQLite nor numpy."""
 
@@ -204,7 +207,8 @@ def _read_dataclass(kind: type) -> Reader:
 
 def _field(field: Any, form: Any) -> _Field:
     has_default = field.default is not MISSING or field.default_factory is not MISSING
-    return _Field(field.name, f".{field.name}", _reader(form), not has_default, field.metadata.get(IF_MISSING))
+    is_required = field.metadata.get(REQUIRED, not has_default)
+    return _Field(field.name, f".{field.name}", _reader(form), is_required, field.metadata.get(IF_MISSING))
 
 
 def _read_union(parts: list[Any], is_optional: bool) -> Reader:

@@ -11,7 +11,7 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.schema import IF_MISSING
+from atlas.core.schema import IF_MISSING, REQUIRED
 
 Vectors = npt.NDArray[np.float32]
 """Shape (n, dim), rows of unit length."""
@@ -162,7 +162,7 @@ class Experience(VectorRecord):
 class CodeConcept(VectorRecord):
     """Reusable code: what it does, the code itself, and where it came from."""
 
-    id: str = field(default_factory=new_id)
+    id: str = field(default_factory=new_id, metadata={REQUIRED: True})
     name: str
     """An identifier that people understand. For Python code, the name of the function that it defines."""
 
@@ -206,7 +206,7 @@ class Strategy(VectorRecord):
     Whether it is retired is not part of it: that follows from its outcomes, or from what a person marked.
     """
 
-    id: str = field(default_factory=new_id)
+    id: str = field(default_factory=new_id, metadata={REQUIRED: True})
     title: str = ""
     """A line to know it by."""
 
@@ -246,7 +246,7 @@ class Strategy(VectorRecord):
 class Turn:
     """A thing that somebody said, and the agent's answer."""
 
-    id: str = field(default_factory=new_id)
+    id: str = field(default_factory=new_id, metadata={REQUIRED: True})
     conversation: str
     user_text: str
     response: str
@@ -268,12 +268,12 @@ class Link:
 class JournalEntry:
     """One line of an agent's log."""
 
-    id: str = field(default_factory=new_id)
+    id: str = field(default_factory=new_id, metadata={REQUIRED: True})
     entry_type: str
     """`observation`, `crash_log`, `reflection`, `directive`, `task`, or a type of the journal's own."""
 
     content: str
-    generation: int
+    generation: int = field(metadata={IF_MISSING: 0})
     """Generation of the agent that wrote it, or 0 if it does not count any."""
 
     created_at: datetime | None = None

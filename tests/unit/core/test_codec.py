@@ -10,8 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.core.codec import decode_experience, decode_trajectory, encode_experience, encode_trajectory
+from atlas.core.codec import (
+    decode_concept,
+    decode_experience,
+    decode_strategy,
+    decode_trajectory,
+    encode_experience,
+    encode_trajectory,
+)
 from atlas.core.errors import InvalidInput
+from atlas.core.exchange import decode_line
+from atlas.core.journal_codec import decode_entry
 from atlas.core.json_values import MAX_DEPTH, check_json, to_text
 from atlas.core.types import Experience, Outcome, Step, Task, Trajectory, VerificationSpec
 
@@ -151,3 +160,28 @@ def test_a_field_of_the_wrong_kind_is_named(changes, message):
 def test_an_experience_needs_a_time():
     with pytest.raises(InvalidInput, match=r"created_at should be an ISO 8601 time such as .*, but is missing"):
         decode_experience({"id": "e", "task": {"id": "t", "description": "d"}, "outcome": {}})
+
+
+STRATEGY = {"situation": "s", "suggestion": "t"}
+CONCEPT = {"name": "f", "description": "d", "code": "def f(): pass"}
+ENTRY = {"entry_type": "reflection", "content": "c"}
+TURN = {"conversation": "c", "user_text": "u", "response": "r", "created_at": "2026-05-01T12:00:00+00:00"}
+
+
+@pytest.mark.parametrize(
+    ("read", "encoded"),
+    [
+        (decode_strategy, STRATEGY),
+        (decode_concept, CONCEPT),
+        (decode_entry, ENTRY),
+        (lambda encoded: decode_line({"kind": "turn", "turn": encoded}), TURN),
+    ],
+)
+def test_only_a_trajectory_may_lack_its_id_as_a_new_one_at_each_import_would_add_the_record_again(read, encoded):
+    with pytest.raises(InvalidInput, match=r"\.id should be a text, but is missing"):
+        read(encoded)
+    read({**encoded, "id": "x"})
+
+
+def test_an_entry_without_a_generation_is_of_generation_0():
+    assert decode_entry({**ENTRY, "id": "x"}).generation == 0
