@@ -76,6 +76,10 @@ class Filter(ABC):
             texts: At least one, of whatever content.
         """
 
+    def canonical(self, text: str) -> str:
+        """Return a text of an address as `written` would write the value that it names."""
+        return text
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices(Filter):
@@ -188,11 +192,13 @@ class Number(Filter):
 
     def read(self, texts: Sequence[str], options: Options) -> Any:
         """Return the last text as a number, if it is one within the bounds."""
-        digits = texts[-1].removeprefix("-")
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= len(str(MOST))):
-            return None
-        number = int(texts[-1])
-        return number if self.least <= number <= self.most else None
+        number = _whole_number(texts[-1])
+        return number if number is not None and self.least <= number <= self.most else None
+
+    def canonical(self, text: str) -> str:
+        """Return a number without leading zeros."""
+        number = _whole_number(text)
+        return text if number is None else str(number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,6 +271,11 @@ def is_pair(text: str) -> bool:
 def address_text(value: object) -> str:
     """Return a value as an address can hold it."""
     return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def _whole_number(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= len(str(MOST)) else None
 
 
 def known_values(texts: Iterable[str], values: Iterable[Any]) -> tuple[Any, ...]:

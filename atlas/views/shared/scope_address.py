@@ -72,7 +72,8 @@ def read_address(asked: Address, options: Mapping[str, Options], memory_map: Mem
     )
     taken, n_left_out = {"scope_by": [BEST_MATCH], **address_of(scope)}, Counter[str]()
     for key, noun in NOUNS.items():
-        n_left_out[noun] += len({*asked.get(key, ())} - {*taken.get(key, ())})
+        texts = [BY_NAME[key].canonical(text) if key in BY_NAME else text for text in asked.get(key, ())]
+        n_left_out[noun] += len({*texts} - {*taken.get(key, ())})
     return AddressReading(scope=scope, n_left_out=n_left_out)
 
 

@@ -132,6 +132,14 @@ def test_of_an_address_the_store_is_narrowed_to_what_it_holds():
     assert {noun: n for noun, n in read.n_left_out.items() if n} == {"domain": 10_006, "tag": 2, "date": 2}
 
 
+@pytest.mark.parametrize(
+    ("text", "steps", "n_left_out"), [("007", 7, 0), ("7", 7, 0), ("-1", None, 1), ("7.0", None, 1)]
+)
+def test_a_number_of_an_address_may_have_leading_zeros(text, steps, n_left_out):
+    read = read_address({"scope_steps": [text]}, OPTIONS, None)
+    assert (read.scope.values.get("steps"), read.n_left_out["step count"]) == (steps, n_left_out)
+
+
 def test_rows_say_their_domain_and_what_was_said_of_them(memory):
     ids = memory.experience.store_many(attempts(2))
     memory.experience.change_marks([ids[1]], add_tags=["red"], pinned=True, buried=True)
