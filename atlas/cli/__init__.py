@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any
 
 from atlas.core.errors import AtlasError
-from atlas.core.imports.plugins import COMMANDS, plugins
+from atlas.core.imports.plugins import COMMANDS, log_fault, plugins
 from atlas.core.settings import Settings
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -158,9 +158,12 @@ def _add_every_command(commands: Any, asked: str | None) -> None:
     """Declare all commands by their names and summaries, and the one that is asked for, if a plug-in brings it."""
     for name, summary in SUMMARIES.items():
         commands.add_parser(name, help=summary)
+    names = {*SUMMARIES}
     for plugin in plugins(COMMANDS):
-        if plugin.name in SUMMARIES:
+        if plugin.name in names:
+            log_fault(plugin, plugin.unusable(f"the name {plugin.name!r} is taken"))
             continue
+        names.add(plugin.name)
         summary = f"{plugin.summary} ({plugin.distribution})".strip().replace("%", "%%")
         command = commands.add_parser(plugin.name, help=summary)
         if plugin.name == asked:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from atlas.core.errors import ImportFailed
-from atlas.core.imports.plugins import IMPORTERS, made_by_plugins
+from atlas.core.imports.plugins import IMPORTERS, log_fault, made_by_plugins, plugin_named
 from atlas.core.types import Trajectory
 from atlas.importers.files import read_head
 from atlas.importers.formats import (
@@ -128,8 +128,20 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
     except OSError as error:
         raise ImportFailed(f"{path.name} cannot be read: {error.strerror or error}") from error
     for format in all_formats().values():
-        if format.matches(path, head):
+        if _matches(format, path, head):
             return format
     raise ImportFailed(
         f"{path.name} is not in a format that ATLAS knows; known: {', '.join(all_formats())}; give --format"
     )
+
+
+def _matches(format: Format, path: Path, head: bytes) -> bool:
+    """Return whether a file is in a format. The format of a plug-in that fails at it is reported and does not match."""
+    plugin = None if format in _OWN else plugin_named(IMPORTERS, format.name)
+    if plugin is None:
+        return format.matches(path, head)
+    try:
+        return format.matches(path, head)
+    except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, the other formats are tried
+        log_fault(plugin, plugin.unusable(f"its `matches` raised {type(error).__name__}: {error}"))
+        return False
