@@ -11,9 +11,10 @@ import pytest
 
 from tests.support.processes.conversation import Worker
 from tests.support.repository import REPOSITORY
+from tests.support.storage.engines import ENGINES
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=ENGINES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
     """Directory or address of the test's store, one of each engine."""
     return tmp_path / "store" if request.param == "sqlite" else request.getfixturevalue("postgres_address")

@@ -29,8 +29,15 @@ SAFE_OF_JOURNAL = SAFE | {"plotly_chart", "graphviz_chart"}
 """The timeline's names are escaped; see its test."""
 
 
-@pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
+ALL = "\n\n".join(HOSTILE[:-1])
+"""All of them in one text but the last, which is too long for some fields."""
+
+
+@pytest.fixture(
+    params=[ALL, *(pytest.param(text, marks=pytest.mark.slow) for text in HOSTILE)], ids=["all", *range(len(HOSTILE))]
+)
 def hostile(request) -> str:
+    """All hostile texts at once, then each alone."""
     return str(request.param)
 
 

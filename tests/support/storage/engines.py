@@ -1,4 +1,7 @@
-"""Tests that hold for every engine: a module that says `engine = every_engine` runs with a store of each."""
+"""Tests that hold for every engine: a module that says `engine = every_engine` runs with a store of each.
+
+`make test` runs them on SQLite. That both engines do the same is shown there by the contract tests.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ import pytest
 
 from atlas.core.address import read_address
 
-ENGINES = ("sqlite", "postgres")
+ENGINES = ("sqlite", pytest.param("postgres", marks=pytest.mark.slow))
 
-of_files = pytest.mark.parametrize("engine", ENGINES[:1])
+of_files = pytest.mark.parametrize("engine", ["sqlite"])
 """Marks a test about the files of a store in a directory, in a module that otherwise holds for every engine."""
 
 
