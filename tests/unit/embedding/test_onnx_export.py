@@ -53,12 +53,41 @@ def tiny(tmp_path_factory) -> Path:
     return path / "model"
 
 
+PREPARE = """
+import sys
+from pathlib import Path
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
+
+embedder = SentenceTransformerEmbedder(sys.argv[1], cache=Path(sys.argv[2]))
+embedder.prepare(lambda step: print(step, flush=True))
+print(embedder.engine, "torch" in sys.modules)
+"""
+"""A program that exports a model into a cache directory, if it has to."""
+
+
 @pytest.fixture(scope="module")
-def exported(tiny, tmp_path_factory) -> Path:
-    """A cache directory in which the model is exported."""
+def outputs(tiny, tmp_path_factory) -> tuple[Path, list[list[str]]]:
+    """A cache directory into which two processes exported the model at once, and the lines that each printed.
+
+    Both work in a directory with a module of the name of one that an export imports.
+    """
     cache = tmp_path_factory.mktemp("cache")
-    embedder_of(tiny, cache).prepare()
-    return cache
+    place = tmp_path_factory.mktemp("place")
+    (place / "torch.py").write_text("raise SystemExit('imported')", encoding="utf-8")
+    script = tmp_path_factory.mktemp("elsewhere") / "agent.py"
+    script.write_text(PREPARE, encoding="utf-8")
+    command = [sys.executable, str(script), str(tiny), str(cache)]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    running = [
+        subprocess.Popen(command, cwd=place, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    return cache, [process.communicate()[0].splitlines() for process in running]
+
+
+@pytest.fixture(scope="module")
+def exported(outputs) -> Path:
+    """A cache directory in which the model is exported."""
+    return outputs[0]
 
 
 @pytest.fixture
@@ -128,17 +157,13 @@ def test_the_last_questions_are_remembered(tiny, exported):
 @pytest.mark.parametrize(
     "damage", [lambda data: data[: len(data) // 2], lambda data: data[:-1] + b"?"], ids=["truncated", "one byte"]
 )
-def test_a_damaged_graph_is_made_again(tiny, cache, damage):
+def test_a_damaged_graph_is_not_used(tiny, cache, damage):
     graph = graph_in(cache)
-    whole = graph.read_bytes()
-    graph.write_bytes(damage(whole))
-    embedder = embedder_of(tiny, cache)
-    embedder.prepare()
-    assert embedder.engine == "onnxruntime"
-    assert graph_in(cache).stat().st_size == len(whole)
+    graph.write_bytes(damage(graph.read_bytes()))
+    assert embedder_of(tiny, cache).engine.startswith("onnxruntime, once")
 
 
-def test_so_is_one_with_another_file_spoilt_that_can_be_read(tiny, cache):
+def test_an_export_with_another_file_spoilt_that_can_be_read_is_made_again(tiny, cache):
     facts = graph_in(cache).parent / FACTS
     facts.write_text(facts.read_text(encoding="utf-8").replace("24", "12"), encoding="utf-8")
     embedder = embedder_of(tiny, cache)
@@ -162,28 +187,16 @@ def test_another_model_in_the_same_place_is_exported_by_itself(tiny, cache, tmp_
     assert OnnxCache(cache).key(tmp_path / "model") != before
 
 
-def test_two_processes_at_once_make_one_export(tiny, tmp_path):
-    program = (
-        "import sys; from pathlib import Path; "
-        "from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder as E; "
-        "e = E(sys.argv[1], cache=Path(sys.argv[2])); steps = []; e.prepare(steps.append); "
-        "waited = [step for step in steps if step.startswith('waiting for another process')]; "
-        "print(e.engine, len(steps) > len(waited), 'torch' in sys.modules)"
-    )
-    command = [sys.executable, "-c", program, str(tiny), str(tmp_path)]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = sorted(process.communicate()[0].strip() for process in running)
-    assert said == ["onnxruntime False False", "onnxruntime True False"]
-    assert len(list(tmp_path.glob("encoders/*/"))) == 1
+def test_two_processes_at_once_make_one_export_and_import_nothing_from_where_they_work(outputs):
+    cache, lines = outputs
+    assert [printed[-1:] for printed in lines] == [["onnxruntime False"]] * 2
+    exporting = [printed for printed in lines if any("optimising" in step for step in printed)]
+    assert len(exporting) == 1
+    assert len(list(cache.glob("encoders/*/"))) == 1
 
 
 def test_a_killed_export_leaves_nothing_that_is_taken_for_one(tiny, tmp_path):
-    program = (
-        "import sys; from pathlib import Path; "
-        "from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder as E; "
-        "E(sys.argv[1], cache=Path(sys.argv[2])).prepare(lambda step: print(step, flush=True))"
-    )
-    command = [sys.executable, "-c", program, str(tiny), str(tmp_path)]
+    command = [sys.executable, "-c", PREPARE, str(tiny), str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
         assert any("optimising" in line for line in process.stdout)
@@ -191,10 +204,7 @@ def test_a_killed_export_leaves_nothing_that_is_taken_for_one(tiny, tmp_path):
     (left,) = tmp_path.glob("encoders/.*.*")
     long_ago = time.time() - 7_200
     os.utime(left, (long_ago, long_ago))
-    embedder = embedder_of(tiny, tmp_path)
-    assert embedder.engine.startswith("onnxruntime, once")
-    embedder.prepare()
-    assert embedder.engine == "onnxruntime"
+    assert embedder_of(tiny, tmp_path).engine.startswith("onnxruntime, once")
     assert not left.exists()
 
 
@@ -230,22 +240,6 @@ def test_what_cannot_be_exported_is_run_as_it_is_and_not_tried_again(tmp_path):
     held = json.loads(noted.read_text(encoding="utf-8"))
     noted.write_text(json.dumps({**held, "versions": {**held["versions"], "torch": "another"}}), encoding="utf-8")
     assert embedder_of(model, tmp_path / "cache").engine.startswith("onnxruntime, once")
-
-
-def test_nothing_is_imported_from_the_directory_that_somebody_works_in(tiny, tmp_path):
-    (tmp_path / "torch.py").write_text("raise SystemExit('imported')", encoding="utf-8")
-    program = (
-        "import sys; from pathlib import Path; "
-        "from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder as E; "
-        "e = E(sys.argv[1], cache=Path(sys.argv[2])); e.prepare(); print(e.engine)"
-    )
-    script = tmp_path / "elsewhere" / "agent.py"
-    script.parent.mkdir()
-    script.write_text(program, encoding="utf-8")
-    command = [sys.executable, str(script), str(tiny), str(tmp_path / "cache")]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "onnxruntime"
 
 
 def test_a_model_that_is_nowhere_says_so(tmp_path):
