@@ -50,7 +50,9 @@ def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
     failures: list[str] = []
 
     def opened() -> Page:
-        context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+        context = browser.new_context(
+            viewport={"width": 1440, "height": 900}, color_scheme="light", reduced_motion="reduce"
+        )
         contexts.append(context)
         context.set_default_timeout(GIVE_UP_SECONDS * 1000)
         context.add_init_script(REST)

@@ -268,12 +268,18 @@ def test_a_refit_is_suggested_once_much_was_placed(dashboard: Dashboard, tmp_pat
     assert any("came after the map was made" in element.value for element in app.caption)
 
 
+def test_a_person_chooses_which_umap_draws_a_new_map(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, kinds(30))
+    chosen = dashboard(tmp_path, "map").selectbox(key="map_engine")
+    assert chosen.options == ["UMAP, built in", "UMAP by umap-learn"]
+    assert chosen.value == "umap"
+
+
+@pytest.mark.slow  # umap-learn compiles itself for more than a minute
 def test_umap_learn_draws_a_new_map_where_a_person_chooses_it(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, kinds(30))
     app = dashboard(tmp_path, "map")
     before = layer(app, "map_points")["xy"].tolist()
-    assert app.selectbox(key="map_engine").options == ["UMAP, built in", "UMAP by umap-learn"]
-    assert app.selectbox(key="map_engine").value == "umap"
     app.selectbox(key="map_engine").set_value("umap-learn").run()
     app.button(key="map_refit").click().run()
     wait_for_the_map(app)

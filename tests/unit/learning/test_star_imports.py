@@ -25,7 +25,9 @@ from tests.support.learning.corpora import dsl_programs, grid_programs
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
 
 
-@pytest.fixture(scope="module", params=[grid_programs, dsl_programs], ids=["grids", "solvers"])
+@pytest.fixture(
+    scope="module", params=[grid_programs, pytest.param(dsl_programs, marks=pytest.mark.slow)], ids=["grids", "solvers"]
+)
 def corpus(request, tmp_path_factory):
     """The programs, and what compresses them beside their module."""
     directory = tmp_path_factory.mktemp("modules")
