@@ -114,7 +114,8 @@ def connect(serve: Serve) -> Iterator[Connect]:
 @pytest.mark.parametrize("name", [name.partition("?")[0] for name in PAGES])
 def test_two_choices_at_once_are_both_kept(page: Page, connect: Connect, sample: Path, name: str):
     address, connection = connect(sample)
-    make_two_choices(page, address, connection, name, GAPS_MILLISECONDS[::7])
+    gap = GAPS_MILLISECONDS[len(name) % len(GAPS_MILLISECONDS)]  # another one on most pages
+    make_two_choices(page, address, connection, name, (gap,))
 
 
 @pytest.mark.slow
@@ -128,7 +129,7 @@ def test_a_record_that_is_closed_stays_closed_and_the_choices_after_it_are_kept(
     page: Page, connect: Connect, garden: Path
 ):
     address, connection = connect(garden)
-    close_and_choose(page, address, connection, GAPS_MILLISECONDS[::5])
+    close_and_choose(page, address, connection, GAPS_MILLISECONDS[::10])
 
 
 @pytest.mark.slow
@@ -141,7 +142,7 @@ def test_a_record_that_is_closed_stays_closed_and_the_choices_after_it_are_kept_
 
 def test_a_choice_that_is_taken_back_at_once_is_not_in_the_address(page: Page, connect: Connect, sample: Path):
     address, connection = connect(sample)
-    choose_and_take_back(page, address, connection, GAPS_MILLISECONDS[::5])
+    choose_and_take_back(page, address, connection, GAPS_MILLISECONDS[::10])
 
 
 @pytest.mark.parametrize("name", ["experiences", "concepts", "strategies", "journal", "curate?curate_queue=never"])
