@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -88,13 +89,15 @@ def choose(page: Page, box: Locator, option: str) -> None:
 
 
 def shoot(page: Page, name: str, *, themes: bool = False) -> None:
-    """Keep a picture of the page, for people to look at.
+    """Wait until the page has come to rest, and keep a picture of it if `ATLAS_SHOTS` is set: people look at those.
 
     Args:
         themes: Whether in the other theme too, dark or light; the page then stays in that one.
     """
-    SHOTS.mkdir(exist_ok=True)
     settle(page)
+    if not os.environ.get("ATLAS_SHOTS"):
+        return
+    SHOTS.mkdir(exist_ok=True)
     if not themes:
         page.screenshot(path=SHOTS / f"{name}.png")
         return
