@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from tests.support.browser.page import REST
 from tests.support.browser.server import ELSEWHERE, GIVE_UP_SECONDS, Serve, dashboard
+from tests.support.browser.tabs import WINDOW, no_failures, people
 from tests.support.stores import MODEL
 
 expect.set_options(timeout=GIVE_UP_SECONDS * 1000)
@@ -46,30 +47,31 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
     """Opens the empty tab of a person of their own; anything that a page's own scripts fail at fails the test."""
-    contexts: list[BrowserContext] = []
-    failures: list[str] = []
+    with ExitStack() as watched, people(browser) as opened:
+        yield lambda: watched.enter_context(no_failures(opened()))
 
-    def opened() -> Page:
-        context = browser.new_context(
-            viewport={"width": 1440, "height": 900}, color_scheme="light", reduced_motion="reduce"
-        )
-        contexts.append(context)
-        context.set_default_timeout(GIVE_UP_SECONDS * 1000)
-        context.add_init_script(REST)
-        page = context.new_page()
-        page.on("pageerror", lambda error: failures.append(str(error)))
-        return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert failures == []
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """A tab for all tests of a file: a browser compiles the scripts of Streamlit once in a tab."""
+    with people(browser) as opened:
+        yield opened()
 
 
 @pytest.fixture
-def page(new_page: Callable[[], Page]) -> Page:
-    """An empty tab."""
-    return new_page()
+def page(tab: Page) -> Iterator[Page]:
+    """An empty tab. A test that adds scripts to it takes `new_page` instead, because they cannot be removed."""
+    with no_failures(tab):
+        yield tab
+    for other in tab.context.pages:
+        if other is not tab:
+            other.close()
+    tab.unroute_all()
+    tab.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+    tab.context.clear_cookies()
+    tab.goto("about:blank")
+    tab.set_viewport_size(WINDOW)
+    tab.emulate_media(color_scheme="light", reduced_motion="reduce")
 
 
 @pytest.fixture(scope="session")

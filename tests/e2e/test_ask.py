@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -160,7 +161,8 @@ def test_a_hit_is_judged_and_the_judged_query_is_on_the_evaluation_page(page: Pa
     shoot(page, "evaluation-judged")
 
 
-def test_a_link_is_copied_where_a_browser_has_no_clipboard(page: Page, serve: Serve, store: Path):
+def test_a_link_is_copied_where_a_browser_has_no_clipboard(new_page: Callable[[], Page], serve: Serve, store: Path):
+    page = new_page()
     page.add_init_script(NO_CLIPBOARD)
     page.goto(f"{serve(store)}/ask?ask_text=mend")
     page.get_by_role("button", name="Copy link").click(timeout=PATIENCE_MILLISECONDS)
@@ -168,7 +170,10 @@ def test_a_link_is_copied_where_a_browser_has_no_clipboard(page: Page, serve: Se
     assert pasted(page) == page.url
 
 
-def test_where_a_browser_refuses_to_copy_the_link_is_shown_selected(page: Page, serve: Serve, store: Path):
+def test_where_a_browser_refuses_to_copy_the_link_is_shown_selected(
+    new_page: Callable[[], Page], serve: Serve, store: Path
+):
+    page = new_page()
     page.add_init_script(f"{NO_CLIPBOARD}; document.execCommand = () => false")
     page.goto(f"{serve(store)}/ask?ask_text=mend")
     page.get_by_role("button", name="Copy link").click(timeout=PATIENCE_MILLISECONDS)

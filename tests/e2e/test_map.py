@@ -6,7 +6,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -229,7 +229,8 @@ def test_what_another_process_adds_appears_where_it_belongs_and_nothing_moves(pa
     expect(page.get_by_text("placed since the map was made")).to_be_visible()
 
 
-def test_a_browser_without_webgl_can_lasso_too(page: Page, workshop):
+def test_a_browser_without_webgl_can_lasso_too(new_page: Callable[[], Page], workshop):
+    page = new_page()
     page.add_init_script(
         "const get = HTMLCanvasElement.prototype.getContext;"
         "HTMLCanvasElement.prototype.getContext = function (kind, ...rest)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,8 @@ def long_texts(tmp_path: Path, serve: Serve) -> str:
     return serve(tmp_path / "long")
 
 
-def test_no_line_of_a_cell_is_cut_through_the_middle(page: Page, long_texts: str):
+def test_no_line_of_a_cell_is_cut_through_the_middle(new_page: Callable[[], Page], long_texts: str):
+    page = new_page()
     page.add_init_script(DRAWN)
     page.goto(f"{long_texts}/strategies")
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()

@@ -8,7 +8,8 @@ from tests.support.browser.page import settle
 
 
 def open_map(page: Page, address: str) -> None:
-    """Go to the map and wait until it is drawn."""
+    """Go to the map and wait until it is drawn. It moves, unlike the other pages of the tests."""
+    page.emulate_media(reduced_motion="no-preference")
     page.goto(f"{address}/map")
     ready(page)
 
