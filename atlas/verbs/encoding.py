@@ -16,7 +16,8 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json
-from atlas.verbs.values import SEQUENCES, refused, types_of_arguments, types_of_fields
+from atlas.core.schema.generics import types_of_fields
+from atlas.verbs.values import SEQUENCES, refused, types_of_arguments
 
 _EXACT = {str: "a text", datetime: "a datetime"}
 """Types that other values would turn into on the way, and what errors call them."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from atlas.core.schema.generics import bindings
 from atlas.infra.actor import Role
 from atlas.memory.base.memory import Memory
 from atlas.memory.concepts.memory import ChromaConceptLibrary
@@ -18,7 +19,7 @@ from atlas.memory.journal import Journal
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.verbs.encoding import encode_arguments
-from atlas.verbs.values import bindings, decode, decode_arguments, types_of_arguments
+from atlas.verbs.values import READERS, decode_arguments, types_of_arguments
 
 SYSTEM, EXPERIENCE, STRATEGIES, CONCEPTS, JOURNAL = "system", "experience", "strategies", "concepts", "journal"
 
@@ -77,7 +78,7 @@ class Verb:
 
     def result(self, owner: str, encoded: Any) -> Any:
         """Return the result of a call from JSON values."""
-        return decode(self.types(owner)["return"], encoded, "the result")
+        return READERS.read(self.types(owner)["return"], encoded, "the result")
 
     def types(self, owner: str) -> dict[str, Any]:
         """Return the types of its arguments by their names, and that of its result as `return`."""

@@ -13,7 +13,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Link, Outcome, Task
 from atlas.verbs.encoding import encode_as
-from atlas.verbs.values import decode
+from atlas.verbs.values import READERS
 
 Vectors = npt.NDArray[np.float32]
 
@@ -36,12 +36,12 @@ Vectors = npt.NDArray[np.float32]
     ],
 )
 def test_a_value_comes_back_equal(declared, value):
-    assert decode(declared, encode_as(declared, value, "it"), "it") == value
+    assert READERS.read(declared, encode_as(declared, value, "it"), "it") == value
 
 
 def test_vectors_come_back_with_their_shape():
     vectors = np.array([[0.6, 0.8], [1.0, np.nan]], np.float32)
-    decoded = decode(Vectors | None, encode_as(Vectors | None, vectors, "it"), "it")
+    decoded = READERS.read(Vectors | None, encode_as(Vectors | None, vectors, "it"), "it")
     assert decoded.dtype == np.float32
     np.testing.assert_array_equal(decoded, vectors)
 
@@ -49,7 +49,7 @@ def test_vectors_come_back_with_their_shape():
 @pytest.mark.parametrize("encoded", [None, 1.0, "1", [None], [["1"]], [True], {"a": 1}, [[1.0], [1.0, 2.0]]])
 def test_only_lists_of_numbers_are_vectors(encoded):
     with pytest.raises(InvalidInput, match="it"):
-        decode(Vectors, encoded, "it")
+        READERS.read(Vectors, encoded, "it")
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_what_json_cannot_hold_is_refused_before_it_is_sent(declared, value, mes
 @pytest.mark.parametrize("number", [2**63, -(2**63), 10**400])
 def test_whole_numbers_are_bounded(number):
     with pytest.raises(InvalidInput, match=r"it should be a whole number below 2\*\*63"):
-        decode(int, number, "it")
+        READERS.read(int, number, "it")

@@ -1,0 +1,268 @@
+"""Readers of JSON: functions that check a value and convert it to a declared type.
+
+One `Readers` makes and keeps the reader of each type. A subclass adds types, or reads one differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from datetime import UTC, datetime
+from itertools import repeat
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin
+
+from atlas.core.errors import InvalidInput
+from atlas.core.json_values import Json, text_problem
+from atlas.core.schema.generics import types_of_fields
+
+Reader = Callable[[Any], Any]
+"""Function from JSON to a value of a type. It raises `Mismatch`."""
+
+IF_MISSING = "if_missing"
+"""Key in a field's `metadata`: its value in JSON that leaves the field out, where the class has no default."""
+
+REQUIRED = "required"
+"""Key in a field's `metadata`: whether JSON may not leave the field out although the class has a default."""
+
+LARGEST = 2**63
+"""Bound of numbers: larger whole ones fit neither SQLite nor numpy."""
+
+
+class Mismatch(Exception):
+    """A value that is not of its declared type."""
+
+    def __init__(self, problem: str, place: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.place = place
+
+    def inside(self, part: str) -> Mismatch:
+        """Return the error with the name of the part that contains the value before its place."""
+        return Mismatch(self.problem, part + self.place)
+
+
+def mismatch(expected: str, value: Any) -> Mismatch:
+    """Return the error of a value of another type than expected."""
+    if value is None:
+        actual = "missing"
+    elif isinstance(value, bool | float | str) or (isinstance(value, int) and abs(value) < LARGEST):
+        actual = repr(value)[:60]
+    else:
+        actual = f"of type {type(value).__name__}"
+    return Mismatch(f"should be {expected}, but is {actual}")
+
+
+def inside(read: Reader, value: Any, part: str) -> Any:
+    """Return what a reader makes of a part of a value. Errors name the part."""
+    try:
+        return read(value)
+    except Mismatch as error:
+        raise error.inside(part) from None
+
+
+def items_of(values: Any) -> Sequence[Any]:
+    """Return a list as it is, or raise `Mismatch`."""
+    if not isinstance(values, list | tuple):
+        raise mismatch("a list", values)
+    return values
+
+
+def parse_instant(value: Any) -> datetime:
+    """Return the time of an ISO 8601 text, with or without a time zone, or raise `Mismatch`."""
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise mismatch("an ISO 8601 time such as 2026-05-01T12:00:00+00:00", value) from None
+
+
+def read_instant(value: Any) -> datetime:
+    """Return the time of an ISO 8601 text, in UTC if it names no zone, or raise `Mismatch`."""
+    instant = parse_instant(value)
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant
+
+
+def _read_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise mismatch("a text", value)
+    if not value.isascii() and (problem := text_problem(value)):
+        raise Mismatch(problem)
+    return value
+
+
+def _read_truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise mismatch("true or false", value)
+    return value
+
+
+def _read_integer(value: Any) -> int:
+    if type(value) is not int:
+        raise mismatch("a whole number", value)
+    if abs(value) >= LARGEST:
+        raise Mismatch(f"should be a whole number below 2**63, but has {value.bit_length()} bits")
+    return value
+
+
+def _read_number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+        raise mismatch("a number", value)
+    return value
+
+
+class Readers:
+    """The readers of types that records are made of.
+
+    They read texts, numbers, truth values, times, literals, dataclasses, mappings from texts, tuples and unions.
+    """
+
+    scalars: ClassVar[Mapping[Any, Reader]] = {
+        str: _read_text,
+        bool: _read_truth,
+        int: _read_integer,
+        float: _read_number,
+        datetime: read_instant,
+        Any: lambda value: value,
+    }
+    """Readers of types without parts."""
+
+    def __init__(self) -> None:
+        self._readers: dict[Any, Reader] = {}
+
+    def read(self, form: Any, value: Any, noun: str) -> Any:
+        """Return the value of a type that JSON stands for.
+
+        Args:
+            noun: Name of the value in errors.
+
+        Raises:
+            InvalidInput: The type does not allow it. The message names its place.
+        """
+        try:
+            return self.reader(form)(value)
+        except Mismatch as error:
+            raise InvalidInput(f"{noun}{error.place} {error.problem}") from None
+
+    def reader(self, form: Any) -> Reader:
+        """Return the reader of a type, or raise `TypeError` if JSON cannot contain its values."""
+        reader = self._readers.get(form)
+        if reader is None:
+            reader = self._readers[form] = self.scalars.get(form) or self._compound(form)
+        return reader
+
+    def _compound(self, form: Any) -> Reader:
+        """Return the reader of a type that has parts."""
+        origin, arguments = get_origin(form) or form, get_args(form)
+        if is_dataclass(origin):
+            return self._dataclass(form, origin)
+        if origin in (Union, UnionType):
+            return self._union([part for part in arguments if part is not NoneType], NoneType in arguments)
+        if origin is Literal:
+            return _literal(arguments)
+        if origin is tuple:
+            return self._tuple(arguments or (Any, ...))
+        if origin in (Mapping, dict):
+            return self._mapping(*(arguments or (str, Any)))
+        raise TypeError(f"expected a type that JSON can hold, got {form}; see the types that {type(self)} lists")
+
+    def _dataclass(self, form: Any, kind: Any) -> Reader:
+        expected: list[_Field] = []
+
+        def read(value: Any) -> Any:
+            if not expected:  # not before the first call, as a dataclass may refer to itself
+                expected.extend(self._fields(form, kind))
+            if not isinstance(value, dict):
+                raise mismatch("an object", value)
+            self._check_names(value, expected)
+            values = {}
+            for field in expected:
+                if field.name in value or field.is_required:
+                    values[field.name] = inside(field.read, value.get(field.name, field.if_missing), field.place)
+            return kind(**values)
+
+        return read
+
+    def _fields(self, form: Any, kind: Any) -> list[_Field]:
+        hints = types_of_fields(form)
+        return [_field(field, self.reader(hints[field.name])) for field in fields(kind) if field.init]
+
+    def _check_names(self, value: Json, expected: Sequence[_Field]) -> None:
+        """Raise `Mismatch` if an object has names that it may not have. Records of newer versions may have others."""
+
+    def _union(self, parts: list[Any], is_optional: bool) -> Reader:
+        readers = [self.reader(part) for part in parts]
+
+        def read(value: Any) -> Any:
+            if value is None and is_optional:
+                return None
+            problems = []
+            for reader in readers:
+                try:
+                    return reader(value)
+                except Mismatch as error:
+                    problems.append(error)
+            raise _or_null(problems[0]) if is_optional else problems[0]
+
+        return read
+
+    def _tuple(self, forms: tuple[Any, ...]) -> Reader:
+        if forms[-1] is not Ellipsis:
+            return _parts([self.reader(form) for form in forms])
+        reader = self.reader(forms[0])
+        return lambda values: _read_each(repeat(reader), items_of(values))
+
+    def _mapping(self, key: Any, form: Any) -> Reader:
+        read_key, read_item = self.reader(key), self.reader(form)
+
+        def read(value: Any) -> Json:
+            if not isinstance(value, Mapping):
+                raise mismatch("an object", value)
+            if form is Any:
+                return dict(value)
+            return {read_key(name): inside(read_item, item, f".{name:.40}") for name, item in value.items()}
+
+        return read
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    place: str
+    read: Reader
+    is_required: bool
+    if_missing: Any = None
+
+
+def _field(field: Field[Any], read: Reader) -> _Field:
+    has_default = field.default is not MISSING or field.default_factory is not MISSING
+    is_required = field.metadata.get(REQUIRED, not has_default)
+    return _Field(field.name, f".{field.name}", read, is_required, field.metadata.get(IF_MISSING))
+
+
+def _or_null(error: Mismatch) -> Mismatch:
+    before, separator, after = error.problem.partition(", but is")
+    if error.place or not separator:
+        return error
+    return Mismatch(f"{before.replace(' or ', ', ')} or null{separator}{after}")
+
+
+def _literal(choices: tuple[Any, ...]) -> Reader:
+    def read(value: Any) -> Any:
+        if not any(value == choice and type(value) is type(choice) for choice in choices):
+            raise mismatch(f"one of {', '.join(map(str, choices))}", value)
+        return value
+
+    return read
+
+
+def _parts(readers: list[Reader]) -> Reader:
+    def read(values: Any) -> tuple[Any, ...]:
+        if len(items_of(values)) != len(readers):
+            raise Mismatch(f"should be a list of {len(readers)} parts, but has {len(values)}")
+        return _read_each(readers, values)
+
+    return read
+
+
+def _read_each(readers: Iterable[Reader], values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(inside(read, value, f"[{n}]") for n, (read, value) in enumerate(zip(readers, values, strict=False)))
