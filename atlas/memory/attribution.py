@@ -112,7 +112,7 @@ class UseCounter:
         if success is None:
             return counted
         unknown, failed = list(used.unknown), list[dict[str, str]]()
-        for name, record_id in ((name, one) for name, ids in used.used.items() for one in ids):
+        for name, record_id in ((name, i) for name, ids in used.used.items() for i in ids):
             try:
                 if whole := self._count(name, record_id, success, trajectory, operation_id):
                     counted.used.setdefault(name, []).append(whole)
@@ -156,22 +156,22 @@ def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
     """Return ids under the names of their memories, or the words for them that a context block has."""
     used: dict[str, tuple[str, ...]] = {}
     problems = []
-    for given, value in stated.items():
-        name, ids = NAMES.get(given), _ids(value)
+    for label, value in stated.items():
+        name, ids = NAMES.get(label), _ids(value)
         if name is None:
-            known = ", ".join(dict.fromkeys(NAMES.values()))
-            problems.append(f"`used` names a memory {given!r:.80}, but there are {known}")
+            names = ", ".join(dict.fromkeys(NAMES.values()))
+            problems.append(f"`used` names a memory {label!r:.80}, but there are {names}")
         elif ids is None:
-            problems.append(f"`used` of {given} should be a list of ids, but is {value!r:.80}")
+            problems.append(f"`used` of {label} should be a list of ids, but is {value!r:.80}")
         elif ids:
-            whole = (_whole(one, retrieved.get(name, ())) for one in ids)
+            whole = (_whole(begin, retrieved.get(name, ())) for begin in ids)
             used[name] = tuple(dict.fromkeys((*used.get(name, ()), *whole)))
     return Attribution(used=used, problems=tuple(problems))
 
 
 def _whole(begin: str, retrieved: Sequence[str]) -> str:
     """Return the one retrieved id that begins so, or what was given where none or several do."""
-    found = [one for one in retrieved if _is_named(begin, one)]
+    found = [record_id for record_id in retrieved if _is_named(begin, record_id)]
     return begin if begin in retrieved or len(found) != 1 else found[0]
 
 
@@ -187,8 +187,8 @@ def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
     used: dict[str, list[str]] = {}
     unknown = []
     for begin in stated:
-        held = [(name, i) for name, ids in retrieved.items() for i in ids]
-        found = [one for one in held if one[1] == begin] or [one for one in held if _is_named(begin, one[1])]
+        pairs = [(name, i) for name, ids in retrieved.items() for i in ids]
+        found = [pair for pair in pairs if pair[1] == begin] or [pair for pair in pairs if _is_named(begin, pair[1])]
         if len(found) == 1:
             name, record_id = found[0]
             used.setdefault(name, []).append(record_id)
@@ -200,7 +200,7 @@ def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
 def _ids(value: Any) -> tuple[str, ...] | None:
     """Return ids, each once, of a list or of one alone. Of nothing none, and None of anything else."""
     ids = [] if value is None else [value] if isinstance(value, str) else value
-    if not isinstance(ids, list | tuple | set | frozenset) or not all(isinstance(one, str) for one in ids):
+    if not isinstance(ids, list | tuple | set | frozenset) or not all(isinstance(record_id, str) for record_id in ids):
         return None
     return tuple(dict.fromkeys(ids))
 
@@ -214,7 +214,7 @@ def _key(task: Task) -> tuple[str, str]:
 class ScrubbedAttempt:
     """An attempt to store."""
 
-    given: Trajectory
+    original: Trajectory
     """As the agent gave it: what was retrieved for its task is known by that."""
 
     trajectory: Trajectory
@@ -232,7 +232,7 @@ class ScrubbedAttempt:
         scrubs = storage is None or storage.settings.scrub_secrets
         with counting_secrets() as found:
             clean = without_secrets(trajectory) if scrubs else trajectory
-        return cls(given=trajectory, trajectory=clean, is_clean=scrubs, scrubbed=dict(found))
+        return cls(original=trajectory, trajectory=clean, is_clean=scrubs, scrubbed=dict(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,18 +250,18 @@ def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajector
     Raises:
         InvalidInput: Another actor has stored one of this id, or it is of another task.
     """
-    known = experience.ids({"trajectory_id": trajectory.id})
-    if not known:
+    ids = experience.ids({"trajectory_id": trajectory.id})
+    if not ids:
         return None
-    done = storage.history(1, 0, Operations(kind="store", of=known[0]))
+    done = storage.history(1, 0, Operations(kind="store", of=ids[0]))
     if done and done[0].actor != actor_name(storage.settings.actor):
         raise InvalidInput(
             f"{done[0].actor} has stored an attempt of the id {trajectory.id!r}; give yours an id of its own"
         )
-    held = experience.get(known[0])
-    if held is not None and held.task.description != trajectory.task.description:
+    earlier = experience.get(ids[0])
+    if earlier is not None and earlier.task.description != trajectory.task.description:
         raise InvalidInput(
-            f"an attempt sent again should be of the task {held.task.description!r:.100}, but this one is of "
+            f"an attempt sent again should be of the task {earlier.task.description!r:.100}, but this one is of "
             f"{trajectory.task.description!r:.100}; give it a key or an id of its own"
         )
-    return StoredBefore(known[0], done[0].id if done else None)
+    return StoredBefore(ids[0], done[0].id if done else None)

@@ -245,12 +245,12 @@ class _MemoryText:
         self.is_quoted = False
         """True where a part of it is marked as quoted."""
 
-        shown, bounded = shown_id(record_id), _bounded(title, FIELD_CHARACTERS)
+        visible_id, bounded = shown_id(record_id), _bounded(title, FIELD_CHARACTERS)
         heading = _line(_defanged(bounded))
         escape = "\\" if heading.startswith("[") and not label else ""
-        mark = self._mark(f"{shown}\n{bounded}")
+        mark = self._mark(f"{visible_id}\n{bounded}")
         quoted = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
-        self.lines = [f"[{kind} {shown}] {label}{quoted}".rstrip()]
+        self.lines = [f"[{kind} {visible_id}] {label}{quoted}".rstrip()]
 
     def add(self, name: str, text: str) -> None:
         """Add a field, unless it is empty. Each line of its text stands behind our name of it or behind `FURTHER`."""

@@ -62,7 +62,7 @@ class JudgedMemories(ABC):
     ajudgements = twin(judgements)
 
     def _judged_collections(self, memory: str) -> list[str]:
-        held = {name: one.collection_name for name, one in self._memories.items() if one.collection_name}
-        if memory and memory not in held:
-            raise InvalidInput(f"the memory should be one of {', '.join(held)}, but is {memory!r}")
-        return [held[memory]] if memory else list(held.values())
+        names = {name: records.collection_name for name, records in self._memories.items() if records.collection_name}
+        if memory and memory not in names:
+            raise InvalidInput(f"the memory should be one of {', '.join(names)}, but is {memory!r}")
+        return [names[memory]] if memory else list(names.values())

@@ -105,9 +105,9 @@ class MemoryEffect:
 def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
     """Return how the tasks went that have attempts of both kinds. Attempts that name no task are left out."""
     outcomes: dict[str, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
-    for one in judged:
-        if one.task_id:
-            outcomes[one.task_id][one.has_used].append(one.success)
+    for attempt in judged:
+        if attempt.task_id:
+            outcomes[attempt.task_id][attempt.has_used].append(attempt.success)
     tasks = [
         TaskEffect(task_id=task_id, used=_tries(used), not_used=_tries(not_used))
         for task_id, (not_used, used) in outcomes.items()
@@ -134,16 +134,20 @@ def memory_effect(
     if not used_by:
         return MemoryEffect(tasks=())
     found, where = _at_tasks(experience, used_by)
-    known = _Origins.of(experience, memories, {used for one in found for used in used_by.get(one.trajectory_id, ())})
+    origins = _Origins.of(
+        experience, memories, {used for attempt in found for used in used_by.get(attempt.trajectory_id, ())}
+    )
     ended_at = experience.column("created_at", where)
-    own = experience.column("trajectory_id", where)
+    attempt_ids = experience.column("trajectory_id", where)
     judged = []
-    for one in found:
-        named = used_by.get(one.trajectory_id, ()) if one.trajectory_id else ()
-        at = ended_at.get(one.id, "") if own.get(one.id) == one.trajectory_id else ""
-        if named and not any(known.may_help(one, at, used) for used in named):
+    for attempt in found:
+        named = used_by.get(attempt.trajectory_id, ()) if attempt.trajectory_id else ()
+        at = ended_at.get(attempt.id, "") if attempt_ids.get(attempt.id) == attempt.trajectory_id else ""
+        if named and not any(origins.may_help(attempt, at, used) for used in named):
             continue
-        judged.append(JudgedAttempt(task_id=one.task_id, success=one.outcome == "succeeded", has_used=bool(named)))
+        judged.append(
+            JudgedAttempt(task_id=attempt.task_id, success=attempt.outcome == "succeeded", has_used=bool(named))
+        )
     return effect_among(judged)
 
 
@@ -153,12 +157,12 @@ def _at_tasks(
     """Return the judged attempts at tasks that some attempt used memories for, and the filter they were found by."""
     if len(used_by) > MANY:
         where, every = None, attempts(experience)
-        task_ids = {one.task_id for one in every if one.trajectory_id in used_by}
+        task_ids = {attempt.task_id for attempt in every if attempt.trajectory_id in used_by}
     else:
-        task_ids = {one.task_id for one in linked(experience, list(used_by)).values()}
+        task_ids = {attempt.task_id for attempt in linked(experience, list(used_by)).values()}
         where = _among("task_id", task_ids)
         every = attempts(experience, where)
-    return [one for one in every if one.task_id in task_ids and one.outcome != "unknown"], where
+    return [attempt for attempt in every if attempt.task_id in task_ids and attempt.outcome != "unknown"], where
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +183,9 @@ class _Origins:
             name = memory.collection_name
             where = _among("id", {record_id for collection, record_id in used if collection == name})
             source = "trajectory_id" if name == experience.collection_name else "sources"
-            written_at |= {(name, one): at for one, at in memory.column("created_at", where).items()}
-            made_from |= {(name, one): made for one, made in memory.column(source, where).items() if _is_one(made)}
+            written_at |= {(name, record_id): at for record_id, at in memory.column("created_at", where).items()}
+            origins = memory.column(source, where).items()
+            made_from |= {(name, record_id): origin for record_id, origin in origins if _is_one(origin)}
         return cls(written_at, made_from)
 
     def may_help(self, attempt: Attempt, at: str, used: Used) -> bool:

@@ -222,14 +222,16 @@ def _embedder_of(
     bound = storage.model
     if bound is None or embedder.model_name != bound.name:
         return embedder
-    own = embedder.prompts
-    kept = override_prompts(prompts_to_use(own, storage.prompts), settings.query_prompt, settings.document_prompt)
-    if kept != own:
+    declared = embedder.prompts
+    stored = override_prompts(
+        prompts_to_use(declared, storage.prompts), settings.query_prompt, settings.document_prompt
+    )
+    if stored != declared:
         announce(
-            f"This store was embedded with the prompts {_quoted(kept)}, and keeps them. Its model {name} now has "
-            f"{_quoted(own)}. To use those: atlas reembed"
+            f"This store was embedded with the prompts {_quoted(stored)}, and keeps them. Its model {name} now has "
+            f"{_quoted(declared)}. To use those: atlas reembed"
         )
-        embedder.use_prompts(kept)
+        embedder.use_prompts(stored)
     return embedder
 
 

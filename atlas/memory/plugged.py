@@ -69,14 +69,14 @@ class PluggedMemory:
     def retrieve(self, task: Task, k: int) -> Retrieval[Any]:
         """Return at most k of what it finds for a task, as hits without signals."""
         method = self.needs[0]
-        given = call(getattr(self.memory, method), self._question(task), k) if k else []
-        items = list(given) if isinstance(given, Iterable) else [given]
-        if not all(isinstance(one, self.item) for one in items):
+        answer = call(getattr(self.memory, method), self._question(task), k) if k else []
+        items = list(answer) if isinstance(answer, Iterable) else [answer]
+        if not all(isinstance(item, self.item) for item in items):
             raise InvalidInput(
                 f"expected a list of {self.item.__name__} from the {method} of {type(self.memory).__name__!r}, "
-                f"got {given!r:.120}"
+                f"got {answer!r:.120}"
             )
-        return Retrieval(hits=[unexplained(self._known(one)) for one in items[:k]], n_hidden=0, threshold=0.0)
+        return Retrieval(hits=[unexplained(self._known(item)) for item in items[:k]], n_hidden=0, threshold=0.0)
 
     def _question(self, task: Task) -> Any:
         return task

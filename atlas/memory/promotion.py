@@ -101,8 +101,8 @@ class Promoter:
             NotAllowed: Whoever this runs for writes under review, and one of the entries is not their own.
         """
         ids = [entry.id for entry in promotion.entries]
-        shown = (*promotion.entries, *([promotion.task] if promotion.task and ids else []))
-        is_current = shown and tuple(self._journal.get_many([entry.id for entry in shown])) == shown
+        entries = (*promotion.entries, *([promotion.task] if promotion.task and ids else []))
+        is_current = entries and tuple(self._journal.get_many([entry.id for entry in entries])) == entries
         if not is_current or self.plan(ids[0]) != promotion:
             raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it again")
         check_own_under_review(self._journal.marks(ids), "promote entries")
@@ -144,8 +144,8 @@ class Promoter:
 
     def _considered(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
         solved = {e.source_id for e in graph.edges if e.target_id == reflection.id and e.type == "fixed_by"}
-        told = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in ABOUT}
-        about = _by_time([entry for entry in graph.entries if entry.id in (solved or told)])
+        described = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in ABOUT}
+        about = _by_time([entry for entry in graph.entries if entry.id in (solved or described)])
         task = None if about else self._task_of(reflection, graph)
         return Promotion(entries=(reflection,), becomes=_strategy(reflection, [task] if task else about), task=task)
 
@@ -178,12 +178,12 @@ class Promoter:
         """Add what was made. One that is there already, as whoever added it stopped before saying so, stays."""
         if self._is_there(promotion):
             return
-        made = promotion.becomes
-        if isinstance(made, Strategy) and self._strategies is not None:
-            self._strategies.within("promote", promotion.reason, operation_id=operation_id).add(made)
-        elif isinstance(made, Experience) and self._experience is not None:
+        record = promotion.becomes
+        if isinstance(record, Strategy) and self._strategies is not None:
+            self._strategies.within("promote", promotion.reason, operation_id=operation_id).add(record)
+        elif isinstance(record, Experience) and self._experience is not None:
             experience = self._experience.within("promote", promotion.reason, operation_id=operation_id)
-            experience.restore_many([ExportedExperience(experience=made, marks=NO_MARKS, usage=NO_USAGE)])
+            experience.restore_many([ExportedExperience(experience=record, marks=NO_MARKS, usage=NO_USAGE)])
 
 
 def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
@@ -191,7 +191,7 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
 
     No run says how it ends, so nothing does.
     """
-    said = "\n\n".join(fix.content for fix in fixes)
+    solution = "\n\n".join(fix.content for fix in fixes)
     attempt = Trajectory(
         id=crash.id,
         task=Task(
@@ -203,7 +203,7 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
         steps=(Step(observation=crash.content), *(Step(thought=fix.content) for fix in fixes)),
         outcome=Outcome(None, verification_details={"link": "fixed_by"}),
         timestamp=fixes[-1].created_at or crash.created_at,
-        metadata={"source": SOURCE, **_origin([crash, *fixes]), "solution": said},
+        metadata={"source": SOURCE, **_origin([crash, *fixes]), "solution": solution},
     )
     now = attempt.timestamp or datetime.now(UTC)
     return to_experience(attempt, experience_id=_promoted_id(crash), embedding_text="", now=now)

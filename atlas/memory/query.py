@@ -72,8 +72,8 @@ def told(error: BaseException) -> str:
 
 def joined(*errors: Mapping[str, str]) -> dict[str, str]:
     """Return the errors of several steps by memory, each of which is told once."""
-    names = dict.fromkeys(name for one in errors for name in one)
-    return {name: "; ".join(dict.fromkeys(one[name] for one in errors if name in one)) for name in names}
+    names = dict.fromkeys(name for problems in errors for name in problems)
+    return {name: "; ".join(dict.fromkeys(problems[name] for problems in errors if name in problems)) for name in names}
 
 
 def searches_for(
@@ -90,9 +90,9 @@ def searches_for(
     def prepare(memory: AnyMemory) -> Search | None:
         if isinstance(memory, PluggedMemory):
             return None
-        known = vectors.get(id(memory.embedder))
-        search = memory._prepared(task.description, k, **asdict(among), vector=known)
-        vectors[id(memory.embedder)] = search.vector if known is None else known
+        vector = vectors.get(id(memory.embedder))
+        search = memory._prepared(task.description, k, **asdict(among), vector=vector)
+        vectors[id(memory.embedder)] = search.vector if vector is None else vector
         return search
 
     return {name: outcome(prepare, memory) for name, memory in memories.items()}
@@ -120,9 +120,9 @@ def ask_all(
     Plugged memories and language models are asked outside it.
     """
     searches: Mapping[str, Any] = searches_for(memories, task, k, among)
-    own = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
+    searchable = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
     with storage.reading() if storage is not None else nullcontext():
-        found = {name: outcome(_found, memory, searches[name]) for name, memory in own.items()}
+        found = {name: outcome(_found, memory, searches[name]) for name, memory in searchable.items()}
 
     def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):

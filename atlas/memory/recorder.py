@@ -99,10 +99,10 @@ class Run:
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
         """Add a step: what the agent thought, did and saw. What is no text is written as JSON."""
-        held = {name: _plain(value) for name, value in metadata.items()}
-        made = Step(_text(thought), _text(action), _text(observation), held)
+        plain = {name: _plain(value) for name, value in metadata.items()}
+        step = Step(_text(thought), _text(action), _text(observation), plain)
         with self._lock:
-            self._steps.append(made)
+            self._steps.append(step)
 
     def succeeded(self, score: float | None = None) -> None:
         """Say that it went well. An exception that follows says otherwise."""
@@ -232,13 +232,13 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
     def _of_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> remember:
         """Return the same, of one call."""
-        given = self._task
-        if given is None:
+        task = self._task
+        if task is None:
             bound = inspect.signature(function).bind(*args, **kwargs)
-            given = next((value for value in bound.arguments.values() if isinstance(value, Task | str)), None)
-        elif callable(given):
-            given = given(*args, **kwargs)
-        return remember(self._memory, given, domain=self._domain, agent_id=self._agent_id, judge=self._judge)
+            task = next((value for value in bound.arguments.values() if isinstance(value, Task | str)), None)
+        elif callable(task):
+            task = task(*args, **kwargs)
+        return remember(self._memory, task, domain=self._domain, agent_id=self._agent_id, judge=self._judge)
 
     def _begin(self) -> Run:
         if self._open is not None:
@@ -271,10 +271,10 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
 
 def _report(run: Run, problem: Exception, error: BaseException | None, what: str = "remembered") -> None:
-    told = f"it was not {what}: {_told(problem)}"
-    _note(run, told)
+    message = f"it was not {what}: {_told(problem)}"
+    _note(run, message)
     if error is not None:
-        error.add_note(f"ATLAS: {told}")
+        error.add_note(f"ATLAS: {message}")
 
 
 def _note(run: Run, problem: str) -> None:

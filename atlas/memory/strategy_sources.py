@@ -41,7 +41,7 @@ def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) ->
         return {}
     where = {"$or": [_among("trajectory_id", wanted), _among("merged_trajectories", wanted)]}
     found = attempts(experience, where if len(wanted) <= MANY else None)
-    return {one.trajectory_id: one for one in found if one.trajectory_id in wanted}
+    return {attempt.trajectory_id: attempt for attempt in found if attempt.trajectory_id in wanted}
 
 
 def tasks_without(
@@ -56,12 +56,14 @@ def tasks_without(
     if not every:
         return {strategy.id: SuccessRate() for strategy in strategies}
     at_task = defaultdict(list)
-    for one in attempts(experience, _among("task_id", every) if len(every) <= MANY else None):
-        at_task[one.task_id].append(one)
-    tries = bank.attempts_of([one.id for one in strategies])
+    for attempt in attempts(experience, _among("task_id", every) if len(every) <= MANY else None):
+        at_task[attempt.task_id].append(attempt)
+    tries = bank.attempts_of([strategy.id for strategy in strategies])
     return {
-        one.id: rate_without((attempt for task in tasks[one.id] for attempt in at_task[task]), tries[one.id])
-        for one in strategies
+        strategy.id: rate_without(
+            (attempt for task in tasks[strategy.id] for attempt in at_task[task]), tries[strategy.id]
+        )
+        for strategy in strategies
     }
 
 
@@ -74,42 +76,46 @@ def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRa
     named = {use.trajectory_id for use in tries if use.trajectory_id}
     loose = Counter((use.task_id, Outcome(use.success).label) for use in tries if not use.trajectory_id and use.task_id)
     counts = Counter[str]()
-    for one in attempts:
-        if one.trajectory_id in named:
+    for attempt in attempts:
+        if attempt.trajectory_id in named:
             continue
-        if loose[one.task_id, one.outcome]:
-            loose[one.task_id, one.outcome] -= 1
+        if loose[attempt.task_id, attempt.outcome]:
+            loose[attempt.task_id, attempt.outcome] -= 1
         else:
-            counts[one.outcome] += 1
+            counts[attempt.outcome] += 1
     return SuccessRate.of(counts)
 
 
 def attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
     """Return the distinct attempts behind the matching experiences, merged ones included."""
     outcomes, tasks = experience.column("outcome", where), experience.column("task_id", where)
-    own = experience.column("trajectory_id", where)
+    attempt_ids = experience.column("trajectory_id", where)
     merged = _merged_attempts(experience, where)
-    kept = [Attempt(i, tasks.get(i, ""), outcome, own.get(i, "")) for i, outcome in outcomes.items()]
-    return [*kept, *merged]
+    recorded = [Attempt(i, tasks.get(i, ""), outcome, attempt_ids.get(i, "")) for i, outcome in outcomes.items()]
+    return [*recorded, *merged]
 
 
 def unwritten_successes(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, limit: int | None = None
 ) -> list[Trajectory]:
     """Return successful attempts that no strategy has as a source, oldest first. At most so many of them."""
-    held = bank.column("sources")
-    known = {one for of in held.values() for one in ([of] if isinstance(of, str) else of)}
+    sources = bank.column("sources")
+    written = {source for of in sources.values() for source in ([of] if isinstance(of, str) else of)}
     attempt_of = experience.column("trajectory_id")
-    ids = [i for i in experience.ids({"outcome": "succeeded"}) if attempt_of.get(i) not in known]
-    found = [to_trajectory(one) for one in experience.get_many(ids if limit is None else ids[:limit])]
-    return [one for one in found if one.id not in known]
+    ids = [i for i in experience.ids({"outcome": "succeeded"}) if attempt_of.get(i) not in written]
+    found = [to_trajectory(record) for record in experience.get_many(ids if limit is None else ids[:limit])]
+    return [trajectory for trajectory in found if trajectory.id not in written]
 
 
 def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
     """Return the tasks that strategies come from: those of their sources, else the one that they name."""
-    of = linked(experience, [source for one in strategies for source in one.sources])
-    tasks = {one.id: {of[source].task_id for source in one.sources if source in of} for one in strategies}
-    return {one.id: {task for task in tasks[one.id] or {_named_task(one)} if task} for one in strategies}
+    of = linked(experience, [source for strategy in strategies for source in strategy.sources])
+    tasks = {
+        strategy.id: {of[source].task_id for source in strategy.sources if source in of} for strategy in strategies
+    }
+    return {
+        strategy.id: {task for task in tasks[strategy.id] or {_named_task(strategy)} if task} for strategy in strategies
+    }
 
 
 def _named_task(strategy: Strategy) -> str:
@@ -119,14 +125,14 @@ def _named_task(strategy: Strategy) -> str:
 
 def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:
     """Return attempts whose own experiences were merged away."""
-    kept = experience.get_many(list(experience.column("merged_from", where)))
+    merging = experience.get_many(list(experience.column("merged_from", where)))
     merged = {
-        record_id: Attempt(one.id, one.task.id, said["outcome"], said.get("trajectory_id", ""))
-        for one in kept
-        for record_id, said in merged_attempts(one.metadata).items()
+        record_id: Attempt(kept.id, kept.task.id, attempt["outcome"], attempt.get("trajectory_id", ""))
+        for kept in merging
+        for record_id, attempt in merged_attempts(kept.metadata).items()
     }
     restored = experience.titles(list(merged))  # from the trash: they speak for themselves again
-    return [one for record_id, one in merged.items() if record_id not in restored]
+    return [attempt for record_id, attempt in merged.items() if record_id not in restored]
 
 
 def _among(key: str, values: Iterable[str]) -> dict[str, object]:

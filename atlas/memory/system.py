@@ -194,8 +194,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     @property
     def _memories(self) -> dict[str, AnyMemory]:
         """The memories that are there, by the names that results, ids and errors have them under."""
-        given = {name: self._memory(name) for name in ("experience", "concepts", "strategies", "journal")}
-        return {name: memory for name, memory in given.items() if memory is not None}
+        memories = {name: self._memory(name) for name in ("experience", "concepts", "strategies", "journal")}
+        return {name: memory for name, memory in memories.items() if memory is not None}
 
     def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
         """Have each of these memories made when it is first asked for."""
@@ -244,8 +244,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             names: Of the memories that it has: `strategies`, `experience`, `concepts`, `journal`.
         """
         chosen = {name: memory for name, memory in self._memories.items() if name in names}
-        made: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in chosen.items()}
-        system = MemorySystemImpl(**made, storage=self._storage)
+        memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in chosen.items()}
+        system = MemorySystemImpl(**memories, storage=self._storage)
         system._extracts_at_once = False
         return system
 
@@ -322,9 +322,9 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             InvalidInput: k is below 1, the budget is negative, or what `query` refuses.
         """
         among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
-        asked = by_words_alone if by_words else partial(ask_all, among=among)
+        search = by_words_alone if by_words else partial(ask_all, among=among)
         counter = counter_of(None) if by_words else self.token_counter
-        result = result_of(asked(self._memories, self._storage, task, k))
+        result = result_of(search(self._memories, self._storage, task, k))
         block = build_context(result, counter, budget_tokens, by_words=by_words)
         self._attribution.note(task, block.shown)
         return block
@@ -371,7 +371,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             attempt = ScrubbedAttempt.of(trajectory, self._storage)
             if (before := stored_before(self.experience, self.storage, attempt.trajectory)) is None:
                 return self._store(attempt, self._begun())
-            return self._store(attempt, before.operation_id, known=before.record_id) | {"is_known": True}
+            return self._store(attempt, before.operation_id, known_id=before.record_id) | {"is_known": True}
 
     astore_once = twin(store_once)
 
@@ -380,24 +380,24 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         operations = (memory.within("store").operation_id for memory in self._memories.values())
         return next(filter(None, operations), None)
 
-    def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known: str = "") -> dict[str, Any]:
+    def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known_id: str = "") -> dict[str, Any]:
         trajectory, scrubs = attempt.trajectory, not attempt.is_clean
-        stored, others = ({"experience": known} if known else dict[str, Any]()), dict[str, Any]()
+        stored, outcomes = ({"experience": known_id} if known_id else dict[str, Any]()), dict[str, Any]()
         experience, strategies = self._memory("experience"), self._memory("strategies")
-        if experience is not None and not known:
+        if experience is not None and not known_id:
             storing = experience.within("store", operation_id=operation_id, scrubs=scrubs).store
             if isinstance(experience, PluggedMemory):
-                others["experience"] = outcome(storing, trajectory)
+                outcomes["experience"] = outcome(storing, trajectory)
             else:
                 stored["experience"] = storing(trajectory)
         if strategies is not None and trajectory.outcome.success is True:
             writing = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
-            others["strategies"] = outcome(writing, trajectory)
+            outcomes["strategies"] = outcome(writing, trajectory)
         if trajectory.outcome.success is True and self._extracts():
-            others["concepts"] = outcome(self._extract, trajectory, operation_id)
-        written = gathered(others)
-        made = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
-        attribution = self._attribution.take(attempt.given)
+            outcomes["concepts"] = outcome(self._extract, trajectory, operation_id)
+        written = gathered(outcomes)
+        ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
+        attribution = self._attribution.take(attempt.original)
         counted = UseCounter(self._memories, self._storage).count(attribution, trajectory, operation_id)
         errors = joined(written.errors, counted.errors)
         parts = {
@@ -406,7 +406,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             "scrubbed": attempt.scrubbed,
             "compression": self._started(trajectory),
         }
-        return stored | made | {name: part for name, part in parts.items() if part}
+        return stored | ids | {name: part for name, part in parts.items() if part}
 
     def _extracts(self) -> bool:
         """Return whether the concept library extracts from each success, at once."""

@@ -211,9 +211,9 @@ class LiveCalibration:
         """Measure the store now unless that was done at about its size, and keep what was measured with it."""
         self.learn_scale()
         with self._lock:
-            held = self._kept()
-            self._take(held or self._measure())
-        if held is None:
+            measurement = self._kept()
+            self._take(measurement or self._measure())
+        if measurement is None:
             self._keep(self.now())
 
     def now(self) -> LevelMeasurement:
@@ -236,24 +236,24 @@ class LiveCalibration:
         self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False
 
     def _is_lacking(self) -> bool:
-        held = self._measured
-        return held is None or not held.is_whole or (self._is_outgrown and held.is_small)
+        measurement = self._measured
+        return measurement is None or not measurement.is_whole or (self._is_outgrown and measurement.is_small)
 
     def _is_measuring(self) -> bool:
         return self._measuring is not None and self._measuring.is_alive()
 
-    def _has_outgrown(self, held: LevelMeasurement) -> bool:
+    def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
         """Say whether there are many more records than were measured, or fewer.
 
         They are counted only when there were as many changes since as that would take.
         """
         now = self.store.moment()
-        if now.ledger_id != held.at.ledger_id or now.change < held.at.change:
+        if now.ledger_id != measurement.at.ledger_id or now.change < measurement.at.change:
             return True
-        if now.change - self._looked_at.change < (GROWTH - 1) * held.n_records:
+        if now.change - self._looked_at.change < (GROWTH - 1) * measurement.n_records:
             return False
         self._looked_at = now
-        return not _is_about(self.store.n_at_most(), held.n_records)
+        return not _is_about(self.store.n_at_most(), measurement.n_records)
 
     def _measure_again(self) -> None:
         try:
@@ -266,14 +266,14 @@ class LiveCalibration:
     def _kept(self) -> LevelMeasurement | None:
         """Return the measurement that is kept with the store, unless it is of another model or of another size."""
         try:
-            held = _decode(self.store.derived())
+            measurement = _decode(self.store.derived())
         except (ValueError, TypeError, KeyError, ArithmeticError):
             return None
-        if held is None or held.model != self._model():
+        if measurement is None or measurement.model != self._model():
             return None
         now = self.store.moment()
-        is_of_before = now.ledger_id == held.at.ledger_id and held.at.change <= now.change
-        return held if is_of_before and _is_about(self.store.n_at_most(), held.n_records) else None
+        is_of_before = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
+        return measurement if is_of_before and _is_about(self.store.n_at_most(), measurement.n_records) else None
 
     def _measure(self, *, asks: bool = True) -> LevelMeasurement:
         at = self.store.moment()
@@ -297,9 +297,9 @@ class LiveCalibration:
 
     def _measured_for_later(self) -> LevelMeasurement:
         """Return a measurement that is kept in the background: a search waits for no other writer."""
-        made = self._measure()
-        threading.Thread(target=self._keep, args=(made,), name="atlas-calibration", daemon=True).start()
-        return made
+        measurement = self._measure()
+        threading.Thread(target=self._keep, args=(measurement,), name="atlas-calibration", daemon=True).start()
+        return measurement
 
     def _keep(self, measured: LevelMeasurement) -> None:
         if not measured.answers:
@@ -356,16 +356,16 @@ def _decode(text: str | None) -> LevelMeasurement | None:
     """Return a measurement as it was kept. Raises what damage to it brings about."""
     if text is None:
         return None
-    held: dict[str, Any] = json.loads(text, parse_constant=_refuse)
-    if held["version"] != VERSION:
+    encoded: dict[str, Any] = json.loads(text, parse_constant=_refuse)
+    if encoded["version"] != VERSION:
         return None
-    unrelated, near = map(float, held["scale"])
-    ledger_id, change = held["at"]
+    unrelated, near = map(float, encoded["scale"])
+    ledger_id, change = encoded["at"]
     return LevelMeasurement(
         scale=Calibration(unrelated=unrelated, near=max(near, unrelated + LEAST_SPAN)),
-        n_records=int(held["n_records"]),
-        answers=tuple(tuple((float(near), float(words)) for near, words in found) for found in held["answers"]),
-        model=str(held["model"]),
+        n_records=int(encoded["n_records"]),
+        answers=tuple(tuple((float(near), float(words)) for near, words in found) for found in encoded["answers"]),
+        model=str(encoded["model"]),
         at=Moment(str(ledger_id), int(change)),
     )
 

@@ -111,10 +111,10 @@ class Memory(Records, ABC, Generic[T]):
                 record raises `RecordChanged` if another operation has changed it or its marks since.
             scrubs: False where secrets were replaced already in what is written, so that none are looked for.
         """
-        made = copy(self)
-        made._scrubs = self._scrubs and scrubs
-        made._store = self._store.within(kind, reason, operation_id, unchanged_since=unchanged_since)
-        return made
+        scoped = copy(self)
+        scoped._scrubs = self._scrubs and scrubs
+        scoped._store = self._store.within(kind, reason, operation_id, unchanged_since=unchanged_since)
+        return scoped
 
     def ranked_with(
         self,
@@ -133,18 +133,18 @@ class Memory(Records, ABC, Generic[T]):
             reranked: Whether its reranker has a part in it.
             compares_tokens: Whether word pieces are compared, where the store keeps their vectors.
         """
-        made = copy(self)
-        made._store = store or self._store
-        made.embedder = embedder or self.embedder
-        made._weights = _asked(weights)
-        made._retriever = self._retriever.changed(
-            store=made._store,
-            embedder=made.embedder,
-            weights=made._weights,
+        ranked = copy(self)
+        ranked._store = store or self._store
+        ranked.embedder = embedder or self.embedder
+        ranked._weights = _asked(weights)
+        ranked._retriever = self._retriever.changed(
+            store=ranked._store,
+            embedder=ranked.embedder,
+            weights=ranked._weights,
             reranker=self._retriever.reranker if reranked else None,
             compares_tokens=compares_tokens,
         )
-        return made
+        return ranked
 
     @property
     def collection(self) -> Collection:
@@ -257,12 +257,12 @@ class Memory(Records, ABC, Generic[T]):
     # Steps of the above, for whoever asks several memories in one state of their store
 
     def _prepared(
-        self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **asked: Any
+        self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **options: Any
     ) -> Search:
         """Check what is asked, and embed the query. See `Retriever.prepared`."""
         notes = self.filter_notes(where)
         among = self._among(where, with_buried)
-        return self._retriever.prepared(query, k, where=among, with_buried=with_buried, notes=notes, **asked)
+        return self._retriever.prepared(query, k, where=among, with_buried=with_buried, notes=notes, **options)
 
     def _searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
         """Return what a search gives, in one state of the store."""
@@ -286,11 +286,11 @@ class Memory(Records, ABC, Generic[T]):
     def _answer(self, search: Search, found: Findings[T], *, count_retrieval: bool) -> Retrieval[T]:
         """Return what a search gives of what it found, and count that as retrieved if asked to."""
         ordered = self._retriever.ordered(found.ranked.hits, search, found.documents, found.vectors)
-        given = [hit for hit in ordered.hits if hit.item in found.items]
+        hits = [hit for hit in ordered.hits if hit.item in found.items]
         if count_retrieval:
-            self._store.note_retrievals([hit.item for hit in given])
+            self._store.note_retrievals([hit.item for hit in hits])
         return Retrieval(
-            hits=[hit.of(found.items[hit.item]) for hit in given],
+            hits=[hit.of(found.items[hit.item]) for hit in hits],
             n_hidden=found.ranked.n_hidden,
             threshold=found.ranked.threshold,
             problems=(*ordered.problems, *filter(None, [self._store.problem])),

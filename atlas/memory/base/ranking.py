@@ -42,8 +42,8 @@ def best_asked(n: int, weights: RankingWeights, calibration: Calibration) -> Wor
     """Return what says which candidates are the n most relevant by meaning and words, equal ones included."""
 
     def is_best(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-        asked = relevance_signals(similarities, words, weights, calibration)
-        return asked >= np.partition(asked, -n)[-n] if len(asked) > n else np.ones(len(asked), bool)
+        relevances = relevance_signals(similarities, words, weights, calibration)
+        return relevances >= np.partition(relevances, -n)[-n] if len(relevances) > n else np.ones(len(relevances), bool)
 
     return is_best
 
@@ -56,11 +56,11 @@ def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> 
     """
 
     def is_worth(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-        asked = relevance_signals(similarities, words, weights, calibration)
-        if len(asked) <= n:
-            return np.ones(len(asked), bool)
-        least = np.partition(asked, -n)[-n] - weights.nudges - ROUNDING
-        return np.asarray(asked >= least, bool)
+        relevances = relevance_signals(similarities, words, weights, calibration)
+        if len(relevances) <= n:
+            return np.ones(len(relevances), bool)
+        least = np.partition(relevances, -n)[-n] - weights.nudges - ROUNDING
+        return np.asarray(relevances >= least, bool)
 
     return is_worth
 
@@ -108,10 +108,10 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
     return sorted(best, key=lambda hit: -hit.rank_value)
 
 
-def _are_alike(one: Hit[Any], other: Hit[Any]) -> bool:
+def _are_alike(first: Hit[Any], second: Hit[Any]) -> bool:
     """Return whether they answer the query about equally, by what they mean and by the words that they hold."""
-    asked = [sum(hit.signals.get(name, 0.0) for name in ASKED) for hit in (one, other)]
-    return abs(one.meaning - other.meaning) <= ALIKE and abs(asked[0] - asked[1]) <= ALIKE
+    signals = [sum(hit.signals.get(name, 0.0) for name in ASKED) for hit in (first, second)]
+    return abs(first.meaning - second.meaning) <= ALIKE and abs(signals[0] - signals[1]) <= ALIKE
 
 
 def explain(hit: Hit[Any]) -> str:
@@ -122,15 +122,15 @@ def explain(hit: Hit[Any]) -> str:
     about_words = f", and {_shared(hit.words)}" if "words" in hit.signals else ""
     if "context" in hit.signals:
         about_words = f", {_shared(hit.words)}, and what comes just after it adds {hit.context:.0%}"
-    said = [f"Relevance {hit.relevance:.2f}: {near} (similarity {hit.similarity:.2f}){about_words}."]
+    sentences = [f"Relevance {hit.relevance:.2f}: {near} (similarity {hit.similarity:.2f}){about_words}."]
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
     if nudges:
-        said.append(f"{_listed(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
+        sentences.append(f"{_listed(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
     if "reranker" in hit.signals:
-        said.append(f"The reranker moved it up by {hit.signals['reranker']:.3f}.")
+        sentences.append(f"The reranker moved it up by {hit.signals['reranker']:.3f}.")
     if hit.signals.get("diversity", 0.0) <= -LEAST_SAID:
-        said.append(f"A hit above it says much the same, which moved it down by {-hit.signals['diversity']:.3f}.")
-    return " ".join(said)
+        sentences.append(f"A hit above it says much the same, which moved it down by {-hit.signals['diversity']:.3f}.")
+    return " ".join(sentences)
 
 
 def _shared(words: float) -> str:

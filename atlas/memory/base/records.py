@@ -120,8 +120,8 @@ class Records:
         """
         with self._store.reading():
             rows = self._store.scan(self._checked(where)) if ids is None else self._slim_rows(listed(ids))
-            held = [row["id"] for row in rows]
-            marks, usage = self._store.marks(held), self._store.usage(held)
+            row_ids = [row["id"] for row in rows]
+            marks, usage = self._store.marks(row_ids), self._store.usage(row_ids)
         if places is None:
             directory = self._store.directory
             places = tables.read_places(directory, self.collection_name) if directory else tables.NOWHERE
@@ -223,7 +223,9 @@ class Records:
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
         """Set tags, pin and note of records, as one operation, or raise `NotFound` where one is not there."""
-        self._store.mark({one: replace(given, note=self._without_secrets(given.note)) for one, given in marks.items()})
+        self._store.mark(
+            {record_id: replace(value, note=self._without_secrets(value.note)) for record_id, value in marks.items()}
+        )
 
     amark = twin(mark)
 
@@ -338,11 +340,11 @@ def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns(
-    entries: Sequence[Entry], store: Collection, embedder: WholeEmbedder, given: Mapping[str, Vectors]
+    entries: Sequence[Entry], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
 ) -> tuple[list[str], list[EncodedText], list[dict[str, Any]], list[str]]:
-    """Return ids, embeddings, metadatas and documents. Texts among `given` are not embedded."""
+    """Return ids, embeddings, metadatas and documents. Texts that `embedded` has vectors of are not embedded."""
     documents = [entry.document for entry in entries]
-    vectors = _embed(documents, store, embedder, given)
+    vectors = _embed(documents, store, embedder, embedded)
     ids, metadatas = [entry.id for entry in entries], [entry.metadata for entry in entries]
     return ids, [vectors[document] for document in documents], metadatas, documents
 
@@ -352,8 +354,8 @@ def unknown(entries: Sequence[Entry], store: Collection) -> list[Entry]:
     new: dict[str, Entry] = {}
     for entry in entries:
         new.setdefault(entry.metadata["content_hash"], entry)
-    known = store.known_hashes(list(new))
-    return [entry for content_hash, entry in new.items() if content_hash not in known]
+    stored = store.known_hashes(list(new))
+    return [entry for content_hash, entry in new.items() if content_hash not in stored]
 
 
 def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vectors:
@@ -393,13 +395,14 @@ def retried(attempt: Callable[[], T]) -> T:
 
 
 def _embed(
-    documents: Sequence[str], store: Collection, embedder: WholeEmbedder, given: Mapping[str, Vectors]
+    documents: Sequence[str], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
 ) -> dict[str, EncodedText]:
-    """Return vectors by text: given ones, those the store has already, and the model's for the rest, each text once."""
-    known = {**store.vectors_of([text for text in documents if text not in given]), **given}
-    missing = [text for text in dict.fromkeys(documents) if text not in known]
-    made = encode_texts(embedder, missing, store.packer() if missing else None)
-    return {text: EncodedText(vectors) for text, vectors in known.items()} | dict(zip(missing, made, strict=True))
+    """Return vectors by text: from `embedded`, else from the store, else from the model, which gets each text once."""
+    vectors_by_text = {**store.vectors_of([text for text in documents if text not in embedded]), **embedded}
+    missing = [text for text in dict.fromkeys(documents) if text not in vectors_by_text]
+    encoded = encode_texts(embedder, missing, store.packer() if missing else None)
+    stored = {text: EncodedText(vectors) for text, vectors in vectors_by_text.items()}
+    return stored | dict(zip(missing, encoded, strict=True))
 
 
 def _is_comparable(value: Any) -> bool:

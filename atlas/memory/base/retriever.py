@@ -106,9 +106,9 @@ class Retriever:
 
     def changed(self, **changes: Any) -> Retriever:
         """Return this one with other parts, which shares what was measured of the store."""
-        made = replace(self, **changes)
-        made._calibration = self._calibration
-        return made
+        changed = replace(self, **changes)
+        changed._calibration = self._calibration
+        return changed
 
     def prepared(
         self,
@@ -285,7 +285,7 @@ class Retriever:
     def _known(self, found: Candidates) -> list[Candidate[str]]:
         """Return what was found with what else the ranking asks for."""
         usage, marks = self.store.usage(found.ids), self.store.marks(found.ids)
-        return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()}, self.prior)
+        return candidates_of(found, usage, {record_id: mark.pinned for record_id, mark in marks.items()}, self.prior)
 
     def _ranked(
         self,

@@ -128,8 +128,8 @@ def score(candidate: Candidate[T], weights: RankingWeights, calibration: Calibra
     near = calibration.meaning(candidate.similarity)
     meaning, words = weighed(near, candidate.words, weights)
     context = weighed(near, candidate.words + candidate.context, weights)[1] - words
-    asked = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
-    asked |= {"context": context} if context else {}
+    signals = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
+    signals |= {"context": context} if context else {}
     return Hit(
         item=candidate.item,
         similarity=candidate.similarity,
@@ -137,7 +137,7 @@ def score(candidate: Candidate[T], weights: RankingWeights, calibration: Calibra
         words=candidate.words,
         context=min(1.0, candidate.context),
         relevance=relevance(meaning, words + context, weights),
-        signals=asked | nudges(candidate, weights, now),
+        signals=signals | nudges(candidate, weights, now),
         outcomes={LABELS[candidate.success]: 1},
     )
 

@@ -71,8 +71,8 @@ def columns_of(
         _line(row, marks.get(row["id"], NO_MARKS), usage.get(row["id"], NO_USAGE), places.get(row["id"]))
         for row in rows
     ]
-    others = sorted({name for line in lines for name in line}.difference(FIRST))
-    return {name: _of_one_kind([line.get(name) for line in lines]) for name in (*FIRST, *others)}
+    names = sorted({name for line in lines for name in line}.difference(FIRST))
+    return {name: _of_one_kind([line.get(name) for line in lines]) for name in (*FIRST, *names)}
 
 
 def slim(row: Mapping[str, Any]) -> dict[str, Any]:

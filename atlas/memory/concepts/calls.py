@@ -42,7 +42,7 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
     if not any(needed):
         return found
     titles, defines = store.column("title"), store.column("defines")
-    return [linked(one, needs, titles, defines) for one, needs in zip(found, needed, strict=True)]
+    return [linked(concept, needs, titles, defines) for concept, needs in zip(found, needed, strict=True)]
 
 
 def naming(store: Collection, ids: Sequence[str]) -> list[str]:
@@ -72,17 +72,21 @@ def reached(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]
     found: dict[str, CodeConcept] = {}
     waiting = [concept]
     while waiting:
-        ids = [i for one in waiting for i in (*one.calls, *one.composed_of) if i not in found and i != concept.id]
+        ids = [
+            i for caller in waiting for i in (*caller.calls, *caller.composed_of) if i not in found and i != concept.id
+        ]
         waiting = read(list(dict.fromkeys(ids)))
-        found |= {one.id: one for one in waiting}
+        found |= {caller.id: caller for caller in waiting}
     return list(found.values())
 
 
 def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
     """Return concepts with the ids of what they call by name, of one another and of the library."""
     titles = store.column("title") | {concept.id: concept.name for concept in concepts}
-    defines = store.column("defines") | {one.id: [*defined_names(one)] for one in concepts}
-    return [one if one.calls else linked(one, called_names(one), titles, defines) for one in concepts]
+    defines = store.column("defines") | {concept.id: [*defined_names(concept)] for concept in concepts}
+    return [
+        concept if concept.calls else linked(concept, called_names(concept), titles, defines) for concept in concepts
+    ]
 
 
 def linked(
@@ -97,16 +101,17 @@ def linked(
         titles: The names of all concepts that there are, by id.
         defines: Other names that the code of some of them defines, a text or several, by id. Names go before them.
     """
-    named = [*((one, name) for one, given in defines.items() for name in _texts(given)), *titles.items()]
-    held = {name for one, name in named if one in concept.calls}
-    by_name = {name: one for one, name in named if name in needed - held and one != concept.id}
+    defined = [(concept_id, name) for concept_id, names in defines.items() for name in _texts(names)]
+    named = [*defined, *titles.items()]
+    called = {name for concept_id, name in named if concept_id in concept.calls}
+    by_name = {name: concept_id for concept_id, name in named if name in needed - called and concept_id != concept.id}
     if not by_name:
         return concept
     found = [by_name[name] for name in sorted(by_name)]
-    gone = [called for called in concept.calls if called not in titles]
-    there = [called for called in concept.calls if called in titles]
+    gone = [callee for callee in concept.calls if callee not in titles]
+    there = [callee for callee in concept.calls if callee in titles]
     return replace(concept, calls=tuple(dict.fromkeys([*there, *found, *gone[len(found) :]])))
 
 
-def _texts(given: Any) -> Sequence[str]:
-    return [given] if isinstance(given, str) else given
+def _texts(names: Any) -> Sequence[str]:
+    return [names] if isinstance(names, str) else names

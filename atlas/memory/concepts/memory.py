@@ -128,9 +128,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: One of them cannot be kept; nothing was added.
         """
-        given = [checked(concept) for concept in concepts]
-        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept)) for concept in given}
-        return self._writer.add(given, restored, reason)
+        valid = [checked(concept) for concept in concepts]
+        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept)) for concept in valid}
+        return self._writer.add(valid, restored, reason)
 
     aadd_many = twin(add_many)
 
@@ -144,9 +144,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Bring those that `primitive_updates` tells up to date, as one operation and return their ids."""
         changed = self.primitive_updates(loader)
         if changed:
-            given = columns([to_entry(concept) for concept in changed], self._store, self.embedder, {})
+            renewed = columns([to_entry(concept) for concept in changed], self._store, self.embedder, {})
             scoped = self._store if self.operation_id else self._store.within("edit", "primitives")
-            scoped.update(*given)
+            scoped.update(*renewed)
         return [concept.id for concept in changed]
 
     aupdate_primitives = twin(update_primitives)
@@ -156,7 +156,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
         Those that were edited here since they were loaded stay as they are, and are not among them.
         """
-        return updates(loader, self.get_many, lambda held: bool(self._store.versions(held.id)))
+        return updates(loader, self.get_many, lambda concept: bool(self._store.versions(concept.id)))
 
     aprimitive_updates = twin(primitive_updates)
 
@@ -299,13 +299,13 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             found = self._read(rows)
         return [
             ExportedConcept(
-                concept=replace(one, usage_count=0, success_rate=0.0),
-                marks=marks[one.id],
-                usage=usage[one.id],
-                uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
+                concept=replace(concept, usage_count=0, success_rate=0.0),
+                marks=marks[concept.id],
+                usage=usage[concept.id],
+                uses=tuple(replace(use, record_id=concept.id) for use in uses[concept.id]),
                 stored_at=stored_at(row),
             )
-            for row, one in zip(rows, found, strict=True)
+            for row, concept in zip(rows, found, strict=True)
         ]
 
     aexport = twin(export)
@@ -318,9 +318,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: One of them cannot be kept; nothing was put back.
         """
-        given = {item.concept.id: item for item in exported}
-        restored = {concept_id: to_restored(item) for concept_id, item in given.items()}
-        return self._writer.add([checked(item.concept) for item in given.values()], restored)
+        by_id = {item.concept.id: item for item in exported}
+        restored = {concept_id: to_restored(item) for concept_id, item in by_id.items()}
+        return self._writer.add([checked(item.concept) for item in by_id.values()], restored)
 
     arestore_many = twin(restore_many)
 
@@ -348,7 +348,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             callers = self.get_many(naming(self._store, [concept_id]))
             return ConceptUses(
                 found_in=concept.found_in,
-                called_by=tuple(one.id for one in callers if concept_id in one.calls),
+                called_by=tuple(caller.id for caller in callers if concept_id in caller.calls),
                 part_of=tuple(self._store.ids({"composed_of": concept_id})),
                 n_uses=usage.n_uses,
                 n_successes=usage.n_successes,

@@ -89,8 +89,8 @@ def plan_concept_merge(
         if concept_id not in subjects:
             raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted. Choose again")
     parted = [_parted([subjects[concept_id] for concept_id in ids]) for ids in groups]
-    into = {other.concept.id: best.concept for best, others in parted for other in others}
-    planned = tuple(_group(best, others, into, subjects) for best, others in parted)
+    into = {other.concept.id: best.concept for best, duplicates in parted for other in duplicates}
+    planned = tuple(_group(best, duplicates, into, subjects) for best, duplicates in parted)
     outside = [subject for subject in naming if subject.concept.id not in subjects]
     linked = [replace(subject, concept=_relinked(subject.concept, into, subjects)) for subject in outside]
     return ConceptMergePlan(
@@ -111,8 +111,8 @@ def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> 
     Raises:
         PlanOutdated: One of them is not there any more.
     """
-    kept = [_merge(group.merged, group.marks, [one.id for one in group.removed], rows) for group in plan.groups]
-    return kept + [_merge(subject.concept, subject.marks, [], rows) for subject in plan.linked]
+    merges = [_merge(group.merged, group.marks, [c.id for c in group.removed], rows) for group in plan.groups]
+    return merges + [_merge(subject.concept, subject.marks, [], rows) for subject in plan.linked]
 
 
 def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping[str, Mapping[str, Any]]) -> Merge:
@@ -131,39 +131,40 @@ def _age_key(concept: CodeConcept) -> float:
 
 def _group(
     best: ConceptSubject,
-    others: Sequence[ConceptSubject],
+    duplicates: Sequence[ConceptSubject],
     into: Mapping[str, CodeConcept],
     subjects: Mapping[str, ConceptSubject],
 ) -> ConceptMergeGroup:
-    kept, gone = best.concept, [other.concept for other in others]
-    fitting = [one for one in gone if one.language == kept.language and defined_names(one) & defined_names(kept)]
-    examples = tuple(dict.fromkeys(example for one in (kept, *fitting) for example in one.examples))
+    survivor, gone = best.concept, [other.concept for other in duplicates]
+    names = defined_names(survivor)
+    fitting = [c for c in gone if c.language == survivor.language and defined_names(c) & names]
+    examples = tuple(dict.fromkeys(example for concept in (survivor, *fitting) for example in concept.examples))
     merged = replace(
-        kept,
+        survivor,
         examples=examples,
-        found_in=joined(kept.found_in, *(one.found_in for one in gone)),
-        composed_of=joined(kept.composed_of, *(one.composed_of for one in gone)),
+        found_in=joined(survivor.found_in, *(concept.found_in for concept in gone)),
+        composed_of=joined(survivor.composed_of, *(concept.composed_of for concept in gone)),
         metadata={
-            **kept.metadata,
-            "merged_from": [*joined(lineage(kept.metadata), *([one.id, *lineage(one.metadata)] for one in gone))],
+            **survivor.metadata,
+            "merged_from": [*joined(lineage(survivor.metadata), *([c.id, *lineage(c.metadata)] for c in gone))],
             "merged_hashes": [
-                *joined(merged_hashes(kept), *([o.content_hash, *merged_hashes(o.concept)] for o in others))
+                *joined(merged_hashes(survivor), *([o.content_hash, *merged_hashes(o.concept)] for o in duplicates))
             ],
         },
     )
     return ConceptMergeGroup(
         merged=_relinked(merged, into, subjects),
-        why_kept=_why(kept, gone),
+        why_kept=_why(survivor, gone),
         removed=tuple(gone),
-        marks=merged_marks([best.marks, *(other.marks for other in others)]),
-        n_examples_left=sum(len(set(one.examples) - set(examples)) for one in gone),
+        marks=merged_marks([best.marks, *(other.marks for other in duplicates)]),
+        n_examples_left=sum(len(set(concept.examples) - set(examples)) for concept in gone),
     )
 
 
-def _why(kept: CodeConcept, gone: Sequence[CodeConcept]) -> str:
-    if all(kept.usage_count > one.usage_count for one in gone):
+def _why(survivor: CodeConcept, gone: Sequence[CodeConcept]) -> str:
+    if all(survivor.usage_count > concept.usage_count for concept in gone):
         return "it was used most"
-    return "it is the oldest" if not kept.usage_count else "none was used more, and it is the oldest of those"
+    return "it is the oldest" if not survivor.usage_count else "none was used more, and it is the oldest of those"
 
 
 def _relinked(
@@ -178,22 +179,24 @@ def _relinked(
     return replace(concept, calls=_without(calls, concept.id), composed_of=_without(parts, concept.id))
 
 
-def _without(ids: Iterable[str], own: str) -> tuple[str, ...]:
-    return tuple(one for one in dict.fromkeys(ids) if one != own)
+def _without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
+    return tuple(concept_id for concept_id in dict.fromkeys(ids) if concept_id != left_out)
 
 
-def _lacks(caller: CodeConcept, gone: CodeConcept, kept: CodeConcept) -> set[str]:
+def _lacks(caller: CodeConcept, gone: CodeConcept, survivor: CodeConcept) -> set[str]:
     """Return names that a concept calls one that goes by, and that the kept one's code does not define."""
     if caller.language != PYTHON:
-        return {gone.name} - {kept.name}
-    return (called_names(caller) & defined_names(gone) or {gone.name}) - defined_names(kept)
+        return {gone.name} - {survivor.name}
+    return (called_names(caller) & defined_names(gone) or {gone.name}) - defined_names(survivor)
 
 
 def _lacking(
     callers: Sequence[ConceptSubject], into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> Iterable[LackingCaller]:
     for caller in (subject.concept for subject in callers):
-        called = [one for one in caller.calls if one in into]
-        lacks = {name for one in called for name in _lacks(caller, subjects[one].concept, into[one])}
+        called = [concept_id for concept_id in caller.calls if concept_id in into]
+        lacks = {
+            name for concept_id in called for name in _lacks(caller, subjects[concept_id].concept, into[concept_id])
+        }
         if lacks:
             yield LackingCaller(id=caller.id, name=caller.name, lacks=tuple(sorted(lacks)))

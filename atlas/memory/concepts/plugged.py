@@ -12,10 +12,10 @@ from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.protocols.strategies import CompositionStrategy
 
 
-def check_plugged(protocol: type, given: object, name: str, method: str) -> None:
+def check_plugged(protocol: type, plugged: object, name: str, method: str) -> None:
     """Raise `InvalidInput` for what should be an object with a method, or None, and is something else."""
-    if given is not None and not isinstance(given, protocol):
-        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {given!r:.80}")
+    if plugged is not None and not isinstance(plugged, protocol):
+        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {plugged!r:.80}")
 
 
 def asking(
@@ -31,10 +31,10 @@ def asking(
 
 def succeeded_of(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
     """Return the attempts that succeeded, or raise `InvalidInput` where something is no attempt."""
-    given: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
-    for one in given:
-        if not isinstance(one, Trajectory):
+    attempts: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
+    for attempt in attempts:
+        if not isinstance(attempt, Trajectory):
             raise InvalidInput(
-                f"compress takes Trajectory objects, but got {one!r:.80}; make an atlas.Trajectory of it"
+                f"compress takes Trajectory objects, but got {attempt!r:.80}; make an atlas.Trajectory of it"
             )
-    return [one for one in given if one.outcome.success is True]
+    return [attempt for attempt in attempts if attempt.outcome.success is True]

@@ -28,49 +28,51 @@ def updates(
     get_many: Callable[[Sequence[str]], list[CodeConcept]],
     has_versions: Callable[[CodeConcept], bool],
 ) -> list[CodeConcept]:
-    """Return the primitives that a loader brings otherwise than they are held, as they would become.
+    """Return the primitives that differ from the library's copy of them, as they would become.
 
     Args:
-        get_many: Gives those of some ids that the library holds.
-        has_versions: Says whether one that the library holds was ever edited.
+        get_many: Returns the library's concepts of some ids.
+        has_versions: Returns whether a concept of the library was ever edited.
     """
     brought = {concept.id: shipped(concept) for concept in loader.load().values()}
     found = []
-    for held in get_many(list(brought)):
-        was_edited = SHIPPED not in held.metadata and has_versions(held)
-        now = update_of(held, brought[held.id], was_edited=was_edited)
+    for concept in get_many(list(brought)):
+        was_edited = SHIPPED not in concept.metadata and has_versions(concept)
+        now = update_of(concept, brought[concept.id], was_edited=was_edited)
         found += [] if now is None else [checked(now)]
     return found
 
 
-def update_of(held: CodeConcept, brought: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
+def update_of(concept: CodeConcept, brought: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
     """Return what a primitive would become, or None where it is as brought, or where a person changed it.
 
     Args:
         brought: By the loader now, `shipped`.
         was_edited: Whether it has earlier versions; only asked of one that an earlier ATLAS loaded, without a mark.
     """
-    mark = held.metadata.get(SHIPPED)
-    now = _digest(held)
+    mark = concept.metadata.get(SHIPPED)
+    now = _digest(concept)
     if brought.metadata[SHIPPED] in (mark, now):
         return None
     if now != mark if mark is not None else was_edited:
         return None
-    kept: Mapping[str, object] = {name: value for name, value in held.metadata.items() if name.startswith("merged_")}
+    merges: Mapping[str, object] = {
+        name: value for name, value in concept.metadata.items() if name.startswith("merged_")
+    }
     return replace(
         brought,
-        metadata={**kept, **brought.metadata},
-        found_in=held.found_in,
-        composed_of=held.composed_of,
-        created_at=held.created_at,
+        metadata={**merges, **brought.metadata},
+        found_in=concept.found_in,
+        composed_of=concept.composed_of,
+        created_at=concept.created_at,
     )
 
 
 def _digest(concept: CodeConcept) -> str:
-    said = {name: value for name, value in encode_concept(concept).items() if name not in LEFT_OUT}
-    own = {
+    encoded = {name: value for name, value in encode_concept(concept).items() if name not in LEFT_OUT}
+    metadata = {
         name: value
         for name, value in concept.metadata.items()
         if name != SHIPPED and not name.startswith("merged_")  # what a merge notes is no edit
     }
-    return hashlib.sha256(dump({**said, "metadata": own}).encode()).hexdigest()
+    return hashlib.sha256(dump({**encoded, "metadata": metadata}).encode()).hexdigest()

@@ -71,7 +71,7 @@ def _check_texts(concept: CodeConcept) -> None:
 def _check_lists(concept: CodeConcept) -> None:
     for name in ("calls", "found_in", "composed_of"):
         ids = getattr(concept, name)
-        if isinstance(ids, str) or not all(isinstance(one, str) for one in ids):
+        if isinstance(ids, str) or not all(isinstance(item, str) for item in ids):
             raise InvalidInput(f"a concept's {name} should be a list of ids, but is {ids!r:.80}")
     for example in concept.examples:
         if not _is_pair(example):
@@ -159,8 +159,8 @@ def to_entry(concept: CodeConcept) -> Entry:
 
 def merged_hashes(concept: CodeConcept) -> list[str]:
     """Return the hashes of the codes that were merged into it, so that adding them again finds it."""
-    held = concept.metadata.get("merged_hashes")
-    return [text for text in held if isinstance(text, str)] if isinstance(held, list | tuple) else []
+    hashes = concept.metadata.get("merged_hashes")
+    return [text for text in hashes if isinstance(text, str)] if isinstance(hashes, list | tuple) else []
 
 
 def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
@@ -172,10 +172,10 @@ def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
 
 def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
     """Return the `called_names` of the concept of a row, which says them unless it was written before rows did."""
-    said = row["metadata"].get("needs")
-    if said is None:
+    needs = row["metadata"].get("needs")
+    if needs is None:
         return called_names(concept)
-    return {said} - {NOTHING} if isinstance(said, str) else {*said} - {NOTHING}
+    return {needs} - {NOTHING} if isinstance(needs, str) else {*needs} - {NOTHING}
 
 
 def usage_of(concept: CodeConcept) -> Usage:

@@ -35,16 +35,16 @@ class ConceptWriter:
         alone_in: str = "",
     ) -> list[str]:
         """Add those that the library has neither by id nor by code, with what was known of them. Return their ids."""
-        made = [made_at(concept, self.clock.now()) for concept in concepts]
-        held = self.store.present([concept.id for concept in made])
-        entries = unknown([to_entry(concept) for concept in made if concept.id not in held], self.store)
+        dated = [made_at(concept, self.clock.now()) for concept in concepts]
+        present_ids = self.store.present([concept.id for concept in dated])
+        entries = unknown([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
         if not entries:
             return []
         new_ids = {entry.id for entry in entries}
-        new = with_calls(self.store, [concept for concept in made if concept.id in new_ids])
+        new = with_calls(self.store, [concept for concept in dated if concept.id in new_ids])
         scoped = self.store if self.store.operation_id else self.store.within("store", reason)
-        given = columns([to_entry(concept) for concept in new], self.store, self.embedder, {})
-        return scoped.add_unknown(*given, restored, alone_in=alone_in)
+        arguments = columns([to_entry(concept) for concept in new], self.store, self.embedder, {})
+        return scoped.add_unknown(*arguments, restored, alone_in=alone_in)
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
         """Add a concept unless another has its name, or raise `PlanOutdated` where another got it just now."""
@@ -67,8 +67,8 @@ class ConceptWriter:
         if changed.name != before.name:
             self._check_name(changed)
         self._check_hash(changed)
-        given = columns([to_entry(changed)], self.store, self.embedder, {})
-        self.store.update(*given, unchanged_since=moment)
+        arguments = columns([to_entry(changed)], self.store, self.embedder, {})
+        self.store.update(*arguments, unchanged_since=moment)
         return changed
 
     def _check_hash(self, concept: CodeConcept) -> None:

@@ -88,8 +88,8 @@ def summarise(trajectory: Trajectory, feedback: str) -> str:
 
 def _hash(encoded: Json) -> str:
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
-    said = {name: value for name, value in encoded.items() if name not in incidental}
-    return hashlib.sha256(dump(said).encode("utf-8")).hexdigest()
+    content = {name: value for name, value in encoded.items() if name not in incidental}
+    return hashlib.sha256(dump(content).encode("utf-8")).hexdigest()
 
 
 FIELDS = frozenset(
@@ -123,8 +123,8 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
     }
     present = {name: value for name, value in derived.items() if value is not None and value != ""}
-    given = {name: value for name, value in _scalars(experience.metadata).items() if name not in derived}
-    return {**given, **present}
+    scalars = {name: value for name, value in _scalars(experience.metadata).items() if name not in derived}
+    return {**scalars, **present}
 
 
 def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -132,26 +132,30 @@ def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
     Only what is readable: metadata is what somebody gave.
     """
-    held = metadata.get("merged_attempts")
-    return {i: said for i, said in held.items() if _is_merged_attempt(said)} if isinstance(held, Mapping) else {}
+    merged = metadata.get("merged_attempts")
+    return (
+        {i: attempt for i, attempt in merged.items() if _is_merged_attempt(attempt)}
+        if isinstance(merged, Mapping)
+        else {}
+    )
 
 
 def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
     """Return what the attempts said that an experience stands for, so that importing them again finds it."""
-    return [said["content_hash"] for said in merged_attempts(metadata).values()]
+    return [attempt["content_hash"] for attempt in merged_attempts(metadata).values()]
 
 
 def merged_trajectories(metadata: Mapping[str, Any]) -> list[str]:
     """Return the ids of the attempts that an experience stands for, where they are known."""
-    return [said["trajectory_id"] for said in merged_attempts(metadata).values() if said.get("trajectory_id")]
+    return [attempt["trajectory_id"] for attempt in merged_attempts(metadata).values() if attempt.get("trajectory_id")]
 
 
-def _is_merged_attempt(said: Any) -> bool:
+def _is_merged_attempt(attempt: Any) -> bool:
     return (
-        isinstance(said, Mapping)
-        and said.get("outcome") in ("succeeded", "failed", "unknown")
-        and isinstance(said.get("content_hash"), str)
-        and isinstance(said.get("trajectory_id", ""), str)
+        isinstance(attempt, Mapping)
+        and attempt.get("outcome") in ("succeeded", "failed", "unknown")
+        and isinstance(attempt.get("content_hash"), str)
+        and isinstance(attempt.get("trajectory_id", ""), str)
     )
 
 

@@ -120,13 +120,13 @@ class ChromaExperienceMemory(Memory[Experience]):
         What the memory holds already, by id or by what the attempt said when it was first read, stays as it is. The
         ids of those that were put back are returned.
         """
-        held = self._store.present([item.experience.id for item in exported])
-        new = {item.experience.id: item for item in exported if item.experience.id not in held}
+        present_ids = self._store.present([item.experience.id for item in exported])
+        new = {item.experience.id: item for item in exported if item.experience.id not in present_ids}
         if not new:
             return []
         experiences = [self._findable(item.experience) for item in new.values()]
-        given = usable_vectors(exported, self.embedder)
-        ids, vectors, metadatas, documents = self._columns(experiences, given)
+        embedded = usable_vectors(exported, self.embedder)
+        ids, vectors, metadatas, documents = self._columns(experiences, embedded)
         for metadata, item in zip(metadatas, new.values(), strict=True):
             metadata["content_hash"] = item.content_hash or metadata["content_hash"]
         restored = {record_id: to_restored(item) for record_id, item in new.items()}
@@ -367,10 +367,10 @@ class ChromaExperienceMemory(Memory[Experience]):
         return self._store.add_unknown(*columns(new, self._store, self.embedder, {})) if new else []
 
     def _columns(
-        self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None
+        self, experiences: Sequence[Experience], embedded: Mapping[str, Vectors] | None = None
     ) -> tuple[list[str], list[EncodedText], list[dict[str, Any]], list[str]]:
         """Return what the vector store takes: ids, embeddings, metadatas, documents."""
-        return columns([_entry(experience) for experience in experiences], self._store, self.embedder, given or {})
+        return columns([_entry(experience) for experience in experiences], self._store, self.embedder, embedded or {})
 
 
 def _entry(experience: Experience) -> Entry:

@@ -91,28 +91,28 @@ def plan_merge(
 def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
     """Return a group as the store takes it, or raise `PlanOutdated` where the kept record is not there any more."""
     # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
-    held = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
+    content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
     removed = tuple(away.id for away in group.removed)
-    return merged_row(row, group.kept_id, to_metadata(group.merged) | held, removed, group.marks)
+    return merged_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed, group.marks)
 
 
 def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
-    others = [subject for subject in subjects if subject is not best]
-    merged_from = joined(lineage(best.experience.metadata), *(_ids(other.experience) for other in others))
-    attempts = _attempts([best, *others])
+    duplicates = [subject for subject in subjects if subject is not best]
+    merged_from = joined(lineage(best.experience.metadata), *(_ids(other.experience) for other in duplicates))
+    attempts = _attempts([best, *duplicates])
     metadata = {
-        **_shared(best, others),
+        **_shared(best, duplicates),
         "merged_from": [record_id for record_id in merged_from if record_id != best.experience.id],
         "merged_outcomes": _outcomes(attempts),
-        "merged_attempts": {i: said for i, said in attempts.items() if i != best.experience.id},
+        "merged_attempts": {i: attempt for i, attempt in attempts.items() if i != best.experience.id},
     }
     return MergeGroup(
         kept_id=best.experience.id,
         kept_title=best.title,
         why_kept=_why(best, subjects),
-        removed=tuple(_away(other) for other in others),
+        removed=tuple(_away(other) for other in duplicates),
         merged=replace(best.experience, metadata=metadata),
-        marks=merged_marks([best.marks, *(other.marks for other in others)]),
+        marks=merged_marks([best.marks, *(other.marks for other in duplicates)]),
     )
 
 
@@ -136,9 +136,9 @@ def _ids(experience: Experience) -> list[str]:
     return [experience.id, *lineage(experience.metadata)]
 
 
-def _shared(best: MergeSubject, others: Sequence[MergeSubject]) -> dict[str, Any]:
+def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
     """Return the best one's metadata, without what holds for all of them only."""
-    stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in others)
+    stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in duplicates)
     return {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
 
 
@@ -152,14 +152,18 @@ def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
     for subject in subjects:
         attempts |= merged_attempts(subject.experience.metadata)
     for subject in subjects:
-        one = subject.experience
-        said = {"outcome": one.outcome.label, "content_hash": subject.content_hash, "trajectory_id": one.trajectory_id}
-        attempts[one.id] = said
+        experience = subject.experience
+        attempt = {
+            "outcome": experience.outcome.label,
+            "content_hash": subject.content_hash,
+            "trajectory_id": experience.trajectory_id,
+        }
+        attempts[experience.id] = attempt
     return attempts
 
 
 def _outcomes(attempts: Mapping[str, Mapping[str, str]]) -> dict[str, int]:
-    counts = Counter(said["outcome"] for said in attempts.values())
+    counts = Counter(attempt["outcome"] for attempt in attempts.values())
     return {label: counts[label] for label in OUTCOMES if counts[label]}
 
 

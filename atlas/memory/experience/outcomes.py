@@ -93,13 +93,13 @@ def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
     return len(rows)
 
 
-def _metadata(held: Mapping[str, Any], success: bool | None) -> dict[str, Any]:
+def _metadata(metadata: Mapping[str, Any], success: bool | None) -> dict[str, Any]:
     """Return what is kept of an experience with another outcome."""
-    experience = decoded_content(decode_experience, held)
+    experience = decoded_content(decode_experience, metadata)
     changed = replace(experience, outcome=replace(experience.outcome, success=success))
     summary = extraction.summarise(extraction.to_trajectory(changed), changed.feedback)
     # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
     return {
         **extraction.to_metadata(replace(changed, trajectory_summary=summary)),
-        "content_hash": held["content_hash"],
+        "content_hash": metadata["content_hash"],
     }

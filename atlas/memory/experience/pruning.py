@@ -53,10 +53,10 @@ class PruneCriteria:
         Raises:
             InvalidInput: An unknown criterion, or an impossible value.
         """
-        known = [criterion.name for criterion in fields(cls)]
+        names = [criterion.name for criterion in fields(cls)]
         for name in criteria:
-            if name not in known:
-                raise InvalidInput(f"unknown prune criterion {name!r}; known: {', '.join(known)}")
+            if name not in names:
+                raise InvalidInput(f"unknown prune criterion {name!r}; known: {', '.join(names)}")
         parsed = cls(**criteria)
         parsed.check()
         return parsed
@@ -101,9 +101,9 @@ class PruneSubject:
     @property
     def success_rate(self) -> float | None:
         """The mean of its own outcome and those of the tasks that it was used for, or None where nothing is known."""
-        own = [] if self.success is None else [float(self.success)]
-        n_known = len(own) + self.usage.n_uses
-        return (sum(own) + self.usage.n_successes) / n_known if n_known else None
+        outcomes = [] if self.success is None else [float(self.success)]
+        n_known = len(outcomes) + self.usage.n_uses
+        return (sum(outcomes) + self.usage.n_successes) / n_known if n_known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,34 +267,36 @@ def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, doom
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in doomed), key=lambda i: _value(subjects[i]), reverse=True
     )
-    kept = np.flatnonzero([s.id not in doomed for s in subjects])
-    left = np.array(candidates, np.int64)[~_near_any(vectors[candidates], vectors[kept])]
+    staying = np.flatnonzero([s.id not in doomed for s in subjects])
+    left = np.array(candidates, np.int64)[~_near_any(vectors[candidates], vectors[staying])]
     while len(left):
         block, is_covered = left[:BLOCK], np.zeros(len(left), bool)
         is_near = vectors[block] @ vectors[left].T >= NEIGHBOUR_SIMILARITY
         for position, i in enumerate(block):
             if not is_covered[position]:
-                others = [int(left[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position]
-                saved[subjects[i].id] = _for_whom(subjects, others)
+                neighbours = [int(left[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position]
+                saved[subjects[i].id] = _for_whom(subjects, neighbours)
                 is_covered |= is_near[position]
                 is_covered[position] = True
         left = left[~is_covered]
     return saved
 
 
-def _near_any(vectors: Vectors, others: Vectors) -> np.ndarray:
+def _near_any(vectors: Vectors, targets: Vectors) -> np.ndarray:
     is_near = np.zeros(len(vectors), bool)
-    if len(others):
+    if len(targets):
         for start in range(0, len(vectors), BLOCK):
-            part = vectors[start : start + BLOCK] @ others.T
+            part = vectors[start : start + BLOCK] @ targets.T
             is_near[start : start + BLOCK] = part.max(axis=1) >= NEIGHBOUR_SIMILARITY
     return is_near
 
 
-def _for_whom(subjects: Sequence[PruneSubject], others: Sequence[int]) -> str:
-    if not others:
+def _for_whom(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
+    if not neighbours:
         return "nothing that stays is near it"
-    return f"nothing that stays is near it and {len(others)} like it, such as {subjects[others[0]].title[:80]!r}"
+    return (
+        f"nothing that stays is near it and {len(neighbours)} like it, such as {subjects[neighbours[0]].title[:80]!r}"
+    )
 
 
 def _value(subject: PruneSubject) -> tuple[float, int, datetime]:

@@ -34,8 +34,8 @@ def plan_refine(
         vectors = first_vectors(there, store, dimension)
     judged = Judging(strategy, subjects)
     with operation():
-        for given in alike_sets(there, vectors, strategy.set_size):
-            judged.judge(given)
+        for alike in alike_sets(there, vectors, strategy.set_size):
+            judged.judge(alike)
             if on_progress:
                 on_progress(len(judged.decisions), len(there))
     return RefinePlan(

@@ -26,9 +26,9 @@ _FILLERS = frozenset(("a", "an", "the", "given", "please", "kindly"))
 _SHORTEST_PLURAL = 4
 
 
-def is_same_task(one: Task, other: Task) -> bool:
+def is_same_task(task: Task, other: Task) -> bool:
     """Return whether two tasks have the same id, or ask for the same."""
-    return one.id == other.id or asked(one) == asked(other)
+    return task.id == other.id or asked(task) == asked(other)
 
 
 def asked(task: Task) -> tuple[str, tuple[str, ...], str]:

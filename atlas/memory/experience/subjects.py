@@ -22,10 +22,10 @@ def prune_subjects(store: Collection, among: Sequence[str] | None = None) -> lis
 
     One that keeps no such time was stored when it was attempted.
     """
-    known = _of_all(store) if among is None else _of_some(store, among)
-    usage, marks = store.usage(list(known)), store.marks(list(known))
-    pinned = {record_id for record_id, held in marks.items() if held.pinned}
-    return [_subject(record_id, values, usage, record_id in pinned) for record_id, values in known.items()]
+    values_by_id = _of_all(store) if among is None else _of_some(store, among)
+    usage, marks = store.usage(list(values_by_id)), store.marks(list(values_by_id))
+    pinned = {record_id for record_id, mark in marks.items() if mark.pinned}
+    return [_subject(record_id, values, usage, record_id in pinned) for record_id, values in values_by_id.items()]
 
 
 def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubject]:

@@ -353,5 +353,5 @@ def _summary_of_each(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]
 
 
 def _targets(row: Row, link_type: str) -> Sequence[str]:
-    held: Sequence[str] = row["metadata"].get(link_type, ())
-    return held
+    targets: Sequence[str] = row["metadata"].get(link_type, ())
+    return targets

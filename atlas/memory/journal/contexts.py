@@ -95,8 +95,8 @@ class Contexts:
             if name not in BY_VALUE:
                 wanted += self.log.recent(count, names)
                 continue
-            known = [*pool, *self._scored()] if name == SCORED else pool
-            best = self.by_value([entry for entry in known if entry.entry_type in names])
+            candidates = [*pool, *self._scored()] if name == SCORED else pool
+            best = self.by_value([entry for entry in candidates if entry.entry_type in names])
             best = sorted(best, key=_score, reverse=True) if name == SCORED else best
             wanted += list({entry.id: entry for entry in best}.values())[:count]
         return wanted
@@ -134,16 +134,16 @@ def chosen(
         limit: Of entries; None for as many as fit.
         token_budget: Of all of them together; None for no bound.
     """
-    taken: dict[str, JournalEntry] = {}
+    by_content: dict[str, JournalEntry] = {}
     n_left = float("inf") if token_budget is None else token_budget
     for entry in [*wanted, *rest]:
-        if limit is not None and len(taken) >= limit:
+        if limit is not None and len(by_content) >= limit:
             break
         n_tokens = tokens_of(entry.content)
-        if entry.content not in taken and n_tokens <= n_left:
-            taken[entry.content] = entry
+        if entry.content not in by_content and n_tokens <= n_left:
+            by_content[entry.content] = entry
             n_left -= n_tokens
-    return list(taken.values())
+    return list(by_content.values())
 
 
 def tokens_of(text: str) -> int:

@@ -76,8 +76,8 @@ class Conversations(Memory[Turn]):
         Raises:
             InvalidInput: Nothing was said on either side, the conversation has no name, or a text cannot be kept.
         """
-        said = {"user_text": user_text, "response": response, "conversation": conversation}
-        for name, text in said.items():
+        fields = {"user_text": user_text, "response": response, "conversation": conversation}
+        for name, text in fields.items():
             if not isinstance(text, str):
                 raise InvalidInput(f"a turn's {name} should be a text, but is {text!r}"[:300])
         if not user_text.strip() and not response.strip():
@@ -89,9 +89,9 @@ class Conversations(Memory[Turn]):
         entry.metadata["created_at"] = place_after_all(self._store, entry.metadata[SAID_AT])
         with self._store.reading():
             moment, latest = self._store.moment(), self._latest(conversation)
-        told = replace(entry, document=text_of(entry.document, [*latest.values()]))
+        with_context = replace(entry, document=text_of(entry.document, [*latest.values()]))
         log = self._log.within("store")
-        log.store.add(*columns([told], self._store, self.embedder, {}))
+        log.store.add(*columns([with_context], self._store, self.embedder, {}))
         log.settle([turn.id], list(latest), moment)
         return turn.id
 
@@ -178,7 +178,7 @@ class Conversations(Memory[Turn]):
 
 
 def _said(row: Row) -> str:
-    return decoded_content(lambda said: _spoken(said["user_text"], said["response"]), row["metadata"])
+    return decoded_content(lambda content: _spoken(content["user_text"], content["response"]), row["metadata"])
 
 
 def _spoken(user_text: str, response: str) -> str:
@@ -189,25 +189,25 @@ def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
     return {row["id"]: title_of(_said(row)) for row in store.get(list(ids))}
 
 
-TELLING = Telling(within="conversation", said=_said, beginnings=_beginnings)
+TELLING = Telling(within="conversation", content_of=_said, beginnings=_beginnings)
 """How turns tell what was said just before them."""
 
 
 def _to_entry(turn: Turn) -> Entry:
-    said = {"conversation": turn.conversation, "user_text": turn.user_text, "response": turn.response}
-    for name, text in said.items():
+    fields = {"conversation": turn.conversation, "user_text": turn.user_text, "response": turn.response}
+    for name, text in fields.items():
         check_text(text, f"the turn's {name}")
     metadata: dict[str, Any] = {
         "title": title_of(turn.user_text or turn.response),
         "conversation": turn.conversation,
         SAID_AT: turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         **filterable(turn.metadata),
-        "content": dump(said | ({"metadata": dict(turn.metadata)} if turn.metadata else {})),
+        "content": dump(fields | ({"metadata": dict(turn.metadata)} if turn.metadata else {})),
     }
     return Entry(turn.id, _spoken(turn.user_text, turn.response), metadata)
 
 
 def _from_row(row: Row) -> Turn:
-    held = row["metadata"]
-    said_at = stored_instant(held, SAID_AT if SAID_AT in held else "created_at")
-    return decoded_content(lambda said: Turn(id=row["id"], created_at=said_at, **said), held)
+    metadata = row["metadata"]
+    said_at = stored_instant(metadata, SAID_AT if SAID_AT in metadata else "created_at")
+    return decoded_content(lambda content: Turn(id=row["id"], created_at=said_at, **content), metadata)

@@ -31,7 +31,7 @@ N_LATEST = 50
 
 TELLING = Telling(
     within="generation",
-    said=lambda row: from_row(row).content,
+    content_of=lambda row: from_row(row).content,
     beginnings=lambda store, ids: store.titles(ids),
 )
 """How entries tell what stood just before them."""
@@ -77,8 +77,8 @@ class EntryLog(Log):
     def hidden(self) -> set[str]:
         """Return the ids of entries that agents do not find: buried by a person, or another's that wait for review."""
         buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(WAITING))
-        own = self.store.ids({HELD_FOR: actor_name("")}) if waiting else ()
-        return {*buried, *waiting.difference(own)}
+        visible = self.store.ids({HELD_FOR: actor_name("")}) if waiting else ()
+        return {*buried, *waiting.difference(visible)}
 
     def check_there(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` where one of the entries is not there."""
@@ -91,13 +91,13 @@ class EntryLog(Log):
 
     def add(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
         """Write whole entries as one operation. See `Journal.add_entries`."""
-        made = {entry.id: written_at(entry, self.clock.now()) for entry in entries}
-        for entry in made.values():
+        entries_by_id = {entry.id: written_at(entry, self.clock.now()) for entry in entries}
+        for entry in entries_by_id.values():
             to_entry(entry)
-        held = self.store.present(list(made)) | self.store.purged(list(made))
+        known_ids = self.store.present(list(entries_by_id)) | self.store.purged(list(entries_by_id))
         scoped = self.within("store", reason)
-        scoped._gain_links([entry for entry in made.values() if entry.id in held])
-        new = [entry for entry in made.values() if entry.id not in held]
+        scoped._gain_links([entry for entry in entries_by_id.values() if entry.id in known_ids])
+        new = [entry for entry in entries_by_id.values() if entry.id not in known_ids]
         if not new:
             return []
         with self.store.reading():
@@ -166,23 +166,23 @@ class EntryLog(Log):
         rows = self.store.scan(order_by="created_at", descending=True, limit=N_LATEST)
         return [line_of(row) for row in rows]
 
-    def _gain_links(self, known: Sequence[JournalEntry]) -> None:
+    def _gain_links(self, stored: Sequence[JournalEntry]) -> None:
         """Give entries that are there those of their links that they never had."""
-        given = {entry.id: entry.links for entry in known if entry.links}
+        links_by_id = {entry.id: entry.links for entry in stored if entry.links}
 
         def gain() -> None:
             changed = []
             with self.store.reading():
                 moment = self.store.moment()
-                for row in self.store.get(list(given)):
+                for row in self.store.get(list(links_by_id)):
                     entry = from_row(row)
-                    new = self._never_had(entry, given[entry.id])
+                    new = self._never_had(entry, links_by_id[entry.id])
                     if new:
                         changed.append(changed_row(row, replace(entry, links=(*entry.links, *new))))
             if changed:
                 self.rewrite(changed, moment, "link")
 
-        if given:
+        if links_by_id:
             retried(gain)
 
     def _never_had(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
@@ -207,12 +207,12 @@ class Line:
 
 def line_of(row: Mapping[str, Any]) -> Line:
     """Return the place of a stored entry."""
-    held = row["metadata"]
+    metadata = row["metadata"]
     return Line(
         id=row["id"],
-        generation=held["generation"],
-        written_at=stored_instant(held),
-        title=held["title"],
+        generation=metadata["generation"],
+        written_at=stored_instant(metadata),
+        title=metadata["title"],
     )
 
 

@@ -52,9 +52,9 @@ BUILT_IN = (
 class EntryTypes:
     """The types that a journal knows, by name."""
 
-    def __init__(self, kept: Mapping[str, str] = MappingProxyType({})) -> None:
-        self._known = {known.name: known for known in BUILT_IN}
-        self.recall(kept)
+    def __init__(self, stored: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._known = {entry_type.name: entry_type for entry_type in BUILT_IN}
+        self.recall(stored)
 
     def register(self, added: EntryType) -> None:
         """Learn one more, or learn one differently.
@@ -74,9 +74,9 @@ class EntryTypes:
         if store.kept().get(name) != text:
             store.keep(name, text)
 
-    def recall(self, kept: Mapping[str, str]) -> Mapping[str, str]:
+    def recall(self, stored: Mapping[str, str]) -> Mapping[str, str]:
         """Learn the types that were registered in any process, without what cannot be read. Return what was given."""
-        for name, text in kept.items():
+        for name, text in stored.items():
             if name.startswith(KEPT):
                 try:
                     recalled = EntryType(**json.loads(text))
@@ -85,7 +85,7 @@ class EntryTypes:
                     logger.warning("the entry type %r cannot be read, so register it again: %s", name, error)
                 else:
                     self._known[recalled.name] = recalled
-        return kept
+        return stored
 
     def __getitem__(self, name: str) -> EntryType:
         """Return the type of this name, or raise `InvalidInput` where the journal knows none."""
@@ -105,7 +105,7 @@ class EntryTypes:
 
     def counting_as(self, name: str) -> list[str]:
         """Return the names of the types that a context takes for one."""
-        return [name, *(known.name for known in self._known.values() if known.counts_as == name)]
+        return [name, *(entry_type.name for entry_type in self._known.values() if entry_type.counts_as == name)]
 
     def __iter__(self) -> Iterator[EntryType]:
         return iter(tuple(self._known.values()))

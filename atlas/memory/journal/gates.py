@@ -77,7 +77,7 @@ class Refusals:
     def why(self, content: str) -> str:
         """Return why an entry that says this was refused, or that one was where it is not among the latest."""
         texts = (content, scrub_text(content, Counter(), homes=False))
-        reasons = (one.refusal.reason for one in self.latest if one.content in texts)
+        reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)
         return next(reasons, "a gate of the journal refuses it")
 
 
@@ -94,16 +94,16 @@ class Gates:
     keep_repetitions: bool | None
     """None for what the store says."""
 
-    def states(self, kept: Mapping[str, str]) -> tuple[Gate, ...]:
+    def states(self, texts: Mapping[str, str]) -> tuple[Gate, ...]:
         """Return the gates, given what the store keeps: the caller's word goes before the store's."""
         return tuple(
-            self._state(name, keeps, kept.get(KEPT + name))
+            self._state(name, keeps, texts.get(KEPT + name))
             for name, keeps in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
         )
 
-    def refuse(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str], log: EntryLog) -> bool:
+    def refuse(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> bool:
         """Keep an entry among what was refused, with the reason, if a gate refuses it. Return whether one does."""
-        refusal = self._refusal(entry, kind, kept, log)
+        refusal = self._refusal(entry, kind, texts, log)
         if refusal is None or self.refused is None:
             return False
         metadata = {
@@ -136,9 +136,9 @@ class Gates:
         self.refused.within("store", ACCEPTED, scoped.store.operation_id).delete([refused_id])
         return added[0] if added else refused_id
 
-    def _refusal(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str], log: EntryLog) -> Refusal | None:
+    def _refusal(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> Refusal | None:
         """Return why an entry should be refused, if it should and can be."""
-        is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(kept)}
+        is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(texts)}
         found = noise(entry.content) if is_on[NOISE] else None
         if found is not None or not is_on[REPEATED]:
             return found
@@ -147,12 +147,12 @@ class Gates:
             alike = [row["id"] for row in rows if row["metadata"]["entry_type"] == entry.entry_type][:N_COMPARED]
             return repeated(entry, log.get(alike))
 
-    def _state(self, name: str, keeps: bool | None, said: str | None) -> Gate:
+    def _state(self, name: str, keeps: bool | None, stored: str | None) -> Gate:
         if self.refused is None:
             return Gate(name=name, is_on=False, said_by="no store")
         if keeps is not None:
             return Gate(name=name, is_on=not keeps, said_by="caller")
-        return Gate(name=name, is_on=said != OFF, said_by="store" if said in (ON, OFF) else "default")
+        return Gate(name=name, is_on=stored != OFF, said_by="store" if stored in (ON, OFF) else "default")
 
 
 def kept_switch(name: str, is_on: bool) -> tuple[str, str]:
@@ -167,12 +167,12 @@ def kept_switch(name: str, is_on: bool) -> tuple[str, str]:
 
 
 def _refused_entry(row: Row) -> RefusedEntry:
-    held = row["metadata"]
+    metadata = row["metadata"]
     return RefusedEntry(
         id=row["id"],
-        entry_type=held["entry_type"],
+        entry_type=metadata["entry_type"],
         content=row["document"],
-        generation=held["generation"],
-        refused_at=held["created_at"],
-        refusal=Refusal(held["gate"], held["reason"], held["like_id"]),
+        generation=metadata["generation"],
+        refused_at=metadata["created_at"],
+        refusal=Refusal(metadata["gate"], metadata["reason"], metadata["like_id"]),
     )

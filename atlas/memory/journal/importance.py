@@ -85,12 +85,12 @@ def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, An
 
     A failure, and a reason or a rule, say more than that all went well; a few words say less than a paragraph.
     """
-    told = 0.05 * bool(_FAILED.search(content)) + 0.05 * bool(_ADVICE.search(content))
+    wording = 0.05 * bool(_FAILED.search(content)) + 0.05 * bool(_ADVICE.search(content))
     length = 0.05 * (min(len(content), TELLING_CHARACTERS) / TELLING_CHARACTERS - 0.5)
     is_scored = SCORED in (entry_type.name, entry_type.counts_as)
     score = score_of(content, metadata) if is_scored else None
     scored = 0.0 if score is None else SCORE_WEIGHT * (min(1.0, score) - MIDDLING)
-    return round(min(1.0, max(0.0, entry_type.importance + told + length + scored)), 4)
+    return round(min(1.0, max(0.0, entry_type.importance + wording + length + scored)), 4)
 
 
 def with_feedback(importance: float, usage: Usage) -> float:
@@ -138,10 +138,10 @@ def _shared(content: str, other: str) -> float:
     """Return the share of their words that two texts both have. 0 where the same words say something else."""
     if content == other:
         return 1.0
-    one, two = (_TOKEN.findall(text.lower()) for text in (content, other))
-    if _negations(one) != _negations(two) or _overlap(_pairs(one), _pairs(two)) < SAME_PAIRS:
+    first, second = (_TOKEN.findall(text.lower()) for text in (content, other))
+    if _negations(first) != _negations(second) or _overlap(_pairs(first), _pairs(second)) < SAME_PAIRS:
         return 0.0
-    return _overlap(set(one), set(two))
+    return _overlap(set(first), set(second))
 
 
 def _numbers(text: str) -> list[str]:
@@ -158,8 +158,8 @@ def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
     return set(zip(["", *words], [*words, ""], strict=True))
 
 
-def _overlap(one: Set[object], other: Set[object]) -> float:
-    return len(one & other) / len(one | other) if one and other else 0.0
+def _overlap(first: Set[object], second: Set[object]) -> float:
+    return len(first & second) / len(first | second) if first and second else 0.0
 
 
 def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
@@ -168,19 +168,19 @@ def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
     That of the metadata counts before that of the text, such as `Score: 0.95`, of which the last is taken. `95 %` and
     `19/20` are shares. Other numbers are compared as they are, whether an agent counts to 1, 10 or 100.
     """
-    given = _value(metadata.get(SCORE))
-    if given is not None:
-        return given
-    told = [_read(content, match.end()) for match in _IN_TEXT.finditer(content)]
-    return next((score for score in reversed(told) if score is not None), None)
+    score = _value(metadata.get(SCORE))
+    if score is not None:
+        return score
+    scores = [_read(content, match.end()) for match in _IN_TEXT.finditer(content)]
+    return next((score for score in reversed(scores) if score is not None), None)
 
 
-def _value(given: Any) -> float | None:
-    if isinstance(given, str):
-        return _read(given.strip(), 0)
-    if isinstance(given, bool) or not isinstance(given, int | float):
+def _value(score: Any) -> float | None:
+    if isinstance(score, str):
+        return _read(score.strip(), 0)
+    if isinstance(score, bool) or not isinstance(score, int | float):
         return None
-    return given * 1.0 if 0 <= given <= MOST_SCORE else None  # compared first: a huge whole number is no float
+    return score * 1.0 if 0 <= score <= MOST_SCORE else None  # compared first: a huge whole number is no float
 
 
 def _read(text: str, start: int) -> float | None:

@@ -98,7 +98,10 @@ def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
 
 
 def suggest_fixes(
-    crashes: Sequence[JournalEntry], reflections: Sequence[JournalEntry], crash_vectors: Vectors, others: Vectors
+    crashes: Sequence[JournalEntry],
+    reflections: Sequence[JournalEntry],
+    crash_vectors: Vectors,
+    reflection_vectors: Vectors,
 ) -> list[LinkSuggestion]:
     """Return which reflections may tell how which crashes were solved: written since, and about the same.
 
@@ -107,9 +110,9 @@ def suggest_fixes(
     Args:
         crashes: Without those that are known to be solved.
         crash_vectors: One for each crash.
-        others: One for each reflection.
+        reflection_vectors: One for each reflection.
     """
-    similarities = crash_vectors @ others.T
+    similarities = crash_vectors @ reflection_vectors.T
     found = []
     for row, crash in enumerate(crashes):
         of_crash = [
@@ -154,8 +157,8 @@ def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None)
     """Take links of a type, or all, from one entry to another back. Return the first."""
 
     def others(entry: JournalEntry) -> JournalEntry:
-        kept = [one for one in entry.links if one.target_id != target_id or link_type not in (None, one.type)]
-        return _with_links(entry, kept)
+        links = [link for link in entry.links if link.target_id != target_id or link_type not in (None, link.type)]
+        return _with_links(entry, links)
 
     return log.change(source_id, others, "unlink")
 

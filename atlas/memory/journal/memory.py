@@ -141,14 +141,14 @@ class Journal(Memory[JournalEntry]):
         Raises `InvalidInput` for what cannot be kept, and `NotFound` where an entry that it is linked to is not there.
         """
         check_given(entry_type, content, metadata, links)
-        kept = self.types.recall(self._store.kept())
+        texts = self.types.recall(self._store.kept())
         kind, now = self.types[entry_type], self._clock.now()
         place = place_after_all(self._store, instant(now))
-        told = importance_of(kind, content, metadata or {}) if importance is None else importance
-        entry = new_entry(kind.name, content, generation, told, metadata or {}, links, now=now, place=place)
+        estimated = importance_of(kind, content, metadata or {}) if importance is None else importance
+        entry = new_entry(kind.name, content, generation, estimated, metadata or {}, links, now=now, place=place)
         entry = self._without_secrets(entry)
         self._log.check_there([link.target_id for link in entry.links])
-        is_refused = self._gates.refuse(entry, kind, kept, self._log)
+        is_refused = self._gates.refuse(entry, kind, texts, self._log)
         return None if is_refused else self.add_entries([entry])[0]
 
     aadd = twin(add)

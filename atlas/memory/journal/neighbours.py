@@ -30,7 +30,7 @@ class Telling:
     within: str
     """The metadata key of a record's group, such as a generation or a conversation."""
 
-    said: Callable[[Mapping[str, Any]], str]
+    content_of: Callable[[Mapping[str, Any]], str]
     """From a whole row to what the record itself says."""
 
     beginnings: Callable[[Collection, Sequence[str]], Mapping[str, str]]
@@ -79,8 +79,8 @@ class Log:
         with self.store.reading():
             records = renewed(self.store, self.telling, gone=gone, changed=changed)
         if records or gone:
-            given = columns(records, self.store, self.embedder, {})
-            self.within(kind).store.update(*given, unchanged_since=moment, dropped=gone)
+            arguments = columns(records, self.store, self.embedder, {})
+            self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=gone)
 
     def renew_present(self, ids: Sequence[str]) -> None:
         """Embed records, and those just after them, with what stands before each now."""
@@ -88,8 +88,8 @@ class Log:
         def renew() -> None:
             with self.store.reading():
                 moment, rows = self.store.moment(), self.store.get(list(ids))
-            said = {row["id"]: Entry(row["id"], self.telling.said(row), row["metadata"]) for row in rows}
-            self.renew(moment, "edit", changed=said)
+            entries = {row["id"]: Entry(row["id"], self.telling.content_of(row), row["metadata"]) for row in rows}
+            self.renew(moment, "edit", changed=entries)
 
         retried(renew)
 
@@ -101,14 +101,14 @@ class Log:
             self.renew_present(added)
 
 
-def text_of(said: str, before: Sequence[str]) -> str:
+def text_of(content: str, before: Sequence[str]) -> str:
     """Return the text that is embedded and indexed: what a record says, and the beginnings of those just before it."""
-    return "\n\n".join([said, *before])
+    return "\n\n".join([content, *before])
 
 
-def title_of(said: str) -> str:
+def title_of(content: str) -> str:
     """Return the beginning of what a record says, on one line."""
-    return " ".join(said.split())[:TITLE_CHARACTERS]
+    return " ".join(content.split())[:TITLE_CHARACTERS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +123,9 @@ class _Lines:
     def log(self, *, without: Set[str] = frozenset(), moved: Mapping[str, Any] = MappingProxyType({})) -> Groups:
         """Return the records in the order of their time. Of one instant, what was added first comes first."""
         return _by_group(
-            (one, moved.get(one, self.groups[one]))
-            for one in sorted(self.groups, key=self.written_at.__getitem__)
-            if one not in without
+            (record_id, moved.get(record_id, self.groups[record_id]))
+            for record_id in sorted(self.groups, key=self.written_at.__getitem__)
+            if record_id not in without
         )
 
     def added(self) -> Groups:
@@ -150,24 +150,25 @@ def renewed(
             are among the result.
     """
     touched = {*gone, *changed}
-    held = {row["metadata"][telling.within] for row in store.peek(list(touched))}
+    groups = {row["metadata"][telling.within] for row in store.peek(list(touched))}
     moved = {entry.id: entry.metadata[telling.within] for entry in changed.values()}
-    lines = _read_lines(store, telling.within, held | {*moved.values()})
+    lines = _read_lines(store, telling.within, groups | {*moved.values()})
     log = lines.log(without=set(gone), moved=moved)
-    followers = set(changed).union(*(_followers(one, touched) for one in (lines.log(), lines.added(), log)))
+    orders = (lines.log(), lines.added(), log)
+    followers = set(changed).union(*(_followers(order, touched) for order in orders))
     rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(gone)])
     before = _before(log, [row["id"] for row in rows])
-    titles = dict(telling.beginnings(store, list({one for neighbours in before.values() for one in neighbours})))
+    titles = dict(telling.beginnings(store, list({i for neighbours in before.values() for i in neighbours})))
     titles |= {entry.id: title_of(entry.document) for entry in changed.values()}
-    made = []
+    entries = []
     for row in rows:
         entry = changed.get(row["id"])
         metadata = row["metadata"] if entry is None else entry.metadata
-        beginnings = [titles[one] for one in before[row["id"]] if one in titles]
-        document = text_of(telling.said(row) if entry is None else entry.document, beginnings)
+        beginnings = [titles[i] for i in before[row["id"]] if i in titles]
+        document = text_of(telling.content_of(row) if entry is None else entry.document, beginnings)
         if (document, metadata) != (row["document"], row["metadata"]):
-            made.append(Entry(row["id"], document, metadata))
-    return made
+            entries.append(Entry(row["id"], document, metadata))
+    return entries
 
 
 def _read_lines(store: Collection, within: str, groups: Set[Any]) -> _Lines:
@@ -175,9 +176,13 @@ def _read_lines(store: Collection, within: str, groups: Set[Any]) -> _Lines:
     if not groups:
         return _Lines(groups={}, written_at={})
     ids = store.ids(where)
-    held, written_at = store.column(within, where), store.column("created_at", where)
-    there = [one for one in ids if held.get(one) in groups and one in written_at]  # others may delete meanwhile
-    return _Lines(groups={one: held[one] for one in there}, written_at=written_at)
+    groups_by_id, written_at = store.column(within, where), store.column("created_at", where)
+    of_groups = {
+        record_id: groups_by_id[record_id]
+        for record_id in ids
+        if groups_by_id.get(record_id) in groups and record_id in written_at  # others may delete meanwhile
+    }
+    return _Lines(groups=of_groups, written_at=written_at)
 
 
 def _by_group(lines: Iterable[tuple[str, Any]]) -> Groups:

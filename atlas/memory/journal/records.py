@@ -99,20 +99,20 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
     return Entry(entry.id, text_of(entry.content, before), metadata)
 
 
-def with_own(given: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
+def with_own(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata that somebody gives an entry, with what the journal itself had noted in that which it has.
 
     Raises:
         InvalidInput: It would change what the journal noted.
     """
-    own = {key: held[key] for key in OF_THE_JOURNAL if key in held}
+    reserved = {key: stored[key] for key in OF_THE_JOURNAL if key in stored}
     for key in OF_THE_JOURNAL:
-        if key in given and (key not in own or given[key] != own[key]):
+        if key in metadata and (key not in reserved or metadata[key] != reserved[key]):
             raise InvalidInput(
-                f"metadata should leave the key {key!r} to the journal, which notes {own.get(key)!r} under it, "
-                f"but gives {given[key]!r}; choose another key"
+                f"metadata should leave the key {key!r} to the journal, which notes {reserved.get(key)!r} under it, "
+                f"but gives {metadata[key]!r}; choose another key"
             )
-    return {**given, **own}
+    return {**metadata, **reserved}
 
 
 def from_row(row: Mapping[str, Any]) -> JournalEntry:
@@ -196,5 +196,5 @@ def _instant_under(entry: JournalEntry, name: str) -> str:
 
 
 def _texts(entry: JournalEntry, name: str) -> list[str]:
-    held = entry.metadata.get(name)
-    return [text for text in held if isinstance(text, str)] if isinstance(held, list | tuple) else []
+    texts = entry.metadata.get(name)
+    return [text for text in texts if isinstance(text, str)] if isinstance(texts, list | tuple) else []

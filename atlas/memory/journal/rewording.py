@@ -14,36 +14,36 @@ from atlas.storage.history import Image, Reword
 def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
     """Return what takes the beginnings of purged records out of the texts of others, and embeds these again."""
     logs = [(journal, entries.TELLING), (talks, conversations.TELLING)]
-    held = {
+    indexed = {
         memory.collection_name: (memory.embedder, memory.collection.packer(), telling)
         for memory, telling in logs
         if memory is not None and memory.collection.count()
     }
-    if not held:
+    if not indexed:
         return None
 
     def reword(
-        collection: str, purged: Sequence[Image], others: Iterable[tuple[str, str]]
+        collection: str, purged: Sequence[Image], records: Iterable[tuple[str, str]]
     ) -> Mapping[str, tuple[str, EncodedText]]:
-        if collection not in held:
+        if collection not in indexed:
             return {}
-        embedder, pack, telling = held[collection]
+        embedder, pack, telling = indexed[collection]
         gone = {title_of(_said(telling, image["content"])) for image in purged if "content" in image}
-        texts = {document: _without(document, _said(telling, content), gone) for document, content in others}
+        texts = {document: _without(document, _said(telling, content), gone) for document, content in records}
         changed = {before: after for before, after in texts.items() if after != before}
         encoded = encode_texts(embedder, list(changed.values()), pack)
-        return {before: (changed[before], made) for before, made in zip(changed, encoded, strict=True)}
+        return {before: (changed[before], encoding) for before, encoding in zip(changed, encoded, strict=True)}
 
     return reword
 
 
 def _said(telling: Telling, encoded: str) -> str:
-    return telling.said({"id": "", "metadata": {"content": encoded}})
+    return telling.content_of({"id": "", "metadata": {"content": encoded}})
 
 
-def _without(document: str, said: str, gone: set[str]) -> str:
+def _without(document: str, content: str, gone: set[str]) -> str:
     """Return the text that finds a record, without those of the beginnings after what it says itself."""
-    if not document.startswith(f"{said}\n\n"):
+    if not document.startswith(f"{content}\n\n"):
         return document
-    before = document.removeprefix(f"{said}\n\n").split("\n\n")
-    return text_of(said, [one for one in before if one not in gone])
+    before = document.removeprefix(f"{content}\n\n").split("\n\n")
+    return text_of(content, [part for part in before if part not in gone])

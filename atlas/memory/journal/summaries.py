@@ -123,13 +123,13 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, most: int) -> Summar
     first, last = min(generations), max(generations)
     texts = [entry.content for entry in entries]
     faults = recurring_faults(texts)
-    said = [*([faults] if faults else []), *central_sentences(texts, encode, most=most)]
+    points = [*([faults] if faults else []), *central_sentences(texts, encode, most=most)]
     head = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
     return SummaryDraft(
         entry_type=entries[0].entry_type,
         first_generation=first,
         last_generation=last,
-        content=in_lines(head, said),
+        content=in_lines(head, points),
         source_ids=tuple(entry.id for entry in entries),
     )
 
@@ -156,9 +156,10 @@ def central_sentences(
     worded = [sentence for words, sentence in first.items() if words] or list(first.values())
     sentences = [sentence for sentence in worded if not _CODE.match(sentence)] or worded
     reasons = [sentence for sentence in sentences if _REASON.match(sentence)]
-    said = _most_central(reasons, encode, n, most)
-    said += _most_central([one for one in sentences if one not in reasons], encode, n - len(said), most)
-    return [f"{one} ({alike[one]} like it)" if alike[one] > 1 else one for one in said]
+    chosen = _most_central(reasons, encode, n, most)
+    remaining = [sentence for sentence in sentences if sentence not in reasons]
+    chosen += _most_central(remaining, encode, n - len(chosen), most)
+    return [f"{sentence} ({alike[sentence]} like it)" if alike[sentence] > 1 else sentence for sentence in chosen]
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
@@ -251,7 +252,7 @@ class Summariser:
             f"{last.generation}, oldest first:\n{as_data(texts, limit=CHARACTERS)}"
         )
         n_characters = sum(map(len, texts.values()))
-        validate = partial(_points, known=texts.keys(), most=n_characters)
+        validate = partial(_points, numbers=texts.keys(), most=n_characters)
         return await ask(self._llm, SYSTEM, prompt, schema=SCHEMA, validate=validate, max_tokens=1_024)
 
 
@@ -260,17 +261,17 @@ def as_word(entry_type: str) -> str:
     return "".join(character if character.isalnum() else "_" for character in entry_type)[:40]
 
 
-def _points(answer: Any, known: Any, most: int) -> list[str]:
+def _points(answer: Any, numbers: Any, most: int) -> list[str]:
     """Return the lines of an answer, if they are a summary of these entries.
 
     Args:
-        known: The numbers of the entries.
+        numbers: The numbers of the entries.
         most: Characters of all of them together.
     """
     points = [" ".join(point["text"].split()) for point in answer["points"]]
     if not all(any(character.isalnum() for character in point) for point in points):
         raise InvalidInput("every point should say something, in words")
-    unknown = sorted({number for point in answer["points"] for number in point["entries"]} - set(known))
+    unknown = sorted({number for point in answer["points"] for number in point["entries"]} - set(numbers))
     if unknown:
         raise InvalidInput(f"there are no entries {', '.join(unknown[:5])}; name those that a point rests on")
     if sum(map(len, points)) > most:

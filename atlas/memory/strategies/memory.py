@@ -101,15 +101,15 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     def with_updater(self, success_updater: SuccessRateUpdater) -> Self:
         """Return this bank with another updater, which gives every rate from the same recorded attempts."""
-        made = copy(self)
-        made.success_updater = success_updater
-        return made
+        bank = copy(self)
+        bank.success_updater = success_updater
+        return bank
 
     def with_abstractor(self, abstractor: StrategyAbstractor) -> Self:
         """Return this bank with another abstractor, which writes its next strategies."""
-        made = copy(self)
-        made.abstractor = abstractor
-        return made
+        bank = copy(self)
+        bank.abstractor = abstractor
+        return bank
 
     # Writing
 
@@ -135,11 +135,11 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             InvalidInput: It cannot be kept, or the bank has it already, by id or by what it says.
         """
-        made = self._without_secrets(checked(strategy, self._clock.now()))
-        added = self._store.add_unknown(*self._writer.columns(made))
+        valid = self._without_secrets(checked(strategy, self._clock.now()))
+        added = self._store.add_unknown(*self._writer.columns(valid))
         if not added:
-            raise self._known_already(made)
-        return made.id
+            raise self._known_already(valid)
+        return valid.id
 
     aadd = twin(add)
 
@@ -215,9 +215,9 @@ class ChromaStrategyBank(Memory[Strategy]):
         ids = [strategy_id for group in checked_groups for strategy_id in group]
         with self._store.reading():
             moment = self._store.moment()
-            held = {one.id: one for one in self.get_many(ids)}
+            by_id = {strategy.id: strategy for strategy in self.get_many(ids)}
             marks, n_total = self._store.marks(ids), self._store.count()
-        return plan_strategy_merge(checked_groups, held, marks, n_total=n_total, moment=moment)
+        return plan_strategy_merge(checked_groups, by_id, marks, n_total=n_total, moment=moment)
 
     aplan_merge = twin(plan_merge)
 
@@ -227,13 +227,13 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             PlanOutdated: One of the strategies, or its marks, has changed since; nothing was done.
         """
-        kept = [group.kept_id for group in plan.groups]
-        rows = {row["id"]: row for row in self._store.get(kept)}
+        survivors = [group.kept_id for group in plan.groups]
+        rows = {row["id"]: row for row in self._store.get(survivors)}
         merges = [merge_of(group, rows.get(group.kept_id), self._text_of) for group in plan.groups]
         scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
         if merges:
             scoped.merge(merges, plan.moment)
-        return self.get_many(kept)
+        return self.get_many(survivors)
 
     aapply_merge = twin(apply_merge)
 
@@ -320,13 +320,13 @@ class ChromaStrategyBank(Memory[Strategy]):
             found = self._read(rows)
         return [
             ExportedStrategy(
-                strategy=replace(one, usage_count=0, n_succeeded=0, success_rate=UNTRIED_RATE),
-                marks=marks[one.id],
-                usage=usage[one.id],
-                uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
+                strategy=replace(strategy, usage_count=0, n_succeeded=0, success_rate=UNTRIED_RATE),
+                marks=marks[strategy.id],
+                usage=usage[strategy.id],
+                uses=tuple(replace(use, record_id=strategy.id) for use in uses[strategy.id]),
                 stored_at=stored_at(row),
             )
-            for row, one in zip(rows, found, strict=True)
+            for row, strategy in zip(rows, found, strict=True)
         ]
 
     aexport = twin(export)
@@ -336,12 +336,12 @@ class ChromaStrategyBank(Memory[Strategy]):
 
         What the bank holds already, by id or by what it says, stays as it is.
         """
-        given = {item.strategy.id: item for item in exported}
-        if not given:
+        by_id = {item.strategy.id: item for item in exported}
+        if not by_id:
             return []
-        made = [checked(item.strategy, self._clock.now()) for item in given.values()]
-        restored = {one: to_restored(item) for one, item in given.items()}
-        return self._store.add_unknown(*self._writer.columns(*made), restored)
+        valid = [checked(item.strategy, self._clock.now()) for item in by_id.values()]
+        restored = {strategy_id: to_restored(item) for strategy_id, item in by_id.items()}
+        return self._store.add_unknown(*self._writer.columns(*valid), restored)
 
     arestore_many = twin(restore_many)
 

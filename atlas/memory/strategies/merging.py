@@ -62,21 +62,21 @@ def plan_strategy_merge(
 
 def merge_of(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
     """Return a group as the store takes it, or raise `PlanOutdated` where the kept one is not there any more."""
-    removed = [one.id for one in group.removed]
+    removed = [strategy.id for strategy in group.removed]
     return merged_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)
 
 
 def _group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> StrategyMergeGroup:
-    kept, *others = best_first(strategies)
+    survivor, *duplicates = best_first(strategies)
     return StrategyMergeGroup(
-        merged=merged(kept, others),
-        why_kept=_why(kept, others),
-        removed=tuple(others),
-        marks=merged_marks([marks[one.id] for one in (kept, *others)]),
+        merged=merged(survivor, duplicates),
+        why_kept=_why(survivor, duplicates),
+        removed=tuple(duplicates),
+        marks=merged_marks([marks[strategy.id] for strategy in (survivor, *duplicates)]),
     )
 
 
-def _why(kept: Strategy, others: Sequence[Strategy]) -> str:
-    if all(kept.usage_count > other.usage_count for other in others):
+def _why(survivor: Strategy, duplicates: Sequence[Strategy]) -> str:
+    if all(survivor.usage_count > other.usage_count for other in duplicates):
         return "it was tried most"
-    return "it is the oldest" if not kept.usage_count else "none was tried more, and it is the oldest of those"
+    return "it is the oldest" if not survivor.usage_count else "none was tried more, and it is the oldest of those"

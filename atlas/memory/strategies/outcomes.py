@@ -59,14 +59,14 @@ def rates_of(
 ) -> dict[str, StrategyRate]:
     """Return how well each strategy works, by id."""
     rates = {}
-    for one in strategies:
-        is_outworn = rule.holds(one.n_succeeded, one.usage_count) and not marks[one.id].pinned
-        rates[one.id] = StrategyRate(
-            rate=one.success_rate if one.usage_count else None,
-            n=one.usage_count,
-            n_succeeded=one.n_succeeded,
-            interval=credible_interval(one.n_succeeded, one.usage_count),
-            retired=BY_HAND if marks[one.id].buried else BY_OUTCOMES if is_outworn else "",
+    for strategy in strategies:
+        is_outworn = rule.holds(strategy.n_succeeded, strategy.usage_count) and not marks[strategy.id].pinned
+        rates[strategy.id] = StrategyRate(
+            rate=strategy.success_rate if strategy.usage_count else None,
+            n=strategy.usage_count,
+            n_succeeded=strategy.n_succeeded,
+            interval=credible_interval(strategy.n_succeeded, strategy.usage_count),
+            retired=BY_HAND if marks[strategy.id].buried else BY_OUTCOMES if is_outworn else "",
         )
     return rates
 
@@ -97,8 +97,8 @@ def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Contai
     pin, unbury = MarksChange(pinned=True, buried=False), MarksChange(buried=False)
     scoped = store if store.operation_id else store.within("mark", "unretired")
     pinned = [i for i in strategy_ids if i in by_outcomes]
-    others = [i for i in strategy_ids if i not in by_outcomes]
-    return sum(scoped.change_marks(ids, change) for ids, change in ((pinned, pin), (others, unbury)) if ids)
+    buried_ids = [i for i in strategy_ids if i not in by_outcomes]
+    return sum(scoped.change_marks(ids, change) for ids, change in ((pinned, pin), (buried_ids, unbury)) if ids)
 
 
 @lru_cache(maxsize=4_096)

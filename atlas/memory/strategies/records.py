@@ -73,10 +73,10 @@ def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
 
 def content_hash(strategy: Strategy) -> str:
     """Return the same for strategies that say to do the same when the same holds, but for spaces."""
-    said = [
+    content = [
         "\n".join(" ".join(line.split()) for line in t.split("\n")) for t in (strategy.situation, strategy.suggestion)
     ]
-    return hashlib.sha256(dump(said).encode()).hexdigest()
+    return hashlib.sha256(dump(content).encode()).hexdigest()
 
 
 def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUpdater) -> Strategy:
@@ -98,13 +98,18 @@ def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
     return sorted(strategies, key=lambda strategy: (-strategy.usage_count, strategy.created_at or latest))
 
 
-def merged(kept: Strategy, others: Sequence[Strategy]) -> Strategy:
+def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     """Return the kept one with the others' sources and parameters. What to do when stays its own."""
-    named = {p["name"]: p for one in reversed([kept, *others]) for p in one.parameters}
-    gone = [*joined(lineage(kept.metadata), *([one.id, *lineage(one.metadata)] for one in others))]
+    named = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
+    gone = [
+        *joined(lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates))
+    ]
     return replace(
-        kept,
-        sources=joined(kept.sources, *(one.sources for one in others)),
-        parameters=tuple(named[name] for name in joined(p["name"] for one in (kept, *others) for p in one.parameters)),
-        metadata={**kept.metadata, "merged_from": gone},
+        survivor,
+        sources=joined(survivor.sources, *(strategy.sources for strategy in duplicates)),
+        parameters=tuple(
+            named[name]
+            for name in joined(p["name"] for strategy in (survivor, *duplicates) for p in strategy.parameters)
+        ),
+        metadata={**survivor.metadata, "merged_from": gone},
     )

@@ -58,7 +58,7 @@ class StrategyWritePlan:
     retired: tuple[str, ...] = ()
     """The ids of those in `joined` that are retired, and stay so: agents are not given them."""
 
-    held: frozenset[str]
+    ids_before: frozenset[str]
     """The strategies that were there."""
 
     moment: Moment
@@ -83,33 +83,33 @@ class StrategyDraft:
 
 
 def grouped(
-    abstracted: Sequence[StrategyDraft], held: Mapping[str, Strategy], same_situation: float, combine: Combine
+    abstracted: Sequence[StrategyDraft], stored: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> tuple[tuple[Strategy, ...], tuple[Strategy, ...]]:
     """Return strategies to add, and those to change, each with the sources of all that are of its situation.
 
     Args:
-        held: The strategies of the bank that are near to one of them, by id.
+        stored: The strategies of the bank that are near to one of them, by id.
         same_situation: Cosine from which two situations may be one.
         combine: Says whether they are.
     """
     added: list[Strategy] = []
     vectors: list[Vectors] = []
     changed: dict[str, Strategy] = {}
-    for one in abstracted:
-        if one.near:
-            together = combine(changed.get(one.near, held[one.near]), one.strategy)
+    for draft in abstracted:
+        if draft.near:
+            together = combine(changed.get(draft.near, stored[draft.near]), draft.strategy)
             if together is not None:
-                changed[one.near] = together
+                changed[draft.near] = together
                 continue
-        nearest = int(np.argmax(np.stack(vectors) @ one.vector)) if vectors else 0
-        if vectors and float(vectors[nearest] @ one.vector) >= same_situation:
-            together = combine(added[nearest], one.strategy)
+        nearest = int(np.argmax(np.stack(vectors) @ draft.vector)) if vectors else 0
+        if vectors and float(vectors[nearest] @ draft.vector) >= same_situation:
+            together = combine(added[nearest], draft.strategy)
             if together is not None:
                 added[nearest] = together
                 continue
-        added.append(one.strategy)
-        vectors.append(one.vector)
-    return tuple(added), tuple(one for one in changed.values() if one != held[one.id])
+        added.append(draft.strategy)
+        vectors.append(draft.vector)
+    return tuple(added), tuple(strategy for strategy in changed.values() if strategy != stored[strategy.id])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,15 +130,15 @@ class StrategyWriter:
 
     def columns(self, *strategies: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
         """Return strategies as the store takes them."""
-        return columns([to_entry(one, self.text_of) for one in strategies], self.store, self.embedder, {})
+        return columns([to_entry(strategy, self.text_of) for strategy in strategies], self.store, self.embedder, {})
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy that an attempt becomes, or that gets it as a source. See `ChromaStrategyBank.write`."""
         if trajectory.outcome.success is not True:
             return None
         if ids := self.store.ids({"sources": trajectory.id}):
-            known = self.read(self.store.get(ids))
-            already = next((strategy for strategy in known if trajectory.id in strategy.sources), None)
+            similar = self.read(self.store.get(ids))
+            already = next((strategy for strategy in similar if trajectory.id in strategy.sources), None)
             if already is not None:
                 return already
         with operation():
@@ -148,30 +148,30 @@ class StrategyWriter:
     def plan(self, trajectories: Sequence[Trajectory], on_progress: Progress | None) -> StrategyWritePlan:
         """Plan what to write of attempts. See `ChromaStrategyBank.plan_write`."""
         with self.store.reading():
-            moment, held = self.store.moment(), frozenset(self.store.ids())
-            known = self._known_sources()
-        succeeded = [one for one in trajectories if one.outcome.success is True]
+            moment, ids = self.store.moment(), frozenset(self.store.ids())
+            sources = self._known_sources()
+        succeeded = [trajectory for trajectory in trajectories if trajectory.outcome.success is True]
         with operation() as account:
-            made, problems = self._abstracted_all(succeeded, known, on_progress)
-            placed, near, out_of_use = self._placed(made)
+            drafts, problems = self._abstracted_all(succeeded, sources, on_progress)
+            placed, near, out_of_use = self._placed(drafts)
             added, changed = grouped(placed, near, self.same_situation, self._combined)
-        n_known = sum(one.id in known for one in succeeded)
+        n_known = sum(trajectory.id in sources for trajectory in succeeded)
         return StrategyWritePlan(
             added=added,
             joined=changed,
             n_attempts=len(succeeded),
             n_known=n_known,
-            n_nothing=len(succeeded) - n_known - len(made) - len(problems),
+            n_nothing=len(succeeded) - n_known - len(drafts) - len(problems),
             problems=tuple(problems),
             spent=str(account.spent) if account.spent.n_calls else "",
-            retired=tuple(one.id for one in changed if one.id in out_of_use),
-            held=held,
+            retired=tuple(strategy.id for strategy in changed if strategy.id in out_of_use),
+            ids_before=ids,
             moment=moment,
         )
 
     def apply(self, plan: StrategyWritePlan) -> list[str]:
         """Write exactly what a plan says. See `ChromaStrategyBank.apply_write`."""
-        if frozenset(self.store.ids()) != plan.held:
+        if frozenset(self.store.ids()) != plan.ids_before:
             raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan again")
         self._check_origins(plan.joined)
         scoped = self.store if self.store.operation_id else self.store.within("store", "from successful attempts")
@@ -182,7 +182,8 @@ class StrategyWriter:
 
     def _check_origins(self, changed: Sequence[Strategy]) -> None:
         """Raise `InvalidInput` unless changed strategies keep their sources and the time at which they were made."""
-        stored = {strategy.id: strategy for strategy in self.read(self.store.get([one.id for one in changed]))}
+        ids = [strategy.id for strategy in changed]
+        stored = {strategy.id: strategy for strategy in self.read(self.store.get(ids))}
         for strategy in changed:
             before = stored.get(strategy.id)
             if before is None:
@@ -194,32 +195,32 @@ class StrategyWriter:
                 )
 
     def _abstracted_all(
-        self, succeeded: Sequence[Trajectory], known: set[str], on_progress: Progress | None
+        self, succeeded: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
     ) -> tuple[list[Strategy], list[str]]:
         """Return what the abstractor makes of attempts that no strategy comes from, and why it failed on others."""
-        made, problems = list[Strategy](), list[str]()
+        strategies, problems = list[Strategy](), list[str]()
         for n_done, trajectory in enumerate(succeeded, start=1):
-            if trajectory.id not in known:
+            if trajectory.id not in sources:
                 try:
                     abstracted = self._abstracted(trajectory)
-                    made += [abstracted] if abstracted is not None else []
+                    strategies += [abstracted] if abstracted is not None else []
                 except AtlasError as error:  # one that a model cannot read should not cost all the others
                     problems.append(f"{trajectory.task.id}: {error}")
             if on_progress:
                 on_progress(n_done, len(succeeded))
-        return made, problems
+        return strategies, problems
 
     def _abstracted(self, trajectory: Trajectory) -> Strategy | None:
         """Return what the abstractor makes of an attempt, which becomes one of its sources if that is not said."""
-        made = call(self.abstractor.abstract, trajectory)
-        if made is None:
+        strategy = call(self.abstractor.abstract, trajectory)
+        if strategy is None:
             return None
-        return checked(replace(made, sources=joined(made.sources, [trajectory.id])), self.clock.now())
+        return checked(replace(strategy, sources=joined(strategy.sources, [trajectory.id])), self.clock.now())
 
     def _known_sources(self) -> set[str]:
         """Return the attempts that strategies were abstracted from."""
-        held = self.store.column("sources")
-        return {one for of in held.values() for one in ([of] if isinstance(of, str) else of)}
+        sources = self.store.column("sources")
+        return {source for of in sources.values() for source in ([of] if isinstance(of, str) else of)}
 
     def _placed(
         self, strategies: Sequence[Strategy]
@@ -227,15 +228,15 @@ class StrategyWriter:
         """Return new strategies with the ids of those that are there for their situations, those, and the retired."""
         if not strategies:
             return [], {}, {}
-        vectors = [np.atleast_2d(given)[0] for given in self.columns(*strategies)[1]]
+        vectors = [np.atleast_2d(embedding)[0] for embedding in self.columns(*strategies)[1]]
         with self.store.reading():
             placed = [
                 StrategyDraft(strategy=strategy, vector=vector, near=self._near(vector))
                 for strategy, vector in zip(strategies, vectors, strict=True)
             ]
-            near = list({one.near for one in placed if one.near})
-            held = {one.id: one for one in self.read(self.store.get(near))}
-            return placed, held, retired(self.store, self.retirement) if near else {}
+            near = list({draft.near for draft in placed if draft.near})
+            stored = {strategy.id: strategy for strategy in self.read(self.store.get(near))}
+            return placed, stored, retired(self.store, self.retirement) if near else {}
 
     def _near(self, vector: Vectors) -> str:
         """Return the id of the strategy that is there for a situation, or empty where there is none."""
@@ -244,40 +245,40 @@ class StrategyWriter:
 
     def _joined_or_added(self, strategy: Strategy) -> Strategy:
         """Return the strategy that is there for its situation, with its sources, else itself, added."""
-        given = self.columns(strategy)
-        near = self._near(given[1][0].vectors[0])
+        arguments = self.columns(strategy)
+        near = self._near(arguments[1][0].vectors[0])
         together = retried(lambda: self._with_sources(near, strategy)) if near else None
         if together is not None:
             return together
-        if not self.store.add_unknown(*given):  # another process has just written the same
+        if not self.store.add_unknown(*arguments):  # another process has just written the same
             same = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
             return retried(lambda: self._with_sources(same, strategy)) or strategy
         return strategy
 
-    def _combined(self, held: Strategy, other: Strategy) -> Strategy | None:
+    def _combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
         """Return a strategy with another of an alike situation, or None where a model says that they are two."""
-        both = with_sources(held, other)
-        if says_the_same(held, other) or not isinstance(self.abstractor, StrategyCombiner):
+        both = with_sources(stored, other)
+        if says_the_same(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
             return both
         try:
-            together = call(self.abstractor.combined, held, other)
+            together = call(self.abstractor.combined, stored, other)
         except LLMError as error:
-            logger.warning("strategy %s keeps another suggestion as a variant: %s", held.id, error)
+            logger.warning("strategy %s keeps another suggestion as a variant: %s", stored.id, error)
             return both
-        return None if together is None else replace(together, id=held.id, sources=both.sources)
+        return None if together is None else replace(together, id=stored.id, sources=both.sources)
 
     def _with_sources(self, strategy_id: str, other: Strategy) -> Strategy | None:
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])
             if not rows:
                 raise not_found("strategy", strategy_id)
-            [held] = self.read(rows)
-        changed = self._combined(held, other)
-        if changed is not None and changed != held:
+            [stored] = self.read(rows)
+        changed = self._combined(stored, other)
+        if changed is not None and changed != stored:
             if strategy_id in retired(self.store, self.retirement):
-                logger.warning("strategy %s gets one more source, but is retired: agents are not given it", held.id)
+                logger.warning("strategy %s gets one more source, but is retired: agents are not given it", stored.id)
             scoped = (
-                self.store if self.store.operation_id else self.store.within("edit", f"one more source: {held.title}")
+                self.store if self.store.operation_id else self.store.within("edit", f"one more source: {stored.title}")
             )
             scoped.update(*self.columns(changed), unchanged_since=moment)
         return changed
@@ -293,12 +294,12 @@ def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
 
 def says_the_same(strategy: Strategy, other: Strategy) -> bool:
     """Return whether a strategy, or one of its variants, says to do the same as another, but for spaces."""
-    variants = [str(one.get("suggestion", "")) for one in _variants(strategy) if isinstance(one, Mapping)]
+    variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
     if len(variants) >= MOST_VARIANTS:
         return True
-    return other.suggestion.split() in [said.split() for said in (strategy.suggestion, *variants)]
+    return other.suggestion.split() in [suggestion.split() for suggestion in (strategy.suggestion, *variants)]
 
 
 def _variants(strategy: Strategy) -> list[Any]:
-    held = strategy.metadata.get("variants", [])
-    return list(held) if isinstance(held, (list, tuple)) else [held]  # others may have written it
+    variants = strategy.metadata.get("variants", [])
+    return list(variants) if isinstance(variants, (list, tuple)) else [variants]  # others may have written it

@@ -62,7 +62,7 @@ class HeuristicRefineStrategy:
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
         """Refine with the reason for each experience's fate."""
-        kept = [experience for experience in experiences if not _is_noise(experience)]
+        useful = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [
             RefineDecision(
                 experience_id=e.id, action="drop", reason="it has no solution, no feedback and no telling step"
@@ -70,17 +70,17 @@ class HeuristicRefineStrategy:
             for e in experiences
             if _is_noise(e)
         ]
-        if not kept:
+        if not useful:
             return RefinedSet(experiences=[], decisions=decisions)
-        tasks = await self._embed([experience.embedding_text for experience in kept])
-        deeds = await self._embed([experience.solution_output or experience.feedback or "-" for experience in kept])
+        tasks = await self._embed([experience.embedding_text for experience in useful])
+        deeds = await self._embed([experience.solution_output or experience.feedback or "-" for experience in useful])
         is_same = np.minimum(tasks @ tasks.T, deeds @ deeds.T) >= self._duplicate_similarity
         if not self._mix_outcomes:
-            is_same &= np.array([[_is_same_case(one, other) for other in kept] for one in kept])
+            is_same &= np.array([[_is_same_case(experience, other) for other in useful] for experience in useful])
         groups = _groups(is_same)
-        merged = [_merge([kept[position] for position in group]) for group in groups]
+        merged = [_merge([useful[position] for position in group]) for group in groups]
         for group, result in zip(groups, merged, strict=True):
-            decisions += [_decision(kept[position], result, len(group)) for position in group]
+            decisions += [_decision(useful[position], result, len(group)) for position in group]
         order = await self._order(merged, context)
         return RefinedSet(experiences=[merged[position] for position in order], decisions=decisions)
 
@@ -98,16 +98,16 @@ class HeuristicRefineStrategy:
 
 
 def _is_noise(experience: Experience) -> bool:
-    said = (
+    texts = (
         experience.solution_output,
         experience.feedback,
         *(s.thought + s.action + s.observation for s in experience.steps),
     )
-    return not any(any(character.isalnum() for character in text) for text in said)
+    return not any(any(character.isalnum() for character in text) for text in texts)
 
 
-def _is_same_case(one: Experience, other: Experience) -> bool:
-    return one.outcome.label == other.outcome.label and is_same_task(one.task, other.task)
+def _is_same_case(experience: Experience, other: Experience) -> bool:
+    return experience.outcome.label == other.outcome.label and is_same_task(experience.task, other.task)
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:

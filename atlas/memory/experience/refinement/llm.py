@@ -79,32 +79,32 @@ class LLMRefineStrategy:
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
         """Refine with the reason for each experience's fate, and for doing nothing where the model failed."""
-        given = {experience.id: experience for experience in experiences}
-        if len(given) < 2:
+        by_id = {experience.id: experience for experience in experiences}
+        if len(by_id) < 2:
             return _unchanged(experiences, "there is nothing to choose from")
         try:
             decisions = await ask(
                 self.llm,
                 SYSTEM,
-                _prompt(given, context),
+                _prompt(by_id, context),
                 schema=SCHEMA,
-                validate=lambda answer: _checked(answer["decisions"], given, mix_outcomes=context is not None),
-                max_tokens=256 + TOKENS_PER_DECISION * len(given),
+                validate=lambda answer: _checked(answer["decisions"], by_id, mix_outcomes=context is not None),
+                max_tokens=256 + TOKENS_PER_DECISION * len(by_id),
             )
         except LLMError as error:
             logger.warning("experiences are shown unrefined: %s", error)
             return _unchanged(experiences, KEPT_UNJUDGED, failure=str(error))
-        return RefinedSet(experiences=_applied(decisions, given), decisions=decisions)
+        return RefinedSet(experiences=_applied(decisions, by_id), decisions=decisions)
 
 
-def _prompt(given: Mapping[str, Experience], context: Task | None) -> str:
-    told = {name: told_experience(experience) for name, experience in given.items()}
+def _prompt(by_id: Mapping[str, Experience], context: Task | None) -> str:
+    described = {name: told_experience(experience) for name, experience in by_id.items()}
     task = f"The task at hand:\n{as_data({'task': context.description}, limit=4_000)}" if context else NO_TASK
-    return f"{task}\n\nThe {len(given)} experiences, by id:\n{as_data(told, limit=SET_CHARACTERS)}"
+    return f"{task}\n\nThe {len(by_id)} experiences, by id:\n{as_data(described, limit=SET_CHARACTERS)}"
 
 
 def _checked(
-    answer: Sequence[Mapping[str, str]], given: Mapping[str, Experience], *, mix_outcomes: bool
+    answer: Sequence[Mapping[str, str]], by_id: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> list[RefineDecision]:
     """Return the decisions of an answer.
 
@@ -116,34 +116,34 @@ def _checked(
     """
     decisions = [
         RefineDecision(
-            experience_id=one["id"],
-            action=one["action"],
-            reason=one["reason"],
-            into=one.get("into", "") if one["action"] == "merge" else "",
+            experience_id=entry["id"],
+            action=entry["action"],
+            reason=entry["reason"],
+            into=entry.get("into", "") if entry["action"] == "merge" else "",
         )
-        for one in answer
+        for entry in answer
     ]
     ids = [decision.experience_id for decision in decisions]
-    _refuse("these ids were not given", [name for name in ids if name not in given])
-    _refuse("these have more than one decision", [name for name in given if ids.count(name) > 1])
-    _refuse("these have no decision", [name for name in given if name not in ids])
-    kept = {decision.experience_id for decision in decisions if decision.action == "keep"}
-    if not kept:
+    _refuse("these ids were not given", [name for name in ids if name not in by_id])
+    _refuse("these have more than one decision", [name for name in by_id if ids.count(name) > 1])
+    _refuse("these have no decision", [name for name in by_id if name not in ids])
+    kept_ids = {decision.experience_id for decision in decisions if decision.action == "keep"}
+    if not kept_ids:
         raise InvalidInput("at least one experience should be kept")
     for decision in decisions:
         if decision.action == "merge":
-            _check_merge(given[decision.experience_id], decision.into, kept, given, mix_outcomes=mix_outcomes)
+            _check_merge(by_id[decision.experience_id], decision.into, kept_ids, by_id, mix_outcomes=mix_outcomes)
     return decisions
 
 
 def _check_merge(
-    merged: Experience, into: str, kept: set[str], given: Mapping[str, Experience], *, mix_outcomes: bool
+    merged: Experience, into: str, kept_ids: set[str], by_id: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> None:
-    if into not in kept:
+    if into not in kept_ids:
         raise InvalidInput(f"{merged.id!r} should be merged into one that is kept, but into is {into!r}")
-    if _WORTH[merged.success] > _WORTH[given[into].success]:
+    if _WORTH[merged.success] > _WORTH[by_id[into].success]:
         raise InvalidInput(f"{merged.id!r} ended better than {into!r}; merge the worse attempt into the better one")
-    if not mix_outcomes and merged.success != given[into].success:
+    if not mix_outcomes and merged.success != by_id[into].success:
         raise InvalidInput(f"{merged.id!r} and {into!r} ended differently; keep such attempts apart")
 
 
@@ -152,11 +152,11 @@ def _refuse(what: str, ids: Sequence[str]) -> None:
         raise InvalidInput(f"{what}: {', '.join(repr(name) for name in dict.fromkeys(ids))}")
 
 
-def _applied(decisions: Sequence[RefineDecision], given: Mapping[str, Experience]) -> list[Experience]:
-    merged = [(decision.into, given[decision.experience_id]) for decision in decisions if decision.action == "merge"]
+def _applied(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:
+    merged = [(decision.into, by_id[decision.experience_id]) for decision in decisions if decision.action == "merge"]
     return [
-        standing_for(given[kept], [experience for into, experience in merged if into == kept])
-        for kept in (decision.experience_id for decision in decisions if decision.action == "keep")
+        standing_for(by_id[survivor], [experience for into, experience in merged if into == survivor])
+        for survivor in (decision.experience_id for decision in decisions if decision.action == "keep")
     ]
 
 

@@ -118,7 +118,7 @@ class RefinePlan:
         groups: dict[str, list[str]] = defaultdict(list)
         for decision in self.merged:
             groups[decision.into].append(decision.id)
-        return tuple((kept, *ids) for kept, ids in groups.items())
+        return tuple((survivor, *ids) for survivor, ids in groups.items())
 
     @property
     def touched(self) -> tuple[str, ...]:
@@ -167,27 +167,27 @@ class Judging:
         self._subjects = subjects
         self._n_sets = self._n_failed = 0
 
-    def judge(self, given: Sequence[str]) -> None:
+    def judge(self, ids: Sequence[str]) -> None:
         """Judge one more set."""
         self._n_sets += 1
         if self._n_failed < FAILURES_IN_A_ROW:
-            refined = run(self._strategy.explain([self._subjects[record_id].experience for record_id in given]))
+            refined = run(self._strategy.explain([self._subjects[record_id].experience for record_id in ids]))
         else:
-            refined = _unjudged(given, self._subjects)
+            refined = _unjudged(ids, self._subjects)
         self._n_failed = self._n_failed + 1 if refined.failure else 0
         self.failures += [f"Set {self._n_sets} was not judged: {refined.failure}"] if refined.failure else []
-        self.decisions += _planned(self._n_sets, given, refined, self._subjects)
+        self.decisions += _planned(self._n_sets, ids, refined, self._subjects)
 
 
 def _planned(
-    number: int, given: Sequence[str], refined: RefinedSet, subjects: Mapping[str, MergeSubject]
+    number: int, ids: Sequence[str], refined: RefinedSet, subjects: Mapping[str, MergeSubject]
 ) -> list[PlannedDecision]:
     """Return what a strategy made of one set, in the order in which the set was found. Nothing pinned is dropped."""
     decided = {decision.experience_id: _allowed(decision, subjects) for decision in refined.decisions}
-    kept = [i for i in given if decided[i].action == KEEP]
+    kept_ids = [i for i in ids if decided[i].action == KEEP]
     # What is saved from being dropped has no place in the refined order, so it comes last.
     order = [e.id for e in refined.experiences if decided[e.id].action == KEEP]
-    order += [i for i in kept if i not in order]
+    order += [i for i in kept_ids if i not in order]
     return [
         PlannedDecision(
             id=i,
@@ -199,16 +199,16 @@ def _planned(
             set_number=number,
             before=before,
             after=order.index(i) + 1 if i in order else 0,
-            is_moved=i in order and order.index(i) != kept.index(i),
+            is_moved=i in order and order.index(i) != kept_ids.index(i),
         )
-        for before, i in enumerate(given, start=1)
+        for before, i in enumerate(ids, start=1)
     ]
 
 
-def _unjudged(given: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
+def _unjudged(ids: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
     """Return a set as it is, for one that nobody was asked about."""
-    decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in given]
-    experiences = [subjects[i].experience for i in given]
+    decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in ids]
+    experiences = [subjects[i].experience for i in ids]
     return RefinedSet(
         experiences=experiences, decisions=decisions, failure="it was not asked about, after such failures"
     )

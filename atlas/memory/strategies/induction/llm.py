@@ -117,7 +117,7 @@ class LLMStrategyAbstractor:
         Raises:
             LLMError: The model cannot be asked, or its answer was twice not what was asked for.
         """
-        declared = {parameter["name"]: parameter for one in (other, held) for parameter in one.parameters}
+        declared = {parameter["name"]: parameter for strategy in (other, held) for parameter in strategy.parameters}
 
         def validate(answer: dict[str, Any]) -> dict[str, Any]:
             check_json(answer, "the answer")
@@ -127,8 +127,10 @@ class LLMStrategyAbstractor:
                 _check_declared(answer["suggestion"], set(declared))
             return answer
 
-        told = as_data({"held": _told(held), "new": _told(other)}, limit=SHOWN_CHARACTERS)
-        answer = await ask(self.llm, SAME_SYSTEM, f"The two strategies:\n{told}", schema=SAME_SCHEMA, validate=validate)
+        shown_pair = as_data({"held": _told(held), "new": _told(other)}, limit=SHOWN_CHARACTERS)
+        answer = await ask(
+            self.llm, SAME_SYSTEM, f"The two strategies:\n{shown_pair}", schema=SAME_SCHEMA, validate=validate
+        )
         if not answer["same"]:
             return None
         return replace(

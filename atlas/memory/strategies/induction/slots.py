@@ -94,8 +94,8 @@ class Generaliser:
         """Return the name of a tool's value: that of its argument, with a number where it is taken."""
         if value not in self._numbered:
             name = self._names[value]
-            taken = [other for other in self._numbered if self._names[other] == name]
-            self._numbered[value] = f"{name}_{len(taken) + 1}" if taken else name
+            same_name = [other for other in self._numbered if self._names[other] == name]
+            self._numbered[value] = f"{name}_{len(same_name) + 1}" if same_name else name
         return self._numbered[value]
 
     def _replaced(self, found: re.Match[str]) -> str:

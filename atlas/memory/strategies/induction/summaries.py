@@ -83,8 +83,8 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
     The middle of a long attempt is left out.
     """
     lines = [_line(step, generalise) for step in trajectory.steps if "\n" not in step.action.strip() or _is_said(step)]
-    told = [line for line in lines if line]
-    counted = [_times(line, len([*run])) for line, run in groupby(told)]
+    steps = [line for line in lines if line]
+    counted = [_times(line, len([*run])) for line, run in groupby(steps)]
     n_unread = max(len(counted) - MAX_READ, 0)
     unique = _without_echoes(counted if not n_unread else [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]])
     if len(unique) > MAX_LINES:
@@ -122,8 +122,8 @@ def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
 def advice_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
     """Return what the latest reflection says should be done."""
     thoughts = reflections_of(trajectory)
-    said = [sentence for sentence in sentences(thoughts[-1]) if _ADVICE.search(sentence)] if thoughts else []
-    return _distinct([_short(generalise(sentence)) for sentence in said])[:MAX_LESSONS]
+    advice = [sentence for sentence in sentences(thoughts[-1]) if _ADVICE.search(sentence)] if thoughts else []
+    return _distinct([_short(generalise(sentence)) for sentence in advice])[:MAX_LESSONS]
 
 
 def program_of(trajectory: Trajectory) -> str:
@@ -166,21 +166,23 @@ def _line(step: Step, generalise: Callable[[str], str]) -> str:
         return ""
     if not _is_said(step):
         return f"Run `{_short(step.action.split()[0], 60)}`."
-    return _said_line(
+    return _speech_line(
         [sentence for sentence in sentences(step.action[:TEXT_CHARACTERS]) if _tells(sentence)], generalise
     )
 
 
-def _said_line(said: Sequence[str], generalise: Callable[[str], str]) -> str:
-    """Return what was said that decides something, and what was asked, with what a short question is about."""
-    asked = next((n for n, sentence in enumerate(said) if sentence.endswith("?")), None)
-    statements = [sentence for sentence in said if not sentence.endswith("?")]
+def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> str:
+    """Return the decisive statement and the first question, with the sentence before a short question."""
+    question = next((n for n, sentence in enumerate(sentences) if sentence.endswith("?")), None)
+    statements = [sentence for sentence in sentences if not sentence.endswith("?")]
     decisive = next((sentence for sentence in statements if _DECISIVE.search(sentence)), "")
-    told = decisive or (statements[0] if statements and asked is None else "")
-    if asked is not None and not told and asked and len(said[asked].split()) <= PROSE_WORDS + 2:
-        told = said[asked - 1]
-    parts = [f"Say: “{_short(generalise(told))}”"] if told else []
-    return " ".join([*parts, *([f"Ask: “{_short(generalise(said[asked]))}”"] if asked is not None else [])])
+    statement = decisive or (statements[0] if statements and question is None else "")
+    if question and not statement and len(sentences[question].split()) <= PROSE_WORDS + 2:
+        statement = sentences[question - 1]
+    parts = [f"Say: “{_short(generalise(statement))}”"] if statement else []
+    if question is not None:
+        parts.append(f"Ask: “{_short(generalise(sentences[question]))}”")
+    return " ".join(parts)
 
 
 def _tells(sentence: str) -> bool:
@@ -218,23 +220,23 @@ def _times(line: str, n: int) -> str:
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    kept: list[str] = []
+    distinct: list[str] = []
     for text in texts:
-        if text and not any(_alike(text, other) for other in kept):
-            kept.append(text)
-    return kept
+        if text and not any(_alike(text, other) for other in distinct):
+            distinct.append(text)
+    return distinct
 
 
-def _alike(one: str, other: str) -> bool:
-    words, others = (set(re.findall(r"\w+", text.lower())) for text in (one, other))
-    return len(words & others) >= SAME_WORDS * min(len(words), len(others))
+def _alike(first: str, other: str) -> bool:
+    words, other_words = (set(re.findall(r"\w+", text.lower())) for text in (first, other))
+    return len(words & other_words) >= SAME_WORDS * min(len(words), len(other_words))
 
 
 def _without_echoes(lines: Sequence[str]) -> list[str]:
     """Return the lines without those that say nearly what an earlier one said."""
-    said = [line for line in lines if line.startswith(("Say", "Ask"))]
-    distinct = set(_distinct(said))
-    return list(dict.fromkeys(line for line in lines if line in distinct or line not in said))
+    spoken = [line for line in lines if line.startswith(("Say", "Ask"))]
+    distinct = set(_distinct(spoken))
+    return list(dict.fromkeys(line for line in lines if line in distinct or line not in spoken))
 
 
 def _short(text: str, characters: int = LINE_CHARACTERS) -> str:
@@ -267,19 +269,19 @@ def _comments(code: str) -> list[str]:
         tokens = [*tokenize.generate_tokens(io.StringIO(textwrap.dedent(code)).readline)]
     except (tokenize.TokenError, SyntaxError):
         return []
-    said = [token.string.lstrip("# ").strip() for token in tokens if token.type == tokenize.COMMENT]
-    return [*dict.fromkeys(comment for comment in said if len(comment.split()) >= MIN_COMMENT_WORDS)][:MAX_COMMENTS]
+    comments = [token.string.lstrip("# ").strip() for token in tokens if token.type == tokenize.COMMENT]
+    return [*dict.fromkeys(comment for comment in comments if len(comment.split()) >= MIN_COMMENT_WORDS)][:MAX_COMMENTS]
 
 
 def _calls(tree: ast.Module) -> list[str]:
     """Return the functions that a program calls, in order, each once, without the usual ones and without its own."""
-    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {alias.asname or alias.name for node in imports for alias in node.names}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     calls.sort(key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
     names = dict.fromkeys(_called(node, modules) for node in calls)
-    return [name for name in names if name and name.lstrip(".") not in _USUAL and name not in own]
+    return [name for name in names if name and name.lstrip(".") not in _USUAL and name not in defined]
 
 
 def _called(node: ast.Call, modules: set[str]) -> str:

@@ -86,13 +86,13 @@ def _abstracted(trajectory: Trajectory) -> Strategy | None:
 
 
 def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
-    told, domain = _of_task(trajectory.task.description, generalise), trajectory.task.domain
-    if _n_content_words(told, domain) >= MIN_CONTENT_WORDS:
-        return told
-    told = _of_reflections(reflections_of(trajectory), generalise)
-    if _n_content_words(told, domain) < MIN_TOLD_WORDS:
+    situation, domain = _of_task(trajectory.task.description, generalise), trajectory.task.domain
+    if _n_content_words(situation, domain) >= MIN_CONTENT_WORDS:
+        return situation
+    situation = _of_reflections(reflections_of(trajectory), generalise)
+    if _n_content_words(situation, domain) < MIN_TOLD_WORDS:
         return ""
-    return f"In {domain}: {told}" if domain else told
+    return f"In {domain}: {situation}" if domain else situation
 
 
 def _of_task(description: str, generalise: Generaliser) -> str:
@@ -103,9 +103,9 @@ def _of_task(description: str, generalise: Generaliser) -> str:
             break
         if not _EXAMPLES.match(line):
             prose.append(line)
-    told = _ROLE.sub("", generalise(" ".join(" ".join(prose).split())))
-    kept = [sentence for sentence in sentences(told) if _n_content_words(sentence)]
-    return _whole(kept)
+    text = _ROLE.sub("", generalise(" ".join(" ".join(prose).split())))
+    meaningful = [sentence for sentence in sentences(text) if _n_content_words(sentence)]
+    return _whole(meaningful)
 
 
 def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
@@ -114,20 +114,20 @@ def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
         for thought in reversed(thoughts):
             found = pattern.search(thought)
             if found:
-                told = ": ".join(part for part in found.groups() if part)
-                return generalise(told)[:SITUATION_CHARACTERS].removesuffix(".") + "."
+                text = ": ".join(part for part in found.groups() if part)
+                return generalise(text)[:SITUATION_CHARACTERS].removesuffix(".") + "."
     return ""
 
 
 def _whole(parts: Sequence[str]) -> str:
     """Return as many sentences as there is room for, at least the first."""
-    told = parts[0] if parts else ""
+    text = parts[0] if parts else ""
     for part in parts[1:]:
-        if len(told) + len(part) >= SITUATION_CHARACTERS:
+        if len(text) + len(part) >= SITUATION_CHARACTERS:
             break
-        told = f"{told} {part}"
-    told = told[:SITUATION_CHARACTERS]
-    return told[:1].upper() + told[1:]
+        text = f"{text} {part}"
+    text = text[:SITUATION_CHARACTERS]
+    return text[:1].upper() + text[1:]
 
 
 def _suggestion(trajectory: Trajectory, generalise: Generaliser) -> list[str]:
@@ -166,8 +166,8 @@ def _n_content_words(text: str, domain: str = "") -> int:
 
 def _title(situation: str) -> str:
     """Return the first sentence that says what is wanted, else the first, without the words that lead to it."""
-    said = sentences(situation)
-    chosen = next((sentence for sentence in said if _WANTED.match(sentence)), said[0])
-    told = _WANTED.sub("", chosen).removesuffix(".")
-    title = told[:1].upper() + told[1:]
+    parts = sentences(situation)
+    chosen = next((sentence for sentence in parts if _WANTED.match(sentence)), parts[0])
+    text = _WANTED.sub("", chosen).removesuffix(".")
+    title = text[:1].upper() + text[1:]
     return title if len(title) <= TITLE_CHARACTERS else f"{title[: TITLE_CHARACTERS - 1].rstrip()}…"
