@@ -280,8 +280,8 @@ class Collection(ABC):
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
         """Return the content hashes that some record has, or stands for, each with the id of one."""
-        held = {row["metadata"].get("content_hash"): row["id"] for row in self.scan()}
-        return {content_hash: held[content_hash] for content_hash in hashes if content_hash in held}
+        ids_by_hash = {row["metadata"].get("content_hash"): row["id"] for row in self.scan()}
+        return {content_hash: ids_by_hash[content_hash] for content_hash in hashes if content_hash in ids_by_hash}
 
     # Their vectors
 

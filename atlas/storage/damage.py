@@ -67,12 +67,12 @@ def parsed(text: Any, *names: str) -> dict[str, Any]:
         Unreadable: It is none, or has not; inside a `Database`'s connection that is `StoreDamaged`.
     """
     try:
-        held = json.loads(text)
+        parsed_row = json.loads(text)
     except UNREADABLE as error:
         raise UnreadableRow(f"a text of a row is not JSON: {error}") from error
-    if not isinstance(held, dict) or not held.keys() >= {*names}:
+    if not isinstance(parsed_row, dict) or not parsed_row.keys() >= {*names}:
         raise UnreadableRow(f"a text of a row is not a JSON object of {', '.join(names) or 'names and values'}")
-    return held
+    return parsed_row
 
 
 def instant(text: Any) -> datetime:

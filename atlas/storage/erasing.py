@@ -98,7 +98,7 @@ def _is_unclean(left: Left) -> bool:
 
 def _clean(path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], left: Iterable[Left]) -> bool:
     """Remove the files that may hold what was purged, then rewrite the ledger's. Return whether a copy is in use."""
-    collections = sorted({name for one in left for name in one.collections})
+    collections = sorted({name for rest in left for name in rest.collections})
     for name in collections:
         drop_index(name)
     in_use = remove_leftovers(path)

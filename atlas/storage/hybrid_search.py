@@ -94,11 +94,11 @@ def candidates(
         worded = collection.ledger.words.find(collection.name, text or "", scope, n, also=list(near))
         around = _around(collection, text, n, scope, worded, context) if context and text else {}
         worded = _with_words_of(collection, text or "", worded, [seq for seq in around if seq not in near])
-        others = np.array([seq for seq in {**worded.values, **around} if seq not in near], np.int64)
+        unmeasured = np.array([seq for seq in {**worded.values, **around} if seq not in near], np.int64)
         if vector is None:
-            near = dict.fromkeys(others.tolist(), 0.0)
+            near = dict.fromkeys(unmeasured.tolist(), 0.0)
         else:
-            near |= collection.nearest.similarities(vector, others)
+            near |= collection.nearest.similarities(vector, unmeasured)
         if collection.late is not None and compared is not None and text and vector is not None:
             near |= collection.late.similarities(text, _worthy(near, worded, compared))
         if worth is not None:
@@ -117,8 +117,8 @@ def _around(
     before = collection.ledger.columns.before(collection.name, list(best), context.within, len(context.shares))
     added: dict[int, float] = defaultdict(float)
     for seq, earlier in before.items():
-        for one, share in zip(earlier, context.shares, strict=False):  # the first of a log have fewer before them
-            added[one] += share * best[seq]
+        for neighbour, share in zip(earlier, context.shares, strict=False):  # the first of a log have fewer before them
+            added[neighbour] += share * best[seq]
     found = np.setdiff1d(np.array([*added], np.int64), scope.hidden)
     if scope.passing is not None:
         found = np.intersect1d(found, scope.passing)
@@ -153,8 +153,8 @@ def _nearest(collection: SearchableCollection, vector: Vector, k: int, scope: Sc
     hits = nearest.query(vector, k + min(len(hidden), SPARE))
     found = [hit for hit in hits if hit[0] not in hidden]
     if len(found) < k and len(hidden) > SPARE:
-        others = np.setdiff1d(collection.ledger.matching(collection.name), scope.hidden, assume_unique=True)
-        found = nearest.query_among(vector, k, others)
+        visible = np.setdiff1d(collection.ledger.matching(collection.name), scope.hidden, assume_unique=True)
+        found = nearest.query_among(vector, k, visible)
     return found[:k]
 
 
@@ -165,9 +165,9 @@ def _scope(collection: SearchableCollection, where: Where | None, with_buried: b
     return Scope(passing=passing, hidden=hidden)
 
 
-def _joined(ours: Seqs, others: Seqs) -> Seqs:
+def _joined(ours: Seqs, added: Seqs) -> Seqs:
     """Return the union of two sorted sets. `np.union1d` would import numpy's masked arrays, which takes 50 ms."""
-    return np.sort(np.concatenate((ours, np.setdiff1d(others, ours, assume_unique=True))))
+    return np.sort(np.concatenate((ours, np.setdiff1d(added, ours, assume_unique=True))))
 
 
 def _of_others(matching: Callable[[Where], Seqs]) -> Seqs:
@@ -190,13 +190,13 @@ def _result(collection: SearchableCollection, found: Neighbours) -> QueryResult:
 def _candidates(
     collection: SearchableCollection, near: Mapping[int, float], worded: Matches, around: Mapping[int, float]
 ) -> Candidates:
-    held = collection.ledger.described(list(near))
-    live = [seq for seq in near if seq in held]
+    described = collection.ledger.described(list(near))
+    live = [seq for seq in near if seq in described]
     return Candidates(
-        ids=[held[seq].id for seq in live],
+        ids=[described[seq].id for seq in live],
         similarities=[near[seq] for seq in live],
         words=[worded.values.get(seq, 0.0) for seq in live],
-        metadatas=[held[seq].metadata for seq in live],
+        metadatas=[described[seq].metadata for seq in live],
         context=[around.get(seq, 0.0) for seq in live],
         word_information=worded.information,
     )

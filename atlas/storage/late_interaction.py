@@ -82,32 +82,32 @@ class LateInteraction:
         projection = self._projection()
         if projection is None:
             return {}
-        asked = projection.projected(self._embedder.query_tokens(query))
-        held = self._ledger.token_vectors.at(list(cosines)) if len(asked) else {}
-        if not held:
+        query_tokens = projection.projected(self._embedder.query_tokens(query))
+        packed = self._ledger.token_vectors.at(list(cosines)) if len(query_tokens) else {}
+        if not packed:
             return {}
         try:
-            near = projection.similarities(asked, list(held.values()), [cosines[seq] for seq in held])
+            near = projection.similarities(query_tokens, list(packed.values()), [cosines[seq] for seq in packed])
         except ValueError as error:
             raise StoreDamaged(f"token vectors of the store's texts {_UNREADABLE}") from error
-        return dict(zip(held, near.tolist(), strict=True))
+        return dict(zip(packed, near.tolist(), strict=True))
 
     def _projection(self) -> Projection | None:
         """Return the store's projection. None before there is one."""
         ledger_id = self._ledger.moment().ledger_id
-        held = self._held
-        if held is None or held[0] != ledger_id:
+        cached = self._held
+        if cached is None or cached[0] != ledger_id:
             projection = kept(self._ledger, self._embedder.dimension)
-            held = self._held = (ledger_id, projection) if projection is not None else None
-        return None if held is None else held[1]
+            cached = self._held = (ledger_id, projection) if projection is not None else None
+        return None if cached is None else cached[1]
 
     def _fitted(self) -> Projection | None:
         """Find the projection of the model, and keep it unless another process has just done so."""
         with self._lock:
             if self._is_of_no_use:
                 return None
-            if (held := self._projection()) is not None:
-                return held
+            if (projection := self._projection()) is not None:
+                return projection
             projection = fitted(self._embedder)
             if projection is None:
                 self._is_of_no_use = True

@@ -128,7 +128,7 @@ class LedgerCollection(Collection):
         ]
         if not restored:
             return self._add(records, skip_known=True, alone_in=alone_in)
-        check_marks({record_id: known.marks for record_id, known in restored.items()})
+        check_marks({record_id: history.marks for record_id, history in restored.items()})
         return self._add(records, skip_known=True, restored=restored, alone_in=alone_in)
 
     def update(
@@ -335,8 +335,8 @@ class LedgerCollection(Collection):
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Return what people have said of each record, empty marks where nobody marked it."""
-        held = self._ledger.marks.read(self._name, ids)
-        return {record_id: held.get(record_id, NO_MARKS) for record_id in ids}
+        marks = self._ledger.marks.read(self._name, ids)
+        return {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
         """Set the marks of records in place of those that they have, or raise `NotFound` where one is not there."""

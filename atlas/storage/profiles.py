@@ -90,11 +90,11 @@ class ProfileBook:
 
         Where the one that was chosen cannot be read, it has the built-in weights and says why.
         """
-        held = self._notes.read(_BEGINNING)
-        name = held.get(_IN_USE.removeprefix(_BEGINNING))
+        notes = self._notes.read(_BEGINNING)
+        name = notes.get(_IN_USE.removeprefix(_BEGINNING))
         if not name or name == DEFAULT:
             return BUILT_IN
-        found = _profile(name, held.get(f"{_PREFIX}{name}".removeprefix(_BEGINNING)))
+        found = _profile(name, notes.get(f"{_PREFIX}{name}".removeprefix(_BEGINNING)))
         if found.problem and name not in self._warned:
             self._warned.add(name)
             logger.warning("%s", problem_in_use(found))
@@ -166,12 +166,12 @@ class ProfileBook:
         """Write rows, unless others than those expected are there."""
         try:
             # What was worked out by searches is kept under the revision, so it has to move.
-            held = self._notes.write(rows, expected=expected, moves=True)
+            before = self._notes.write(rows, expected=expected, moves=True)
         except PlanOutdated as error:
             raise PlanOutdated(
                 "the profile was changed again since; nothing was taken back. Look at it again"
             ) from error
-        return Earlier(rows=held, written=dict(rows))
+        return Earlier(rows=before, written=dict(rows))
 
 
 def problem_in_use(profile: Profile) -> str:
@@ -228,18 +228,19 @@ def _decoded(value: str | None) -> RankingWeights:
     """Read weights from JSON. An earlier version did not know all of them, and those are as they are built in."""
     if value is None:
         raise ValueError("it is not there any more")
-    held = json.loads(value)
-    known = {option.name: type(option.default) for option in fields(RankingWeights)}
-    if not isinstance(held, dict):
+    encoded = json.loads(value)
+    types = {option.name: type(option.default) for option in fields(RankingWeights)}
+    if not isinstance(encoded, dict):
         raise TypeError("it should be an object of weights")
-    if isinstance(threshold := held.pop("threshold", None), int | float):  # of an earlier version, which stood at 0.25
-        held["strictness"] = threshold / 0.25
-    for name, weight in held.items():
-        if name not in known:
+    threshold = encoded.pop("threshold", None)
+    if isinstance(threshold, int | float):  # of an earlier version, where 0.25 was usual
+        encoded["strictness"] = threshold / 0.25
+    for name, weight in encoded.items():
+        if name not in types:
             raise ValueError(f"this version of ATLAS knows no {name!r}")
-        if type(weight) is not known[name] and not (known[name] is float and type(weight) is int):
-            raise TypeError(f"{name} should be of type {known[name].__name__}, but is {weight!r}")
-    weights = RankingWeights(**held)
+        if type(weight) is not types[name] and not (types[name] is float and type(weight) is int):
+            raise TypeError(f"{name} should be of type {types[name].__name__}, but is {weight!r}")
+    weights = RankingWeights(**encoded)
     check_weights(weights)
     return weights
 

@@ -336,9 +336,10 @@ def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
     return scaled
 
 
-def mismatch(bound: tuple[str, int], given: tuple[str, int]) -> EmbeddingModelMismatch:
+def mismatch(bound: tuple[str, int], embedder: tuple[str, int]) -> EmbeddingModelMismatch:
     """Return the error for a store and an embedder that do not belong together."""
     return EmbeddingModelMismatch(
-        f"this store holds vectors of {bound[0]!r} ({bound[1]}-d), but the embedder is {given[0]!r} ({given[1]}-d). "
-        f"Open it with ATLAS_EMBEDDING_MODEL={bound[0]}, or change the store: atlas reembed --model {given[0]}"
+        f"this store holds vectors of {bound[0]!r} ({bound[1]}-d), but the embedder is {embedder[0]!r} "
+        f"({embedder[1]}-d). "
+        f"Open it with ATLAS_EMBEDDING_MODEL={bound[0]}, or change the store: atlas reembed --model {embedder[0]}"
     )

@@ -221,11 +221,12 @@ class Store:
         bound = self.model
         if bound is not None and bound != model:
             raise mismatch((bound.name, bound.dimension), (model.name, model.dimension))
-        prompts, kept = prompts_of(embedder), self.prompts or NO_PROMPTS
-        if bound is not None and prompts is not None and prompts.document != kept.document:
+        prompts, stored = prompts_of(embedder), self.prompts or NO_PROMPTS
+        if bound is not None and prompts is not None and prompts.document != stored.document:
             raise EmbeddingModelMismatch(
-                f"this store's documents were embedded with the prompt {kept.document!r}, but {model.name!r} puts "
-                f"{prompts.document!r} before them. Open it with ATLAS_DOCUMENT_PROMPT={kept.document or NO_PROMPT!r}, "
+                f"this store's documents were embedded with the prompt {stored.document!r}, but {model.name!r} puts "
+                f"{prompts.document!r} before them. Open it with "
+                f"ATLAS_DOCUMENT_PROMPT={stored.document or NO_PROMPT!r}, "
                 f"or embed it again: atlas reembed --model {model.name}"
             )
         if not self.read_only and self.ledger.is_file and not (self.path / LABEL).exists():
@@ -251,10 +252,10 @@ class Store:
                 f"the store at {self.path} is not bound to an embedding model yet; open it with atlas.open_memory"
             )
         with self._lock:
-            held = self._collections.get(name)
-            if held is None or (held.model, held.dimension) != (model.name, model.dimension):
-                held = self._collections[name] = self._make_parts(name, model)
-            return LedgerCollection(held)
+            parts = self._collections.get(name)
+            if parts is None or (parts.model, parts.dimension) != (model.name, model.dimension):
+                parts = self._collections[name] = self._make_parts(name, model)
+            return LedgerCollection(parts)
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block inside of which everything that this thread reads is of one state of the store."""
@@ -375,8 +376,8 @@ class Store:
             with ExitStack() as stack:
                 stack.callback(self.ledger.close)
                 stack.callback(self.marks_files.finish)
-                for held in self._collections.values():
-                    stack.callback(held.nearest.close)
+                for parts in self._collections.values():
+                    stack.callback(parts.nearest.close)
 
     def __enter__(self) -> Store:
         return self
@@ -392,10 +393,10 @@ class Store:
             logger.warning("the store at %s could not be closed properly: %s", self.path, closing)
 
     def _drop_index(self, name: str) -> None:
-        held, model = self._collections.get(name), self.model
-        if held is not None:
-            held.nearest.upkeep.wait(CARE_SECONDS)
-        self.indexes.drop(name, model.dimension if model else 0, held.nearest.index if held else None)
+        parts, model = self._collections.get(name), self.model
+        if parts is not None:
+            parts.nearest.upkeep.wait(CARE_SECONDS)
+        self.indexes.drop(name, model.dimension if model else 0, parts.nearest.index if parts else None)
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
         nearest = Nearest(

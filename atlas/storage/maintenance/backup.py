@@ -95,12 +95,12 @@ class BackupContents:
 
 def read_backups(ledger: LedgerEngine) -> list[Backup]:
     """Return the backups that were made of a store, as far as it knows, the oldest first."""
-    made = [Backup(path=path, made_at=made_at) for path, made_at in ledger.notes.read(_MADE).items()]
-    return sorted(made, key=lambda one: one.made_at)
+    backups = [Backup(path=path, made_at=made_at) for path, made_at in ledger.notes.read(_MADE).items()]
+    return sorted(backups, key=lambda backup: backup.made_at)
 
 
-def _note(ledger: LedgerEngine, made: dict[str, str]) -> None:
-    ledger.notes.write({_MADE + path: made_at for path, made_at in made.items()})
+def _note(ledger: LedgerEngine, made_at_by_path: dict[str, str]) -> None:
+    ledger.notes.write({_MADE + path: made_at for path, made_at in made_at_by_path.items()})
 
 
 def _note_made(ledger: LedgerEngine, target: Path) -> None:
@@ -155,8 +155,8 @@ def look_into(store: Store, source: Path) -> BackupContents:
     with tempfile.TemporaryDirectory(prefix="atlas-restore-") as scratch:
         copy = Path(scratch) / LEDGER
         _unpack(store, source, copy)
-        held = store.ledger.copies.contents(copy)
-        return BackupContents(counts=held.counts, model=held.model, revived=store.ledger.copies.revived(copy))
+        contents = store.ledger.copies.contents(copy)
+        return BackupContents(counts=contents.counts, model=contents.model, revived=store.ledger.copies.revived(copy))
 
 
 def restore(store: Store, source: Path) -> BackupReport:
@@ -175,10 +175,10 @@ def restore(store: Store, source: Path) -> BackupReport:
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, in_use(Path(scratch)):
         copy = Path(scratch) / LEDGER
         names = _unpack(store, source, copy)
-        made, revived = store.ledger.notes.read(_MADE), store.ledger.copies.revived(copy)
+        backups, revived = store.ledger.notes.read(_MADE), store.ledger.copies.revived(copy)
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
-    _note(store.ledger, _restored(source) | made)
+    _note(store.ledger, _restored(source) | backups)
     carry_over(store.ledger, indexes)
     _replace_names(store, names)
     _relabel(store)
@@ -282,7 +282,10 @@ def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     check_json(marks, MARKS)
     for collection in marks:
         marks_file(collection)
-    return {name: {record_id: decode_marks(own) for record_id, own in every.items()} for name, every in marks.items()}
+    return {
+        name: {record_id: decode_marks(encoded) for record_id, encoded in every.items()}
+        for name, every in marks.items()
+    }
 
 
 def _replace_names(store: Store, names: bytes | None) -> None:

@@ -102,12 +102,12 @@ class NamesNote:
 
     def read(self) -> bytes | None:
         """Return it. None where there is none."""
-        held = self._text()
-        if held is None and self._earlier.path.exists():
+        text = self._text()
+        if text is None and self._earlier.path.exists():
             with suppress(ReadOnlyStore):
                 self._take_earlier()
-            held = self._text()
-        return None if held is None else held.encode()
+            text = self._text()
+        return None if text is None else text.encode()
 
     def state(self) -> str:
         """Return a random text that each change renews."""
@@ -116,10 +116,10 @@ class NamesNote:
     def change(self, change: Change) -> None:
         """Put what a function makes of it in its place. It is asked again where another server came first."""
         while True:
-            held = self.read()
-            text = change(held)
+            before = self.read()
+            text = change(before)
             try:
-                self._put(None if held is None else held.decode(), text)
+                self._put(None if before is None else before.decode(), text)
             except PlanOutdated:
                 continue
             return
@@ -131,11 +131,11 @@ class NamesNote:
     def _text(self) -> str | None:
         return self._notes.read(DOMAIN_NAMES).get("")
 
-    def _put(self, held: str | None, text: bytes | None) -> None:
+    def _put(self, before: str | None, text: bytes | None) -> None:
         state = self._notes.read(DOMAINS_NAMED).get("")
         written = None if text is None else text.decode("utf-8", "replace").replace("\0", "")
         self._notes.write(
-            {DOMAIN_NAMES: written, DOMAINS_NAMED: new_id()}, expected={DOMAIN_NAMES: held, DOMAINS_NAMED: state}
+            {DOMAIN_NAMES: written, DOMAINS_NAMED: new_id()}, expected={DOMAIN_NAMES: before, DOMAINS_NAMED: state}
         )
 
     def _take_earlier(self) -> None:

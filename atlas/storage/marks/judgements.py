@@ -52,15 +52,17 @@ class JudgementBook:
     def every(self) -> list[Judgement]:
         """Return all judgements, the oldest first. One that cannot be read is left out, and logged."""
         read = (read_judgement(name, text) for name, text in self._notes.read(JUDGED).items())
-        return sorted(filter(None, read), key=lambda one: (one.judged_at, one.query, one.record_id))
+        return sorted(
+            filter(None, read), key=lambda judgement: (judgement.judged_at, judgement.query, judgement.record_id)
+        )
 
     def state(self) -> str:
         """Return a text that is another one after every judgement, with how many there are and when the last was made.
 
         Empty where there are none.
         """
-        held = self.every()
-        return f"{len(held)}, {held[-1].judged_at.isoformat()}" if held else ""
+        judgements = self.every()
+        return f"{len(judgements)}, {judgements[-1].judged_at.isoformat()}" if judgements else ""
 
     def judge(self, query: str, collection: str, record_id: str, *, is_right: bool | None) -> None:
         """Keep whether a query should find a record, in place of what was said before. None takes that back.
@@ -70,15 +72,19 @@ class JudgementBook:
             ReadOnlyStore: The store was opened for reading only.
         """
         name = JUDGED + _name(checked(query), collection, record_id)
-        said = {"right": is_right, "judged_at": self._clock.now().isoformat()}
-        text = None if is_right is None else json.dumps(said)
+        value = {"right": is_right, "judged_at": self._clock.now().isoformat()}
+        text = None if is_right is None else json.dumps(value)
         self._notes.write({name: text}, about=[] if text is None else [(collection, record_id)])
 
     def forget(self, queries: Collection[str]) -> Forgotten:
         """Forget all judgements of some queries, and return what `put_back` takes."""
-        names = [_name(one.query, one.collection, one.record_id) for one in self.every() if one.query in queries]
-        held = self._notes.write({JUDGED + name: None for name in names})
-        return {name: text for name, text in held.items() if text is not None}
+        names = [
+            _name(judgement.query, judgement.collection, judgement.record_id)
+            for judgement in self.every()
+            if judgement.query in queries
+        ]
+        forgotten = self._notes.write({JUDGED + name: None for name in names})
+        return {name: text for name, text in forgotten.items() if text is not None}
 
     def put_back(self, forgotten: Forgotten) -> None:
         """Keep again what was forgotten.
@@ -106,12 +112,12 @@ def read_judgement(name: str, text: str) -> Judgement | None:
     """Return a judgement, by what follows `JUDGED` in its name, or None where it cannot be read."""
     try:
         collection, record_id, query = _key(name)
-        said = json.loads(text)
-        judged_at = datetime.fromisoformat(said["judged_at"])
-        if not isinstance(said["right"], bool) or judged_at.tzinfo is None:
+        fields = json.loads(text)
+        judged_at = datetime.fromisoformat(fields["judged_at"])
+        if not isinstance(fields["right"], bool) or judged_at.tzinfo is None:
             raise TypeError("it should say true or false, and a time with its zone")
         return Judgement(
-            query=query, collection=collection, record_id=record_id, is_right=said["right"], judged_at=judged_at
+            query=query, collection=collection, record_id=record_id, is_right=fields["right"], judged_at=judged_at
         )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         logger.warning("a judgement cannot be read, so it counts for nothing: %s", error)
@@ -120,10 +126,10 @@ def read_judgement(name: str, text: str) -> Judgement | None:
 
 def by_query(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
     """Return the judgements of each query, in the order given."""
-    held: dict[str, list[Judgement]] = {}
-    for one in judgements:
-        held.setdefault(one.query, []).append(one)
-    return held
+    judged: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        judged.setdefault(judgement.query, []).append(judgement)
+    return judged
 
 
 def _name(query: str, collection: str, record_id: str) -> str:

@@ -128,19 +128,19 @@ def _cut(text: str) -> str:
 
 
 def _encode(event: AuditEvent) -> Mapping[str, object]:
-    held = {"at": event.at.isoformat(), "what": event.what, "who": event.who, "about": event.about}
-    return held if event.n == 1 else held | {"n": event.n}
+    encoded = {"at": event.at.isoformat(), "what": event.what, "who": event.who, "about": event.about}
+    return encoded if event.n == 1 else encoded | {"n": event.n}
 
 
 def _decoded(line: str) -> AuditEvent | None:
     try:
-        held = json.loads(line)
+        fields = json.loads(line)
         return AuditEvent(
-            at=datetime.fromisoformat(held["at"]),
-            what=str(held["what"]),
-            who=str(held["who"]),
-            about=str(held["about"]),
-            n=int(held.get("n", 1)),
+            at=datetime.fromisoformat(fields["at"]),
+            what=str(fields["what"]),
+            who=str(fields["who"]),
+            about=str(fields["about"]),
+            n=int(fields.get("n", 1)),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

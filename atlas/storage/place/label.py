@@ -20,15 +20,15 @@ def remember(directory: Path, address: Address) -> None:
     _opened[directory] = address
 
 
-def address_of(directory: Path, given: str = "") -> Address | None:
+def address_of(directory: Path, setting: str = "") -> Address | None:
     """Return the address of the store whose files on this machine are in a directory. None where the store is there.
 
     Args:
-        given: An address from settings, which is taken if it is that store's.
+        setting: An address from settings, which is taken if it is that store's.
     """
-    for one in (given, os.environ.get("ATLAS_STORE", "")):
-        if is_address(one) and companion(one) == directory:
-            return read_address(one)
+    for text in (setting, os.environ.get("ATLAS_STORE", "")):
+        if is_address(text) and companion(text) == directory:
+            return read_address(text)
     if directory in _opened:
         return _opened[directory]
     with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):

@@ -55,11 +55,14 @@ class AccessValues(Generic[T]):
         text, seen = self._text(), self._seen
         try:
             with _reached(text):
-                kept = text.read(seen[0] if seen else None)
-            if kept is None:
+                stored = text.read(seen[0] if seen else None)
+            if stored is None:
                 return {}
-            if seen is None or kept is not seen[0]:
-                self._seen = seen = kept, {name: self.decode(value) for name, value in json.loads(kept.text).items()}
+            if seen is None or stored is not seen[0]:
+                self._seen = seen = (
+                    stored,
+                    {name: self.decode(value) for name, value in json.loads(stored.text).items()},
+                )
             return dict(seen[1])
         except _DAMAGE as error:
             raise StoreUnavailable(
@@ -70,9 +73,9 @@ class AccessValues(Generic[T]):
     def changing(self) -> Iterator[dict[str, T]]:
         """Yield what is said, and keep it where the block ends without an error. Others wait meanwhile."""
         with self._threads, _reached(text := self._text()), text.changing() as replace:
-            held = self.read()
-            yield held
-            encoded = {name: self.encode(value) for name, value in held.items()}
+            values = self.read()
+            yield values
+            encoded = {name: self.encode(value) for name, value in values.items()}
             replace(json.dumps(encoded, indent=1, ensure_ascii=False))
 
     def _text(self) -> AccessText:

@@ -60,8 +60,10 @@ def backing(
             "wrap it in a class that has them, or use the memory that atlas.open_memory gives"
         )
     if callable(choose := get_offered(vector_store, "for_collection")):
-        own = choose(scope.collection)
-        return PlainCollection(own, dimension, None if own is not vector_store else scope, keeps_usage=keeps_usage)
+        chosen = choose(scope.collection)
+        return PlainCollection(
+            chosen, dimension, None if chosen is not vector_store else scope, keeps_usage=keeps_usage
+        )
     return PlainCollection(vector_store, dimension, scope, keeps_usage=keeps_usage)
 
 
@@ -106,7 +108,10 @@ class PlainCollection(Collection):
         documents: list[str],
     ) -> None:
         """Hold new records, as plain lists of numbers. A store with the four methods alone gets one list a record."""
-        run(self._store.add(ids, [self._held(one) for one in embeddings], metadatas, documents), to_its_end=True)
+        run(
+            self._store.add(ids, [self._held(embedding) for embedding in embeddings], metadatas, documents),
+            to_its_end=True,
+        )
 
     def add_unknown(
         self,
@@ -122,10 +127,10 @@ class PlainCollection(Collection):
 
         Marks are refused, and of usage the numbers are kept.
         """
-        self.mark({record_id: known.marks for record_id, known in restored.items() if known.marks != Marks()})
-        known = {i: as_metadata(one.usage) for i, one in restored.items()} if self._keeps_usage else {}
-        given = [metadata | known.get(i, {}) for i, metadata in zip(ids, metadatas, strict=True)]
-        self.add(ids, embeddings, given, documents)
+        self.mark({record_id: history.marks for record_id, history in restored.items() if history.marks != Marks()})
+        usage = {i: as_metadata(history.usage) for i, history in restored.items()} if self._keeps_usage else {}
+        with_usage = [metadata | usage.get(i, {}) for i, metadata in zip(ids, metadatas, strict=True)]
+        self.add(ids, embeddings, with_usage, documents)
         return ids
 
     def update(
@@ -144,9 +149,9 @@ class PlainCollection(Collection):
         """
         with self._lock:
             before = self._rows(ids)
-            kept = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
-            given = [metadata | numbers for metadata, numbers in zip(metadatas, kept, strict=True)]
-            self._replace(before, embeddings, given, documents, dropped)
+            numbers_before = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
+            with_statistics = [metadata | numbers for metadata, numbers in zip(metadatas, numbers_before, strict=True)]
+            self._replace(before, embeddings, with_statistics, documents, dropped)
 
     def delete(self, ids: list[str]) -> int:
         """Remove records, and return how many there were just before."""
@@ -188,16 +193,16 @@ class PlainCollection(Collection):
         How much could be held, it can only guess: from the best value, and from how many of the words that record has.
         """
         near = self.query(embedding, n, where) if embedding is not None else NOTHING
-        held, information = self._word_values(text, where)
+        word_values, information = self._word_values(text, where)
         metadatas = dict(zip(near.ids, near.metadatas, strict=True))
         similarities = {i: 1.0 - distance for i, distance in zip(near.ids, near.distances, strict=True)}
-        for row in self.get([i for i in list(held)[: max(n, 0)] if i not in metadatas]):
+        for row in self.get([i for i in list(word_values)[: max(n, 0)] if i not in metadatas]):
             metadatas[row["id"]] = row["metadata"]
             similarities[row["id"]] = 0.0 if embedding is None else _similarity(row["embedding"], embedding)
         return Candidates(
             ids=list(metadatas),
             similarities=[similarities[i] for i in metadatas],
-            words=[held.get(i, 0.0) for i in metadatas],
+            words=[word_values.get(i, 0.0) for i in metadatas],
             metadatas=list(metadatas.values()),
             word_information=information,
         )
@@ -220,7 +225,8 @@ class PlainCollection(Collection):
         found = self._every()
         found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)
         rows: list[dict[str, Any]] = [
-            {"id": one, "metadata": metadata, "document": document} for one, metadata, document in found_rows
+            {"id": record_id, "metadata": metadata, "document": document}
+            for record_id, metadata, document in found_rows
         ]
         return listed_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
@@ -288,8 +294,8 @@ class PlainCollection(Collection):
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Return the numbers in the records' metadata, where those are kept."""
         rows = self.get(list(ids)) if self._keeps_usage else []
-        known = {row["id"]: usage_in(row["metadata"]) for row in rows}
-        return {record_id: known.get(record_id, NO_USAGE) for record_id in ids}
+        usage = {row["id"]: usage_in(row["metadata"]) for row in rows}
+        return {record_id: usage.get(record_id, NO_USAGE) for record_id in ids}
 
     def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
         """Return the value of each record that holds any word of a text, highest first, and that of all words."""
@@ -336,7 +342,7 @@ class PlainCollection(Collection):
                     f"{record_id!r}, which replacing it needs; have its `get` give dicts of `id`, `embedding`, "
                     "`metadata`, `document`"
                 )
-        return [found[one] | {"embedding": self._held(found[one]["embedding"])} for one in ids]
+        return [found[record_id] | {"embedding": self._held(found[record_id]["embedding"])} for record_id in ids]
 
     def _replace(
         self,
@@ -358,11 +364,11 @@ class PlainCollection(Collection):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
+        ids, vectors = [row["id"] for row in before], [self._held(embedding) for embedding in embeddings]
         if may_be_awaited(self._vector_store, "update"):
-            run(self._store.update(ids, held, metadatas, documents), to_its_end=True)
+            run(self._store.update(ids, vectors, metadatas, documents), to_its_end=True)
             return
-        columns = zip(ids, held, metadatas, documents, strict=True)
+        columns = zip(ids, vectors, metadatas, documents, strict=True)
         after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
         run(replace_records(self._store, before, after), to_its_end=True)
 

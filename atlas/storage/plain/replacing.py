@@ -42,9 +42,9 @@ async def _put_back(store: VectorStore, before: Sequence[Row], error: BaseExcept
         if missing:
             await add_rows(store, missing)
     except Exception as failure:
-        kept = [{name: row[name] for name in ("id", "document", "metadata")} for row in missing]
+        lost = [{name: row[name] for name in ("id", "document", "metadata")} for row in missing]
         raise StoreError(
             f"the vector store deleted records to replace them, did not add them ({error!r}), and did not take back "
             f"what it had ({failure!r}); add these again, each with the embedding of its document: "
-            f"{json.dumps(kept, ensure_ascii=False, default=str)}"
+            f"{json.dumps(lost, ensure_ascii=False, default=str)}"
         ) from failure

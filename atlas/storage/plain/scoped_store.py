@@ -76,8 +76,8 @@ class ScopedStore:
 
     async def delete(self, ids: list[str]) -> None:
         """Remove records of the collection, ignoring other ids."""
-        if own := [row["id"] for row in await self.get(ids)]:
-            await self._store.delete(own)
+        if own_ids := [row["id"] for row in await self.get(ids)]:
+            await self._store.delete(own_ids)
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the records of the collection among these ids, in their order."""
@@ -111,17 +111,17 @@ class ScopedStore:
     ) -> list[dict[str, Any]]:
         """Return the records of the collection in order."""
         rows = await self._store.scan(await self._filter(where), order_by=order_by, descending=descending)
-        own = [row for row in rows if self._owns(row["metadata"])]
-        return own[offset : None if limit is None else offset + limit]
+        own_rows = [row for row in rows if self._owns(row["metadata"])]
+        return own_rows[offset : None if limit is None else offset + limit]
 
     async def _first(self, k: int, search: Callable[[int], Awaitable[QueryResult]]) -> QueryResult:
         """Return the first k records of the collection that a search of the store gives."""
         n_requested = k
         while k > 0:  # chromadb refuses a search for none
             found = await search(n_requested)
-            own = [place for place, metadata in enumerate(found.metadatas) if self._owns(metadata)][:k]
-            if len(own) == k or len(found.ids) < n_requested:
-                return _chosen(found, own)
+            places = [place for place, metadata in enumerate(found.metadatas) if self._owns(metadata)][:k]
+            if len(places) == k or len(found.ids) < n_requested:
+                return _chosen(found, places)
             n_requested *= GROWTH
         return QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 

@@ -32,8 +32,8 @@ def with_successes(strategy: Strategy) -> Strategy:
 
 def usage_in(metadata: Mapping[str, Any]) -> Usage:
     """Return a record's uses as its metadata has them."""
-    held = statistics(metadata)
-    return Usage(n_uses=held[COUNT], n_successes=held[SUCCESSES]) if held else NO_USAGE
+    counts = statistics(metadata)
+    return Usage(n_uses=counts[COUNT], n_successes=counts[SUCCESSES]) if counts else NO_USAGE
 
 
 def as_metadata(usage: Usage) -> dict[str, Any]:
@@ -44,9 +44,9 @@ def as_metadata(usage: Usage) -> dict[str, Any]:
 
 def counted(metadata: Mapping[str, Any], success: bool, updater: SuccessRateUpdater) -> dict[str, Any]:
     """Return a record's metadata after one more use, with the rate and the count that the updater gives."""
-    held = statistics(metadata) or {COUNT: 0, SUCCESSES: 0, RATE: UNTRIED_RATE}
-    rate, count = updater.update(held[RATE], held[COUNT], success)
-    return {**metadata, COUNT: int(count), SUCCESSES: held[SUCCESSES] + success, RATE: float(rate)}
+    counts = statistics(metadata) or {COUNT: 0, SUCCESSES: 0, RATE: UNTRIED_RATE}
+    rate, count = updater.update(counts[RATE], counts[COUNT], success)
+    return {**metadata, COUNT: int(count), SUCCESSES: counts[SUCCESSES] + success, RATE: float(rate)}
 
 
 def _successes(count: int, rate: float) -> int:

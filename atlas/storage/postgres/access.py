@@ -93,8 +93,8 @@ class AccessTables:
             if old := files.text(name).read():
                 row = AccessRow(self._database, name)
                 with row.changing() as replace:
-                    kept = row.read()
-                    replace(json.dumps(json.loads(old.text) | (json.loads(kept.text) if kept else {}), indent=1))
+                    stored = row.read()
+                    replace(json.dumps(json.loads(old.text) | (json.loads(stored.text) if stored else {}), indent=1))
                 _set_aside(files.directory / name)
         if lines := files.lines():
             with self._database.connected() as connection, connection.transaction(), connection.cursor() as cursor:

@@ -79,8 +79,8 @@ class PostgresConnection:
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
         """Run a statement."""
         self._write_rows_of(statement)
-        said = translated(statement)
-        return self.raw.execute(said.text, said.arranged(parameters), binary=True)  # of vectors, half the bytes
+        query = translated(statement)
+        return self.raw.execute(query.text, query.arranged(parameters), binary=True)  # of vectors, half the bytes
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each set of parameters. Rows that are added wait until their table is asked for."""
@@ -135,9 +135,9 @@ class PostgresConnection:
             self.write_rows()
 
     def _run(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
-        said = translated(statement)
+        query = translated(statement)
         with self.raw.cursor() as cursor:
-            cursor.executemany(said.text, [said.arranged(one) for one in parameters])
+            cursor.executemany(query.text, [query.arranged(values) for values in parameters])
 
     def close(self) -> None:
         """Close it."""
@@ -228,9 +228,9 @@ class PostgresDatabase:
             Whether it had to wait.
         """
         key = f"atlas {self.address.schema} {name}"
-        with ExitStack() as held:
+        with ExitStack() as stack:
             with self._translated("nothing was changed"):
-                connection = held.enter_context(self._locking.lent()).raw
+                connection = stack.enter_context(self._locking.lent()).raw
                 is_free, pause = _try_lock(connection, key), SOON_SECONDS
                 if waits := not is_free:
                     on_wait()

@@ -255,11 +255,11 @@ class HnswIndex(LocalIndex):
             {"vector": text, "k": k, "among": among},
             binary=True,
         ).fetchall()
-        held = [row for row in found if row[2] is not None]
+        complete = [row for row in found if row[2] is not None]
         hits = [(f"{row[0]}:{row[1]}", -1.0) for row in found if row[2] is None]  # deleted since: the tail says so
-        if held:
-            similarities = products(join_vectors([row[2] for row in held]), vector).tolist()
-            hits += [(f"{row[0]}:{row[1]}", value) for row, value in zip(held, similarities, strict=True)]
+        if complete:
+            similarities = products(join_vectors([row[2] for row in complete]), vector).tolist()
+            hits += [(f"{row[0]}:{row[1]}", value) for row, value in zip(complete, similarities, strict=True)]
         return sorted(hits, key=lambda hit: -hit[1])
 
     def _statement(self, among: Numbers | None) -> sql.Composed:

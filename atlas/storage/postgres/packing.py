@@ -34,10 +34,10 @@ def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tup
     numbers: dict[str, int] = {}
     words, seqs, places = [], [], []
     for seq, document, search_text in sorted(records):
-        for beginning, held in ((0, document), (SEARCH_TEXT, search_text)):
-            words += [numbers.setdefault(word, len(numbers)) for word in held]
-            seqs.append(np.full(len(held), seq))
-            places.append(np.arange(beginning, beginning + len(held)))
+        for beginning, words_of_part in ((0, document), (SEARCH_TEXT, search_text)):
+            words += [numbers.setdefault(word, len(numbers)) for word in words_of_part]
+            seqs.append(np.full(len(words_of_part), seq))
+            places.append(np.arange(beginning, beginning + len(words_of_part)))
     if not words:
         return
     which = np.array(words, np.int64)
@@ -62,7 +62,7 @@ def merged(parts: Sequence[WordPlaces]) -> WordPlaces:
     if len(parts) == 1:
         return parts[0]
     in_order = sorted(parts, key=lambda part: int(part.seqs[0]))
-    if all(one.seqs[-1] < other.seqs[0] for one, other in pairwise(in_order)):
+    if all(part.seqs[-1] < other.seqs[0] for part, other in pairwise(in_order)):
         return WordPlaces(
             np.concatenate([part.seqs for part in in_order]),
             np.concatenate([part.often for part in in_order]),
@@ -75,28 +75,28 @@ def merged(parts: Sequence[WordPlaces]) -> WordPlaces:
     return WordPlaces(seqs, often, places[order])
 
 
-def cut(held: WordPlaces) -> Iterator[WordPlaces]:
+def cut(part: WordPlaces) -> Iterator[WordPlaces]:
     """Yield parts that a row has room for."""
-    ends = np.cumsum(held.often)
-    for start in range(0, len(held.seqs), LARGEST):
-        stop = min(start + LARGEST, len(held.seqs))
+    ends = np.cumsum(part.often)
+    for start in range(0, len(part.seqs), LARGEST):
+        stop = min(start + LARGEST, len(part.seqs))
         first = int(ends[start - 1]) if start else 0
-        yield WordPlaces(held.seqs[start:stop], held.often[start:stop], held.places[first : int(ends[stop - 1])])
+        yield WordPlaces(part.seqs[start:stop], part.often[start:stop], part.places[first : int(ends[stop - 1])])
 
 
-def without(held: WordPlaces, seq: int) -> WordPlaces:
+def without(part: WordPlaces, seq: int) -> WordPlaces:
     """Return who holds a word without one record."""
-    is_kept = held.seqs != seq
-    return WordPlaces(held.seqs[is_kept], held.often[is_kept], held.places[np.repeat(is_kept, held.often)])
+    is_kept = part.seqs != seq
+    return WordPlaces(part.seqs[is_kept], part.often[is_kept], part.places[np.repeat(is_kept, part.often)])
 
 
-def weighed(held: WordPlaces) -> Postings:
+def weighed(part: WordPlaces) -> Postings:
     """Return who holds a word, how often by the weight of each field."""
-    if not len(held.seqs):
-        return Postings(held.seqs, np.zeros(0))
-    weights = np.where(held.places >= SEARCH_TEXT, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
-    starts = np.cumsum(held.often) - held.often
-    return Postings(held.seqs, np.add.reduceat(weights, starts))
+    if not len(part.seqs):
+        return Postings(part.seqs, np.zeros(0))
+    weights = np.where(part.places >= SEARCH_TEXT, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
+    starts = np.cumsum(part.often) - part.often
+    return Postings(part.seqs, np.add.reduceat(weights, starts))
 
 
 def no_one() -> WordPlaces:
@@ -104,14 +104,14 @@ def no_one() -> WordPlaces:
     return WordPlaces(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
-def row_of(key: int, term: str, held: WordPlaces) -> tuple[Any, ...]:
+def row_of(key: int, term: str, part: WordPlaces) -> tuple[Any, ...]:
     """Return the row of a word, for the table of postings."""
-    return key, term, int(held.seqs[0]), int(held.seqs[-1]), len(held.seqs), *pack(held)
+    return key, term, int(part.seqs[0]), int(part.seqs[-1]), len(part.seqs), *pack(part)
 
 
-def pack(held: WordPlaces) -> tuple[bytes, bytes, bytes]:
+def pack(part: WordPlaces) -> tuple[bytes, bytes, bytes]:
     """Return numbers, counts and places as bytes."""
-    return held.seqs.astype("<i8").tobytes(), held.often.astype("<u4").tobytes(), held.places.astype("<i4").tobytes()
+    return part.seqs.astype("<i8").tobytes(), part.often.astype("<u4").tobytes(), part.places.astype("<i4").tobytes()
 
 
 def unpack(seqs: bytes, often: bytes, places: bytes) -> WordPlaces:
@@ -134,7 +134,7 @@ def side_by_side(words: Sequence[WordPlaces]) -> WordPlaces:
     return WordPlaces(seqs, np.diff(np.append(starts, len(keys))), keys & (2**32 - 1))
 
 
-def occurrences(held: WordPlaces) -> Seqs:
+def occurrences(part: WordPlaces) -> Seqs:
     """Return record and place of each occurrence as one number."""
-    keys: Seqs = np.sort((np.repeat(held.seqs, held.often) << 32) | held.places)
+    keys: Seqs = np.sort((np.repeat(part.seqs, part.often) << 32) | part.places)
     return keys

@@ -135,8 +135,8 @@ def make_word_table(connection: Connection, collection: str) -> None:
     keys = _waiting(connection).keys
     if collection in keys:
         return
-    if held := word_table(connection, collection):
-        keys[collection] = _key(held)
+    if name := word_table(connection, collection):
+        keys[collection] = _key(name)
     else:
         make_word_table_anew(connection, collection)
 
@@ -144,11 +144,11 @@ def make_word_table(connection: Connection, collection: str) -> None:
 def make_word_table_anew(connection: Connection, collection: str) -> None:
     """Build a collection's table from its records, under another number."""
     flush(connection)
-    if held := word_table(connection, collection):
+    if name := word_table(connection, collection):
         for table in ("word_tables", "word_lengths", "word_postings"):
-            connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(held),))
-    made = connection.execute("INSERT INTO word_tables (collection) VALUES (?) RETURNING key", (collection,)).fetchone()
-    _waiting(connection).keys[collection] = made[0]
+            connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(name),))
+    row = connection.execute("INSERT INTO word_tables (collection) VALUES (?) RETURNING key", (collection,)).fetchone()
+    _waiting(connection).keys[collection] = row[0]
     last = 0
     while rows := connection.execute(
         "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 AND seq > ? "
@@ -178,22 +178,22 @@ def drop_words(connection: Connection, seq: int) -> None:
     if row is None:
         return
     key, *texts = row
-    held = [tokens_of_record(text) for text in texts]
+    document, search_text = map(tokens_of_record, texts)
     rows = connection.execute(
         "SELECT segment, seqs, often, places FROM word_postings "
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?)) AND first_seq <= ? AND last_seq >= ?",
-        (key, Texts({*held[0], *held[1]}), seq, seq),
+        (key, Texts({*document, *search_text}), seq, seq),
     ).fetchall()
-    kept = [(segment, without(unpack(*packed), seq)) for segment, *packed in rows]
+    remaining = [(segment, without(unpack(*packed), seq)) for segment, *packed in rows]
     connection.execute(
         "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))",
-        (Numbers(segment for segment, held in kept if not len(held.seqs)),),
+        (Numbers(segment for segment, part in remaining if not len(part.seqs)),),
     )
     connection.executemany(
         "UPDATE word_postings SET n = ?, seqs = ?, often = ?, places = ? WHERE segment = ?",
-        [(len(held.seqs), *pack(held), segment) for segment, held in kept if len(held.seqs)],
+        [(len(part.seqs), *pack(part), segment) for segment, part in remaining if len(part.seqs)],
     )
-    n_tokens = sum(map(len, held))
+    n_tokens = len(document) + len(search_text)
     connection.execute("DELETE FROM word_lengths WHERE key = ? AND seq = ?", (key, seq))
     connection.execute(
         "UPDATE word_tables SET n_records = n_records - 1, n_tokens = n_tokens - ? WHERE key = ?", (n_tokens, key)
@@ -206,7 +206,7 @@ def flush(connection: Connection) -> None:
     for key, records in waiting.items():
         lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]
         connection.executemany("INSERT INTO word_lengths VALUES (?, ?, ?)", lengths)
-        connection.executemany(_ADD, [row_of(key, term, held) for term, held in by_term(records)])
+        connection.executemany(_ADD, [row_of(key, term, part) for term, part in by_term(records)])
         rows.append((len(lengths), sum(n for *_, n in lengths), key))
     connection.executemany(
         "UPDATE word_tables SET n_records = n_records + ?, n_tokens = n_tokens + ?, n_parts = n_parts + 1 "
@@ -259,9 +259,10 @@ def _merge_mixed(connection: Connection, key: int, terms: Sequence[str]) -> None
     small: dict[str, list[tuple[int, WordPlaces]]] = defaultdict(list)
     for term, segment, *packed in rows:
         small[term].append((segment, unpack(*packed)))
-    gone = Numbers(segment for held in small.values() for segment, _ in held)
+    gone = Numbers(segment for segments in small.values() for segment, _ in segments)
     connection.execute("DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (gone,))
-    parts = [(term, part) for term, held in small.items() for part in cut(merged([one for _, one in held]))]
+    together = {term: merged([part for _, part in segments]) for term, segments in small.items()}
+    parts = [(term, part) for term, whole in together.items() for part in cut(whole)]
     connection.executemany(_ADD, [row_of(key, term, part) for term, part in parts])
 
 
@@ -279,16 +280,16 @@ def check_word_table(connection: Connection, collection: str) -> str:
     totals = connection.execute("SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)).fetchone()
     if totals != (n_records, n_tokens):
         return "its totals are wrong"
-    held = connection.execute(
+    rows = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings WHERE key = ?", (_key(table),)
     ).fetchall()
-    found = Counter(_listed((term, unpack(*packed)) for term, *packed in held))
+    found = Counter(_listed((term, unpack(*packed)) for term, *packed in rows))
     return "" if found == expected else "it holds other words than the records"
 
 
 def _listed(postings: Iterable[tuple[str, WordPlaces]]) -> Iterator[tuple[str, int, int]]:
-    for term, held in postings:
-        for seq, place in zip(np.repeat(held.seqs, held.often).tolist(), held.places.tolist(), strict=True):
+    for term, part in postings:
+        for seq, place in zip(np.repeat(part.seqs, part.often).tolist(), part.places.tolist(), strict=True):
             yield term, seq, place
 
 
@@ -307,8 +308,8 @@ def read_totals(connection: Connection, table: str) -> Totals:
 
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
     """Return who holds each of some words."""
-    held = _read(connection, table, words)
-    return {word: weighed(held[word]) for word in words}
+    parts = _read(connection, table, words)
+    return {word: weighed(parts[word]) for word in words}
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
@@ -325,13 +326,13 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     """Return the records within a scope that hold any of some terms, each with its BM25, as FTS5 defines it."""
     totals = read_totals(connection, table)
     values: dict[int, float] = defaultdict(float)
-    found = [weighed(held) for held in _holders(connection, table, terms)]
-    every = np.unique(np.concatenate([np.zeros(0, np.int64), *(one.seqs for one in found)]))
+    found = [weighed(part) for part in _holders(connection, table, terms)]
+    every = np.unique(np.concatenate([np.zeros(0, np.int64), *(postings.seqs for postings in found)]))
     every = np.setdiff1d(every, scope.hidden) if scope.passing is None else np.intersect1d(every, scope.passing)
     lengths = dict(zip(every.tolist(), read_lengths(connection, table, every).tolist(), strict=True))
-    for one in found:
-        weight = _weight(len(one.seqs), totals.n_records)
-        for seq, often in zip(one.seqs.tolist(), one.often.tolist(), strict=True):
+    for postings in found:
+        weight = _weight(len(postings.seqs), totals.n_records)
+        for seq, often in zip(postings.seqs.tolist(), postings.often.tolist(), strict=True):
             if seq in lengths:
                 length = lengths[seq] / totals.mean_length
                 values[seq] += weight * often * (K1 + 1) / (often + K1 * (1 - B + B * length))
@@ -346,16 +347,18 @@ def count_holding(connection: Connection, table: str, terms: Sequence[Term], mos
         "GROUP BY term",
         (_key(table), Texts({term.text for term in plain})),
     )
-    held = {word: int(n) for word, n in rows.fetchall()}
-    counted = {term: held.get(term.text, 0) for term in plain}
-    others = [term for term in terms if term not in counted]
-    counted |= {term: len(one.seqs) for term, one in zip(others, _holders(connection, table, others), strict=True)}
+    counts = {word: int(n) for word, n in rows.fetchall()}
+    counted = {term: counts.get(term.text, 0) for term in plain}
+    compound = [term for term in terms if term not in counted]
+    counted |= {
+        term: len(part.seqs) for term, part in zip(compound, _holders(connection, table, compound), strict=True)
+    }
     return [min(most, counted[term]) for term in terms]
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
     """Return the records that hold every one of some phrases."""
-    holding = [held.seqs for held in _holders(connection, table, phrases)]
+    holding = [part.seqs for part in _holders(connection, table, phrases)]
     return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)
 
 
@@ -372,14 +375,14 @@ def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs
 def _holders(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPlaces]:
     """Return who holds each term: a word, words side by side, or any that begins so."""
     words = {term: tokens(term.text) for term in terms}
-    whole = {word for term, held in words.items() for word in (held[:-1] if term.is_prefix else held)}
+    whole = {word for term, pieces in words.items() for word in (pieces[:-1] if term.is_prefix else pieces)}
     read = _read(connection, table, sorted(whole))
     found = []
     for term in terms:
-        held = [read[word] for word in (words[term][:-1] if term.is_prefix else words[term])]
+        parts = [read[word] for word in (words[term][:-1] if term.is_prefix else words[term])]
         if term.is_prefix and words[term]:
-            held.append(merged(list(_beginning(connection, table, words[term][-1]))))
-        found.append(side_by_side(held))
+            parts.append(merged(list(_beginning(connection, table, words[term][-1]))))
+        found.append(side_by_side(parts))
     return found
 
 

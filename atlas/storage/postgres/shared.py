@@ -70,6 +70,6 @@ class PostgresShared:
                     "the store was restored, embedded again or purged of a record while this was worked out, so it is "
                     "not kept; do it again"
                 )
-            made = connection.raw.execute(_PUBLISH, (name, job, content)).fetchone()
-            assert made is not None
-            return int(made[0])
+            row = connection.raw.execute(_PUBLISH, (name, job, content)).fetchone()
+            assert row is not None
+            return int(row[0])

@@ -100,8 +100,8 @@ def register(connection: Connection[Any]) -> None:
 
 
 def _read_json(data: str | bytes) -> Any:
-    held = json.loads(data)
-    return unescaped(held) if isinstance(held, str) else held
+    value = json.loads(data)
+    return unescaped(value) if isinstance(value, str) else value
 
 
 def _quoted(text: str) -> str:

@@ -141,11 +141,11 @@ def _mend_filters(database: Database) -> None:
 def _wrong_attributes(connection: Connection) -> Iterator[tuple[int, str, set[tuple[str, object]]]]:
     """Yield records whose attributes differ from their metadata, with what they should be."""
     for seq, collection, metadata in connection.execute("SELECT seq, collection, metadata FROM records"):
-        held = connection.execute(
+        stored = connection.execute(
             f"SELECT k.name, {connection.dialect.value('a')} FROM attributes a "
             "JOIN attribute_keys k ON k.key = a.key WHERE a.seq = ?",
             (seq,),
         ).fetchall()
         expected = set(attribute_values(parsed(metadata)))
-        if set(held) != expected:
+        if set(stored) != expected:
             yield seq, collection, expected

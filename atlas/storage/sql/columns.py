@@ -92,7 +92,7 @@ class SqlColumns:
                 f"CROSS JOIN attributes at ON at.seq = own.seq AND at.key = {KEY}",
                 (NEAREST, n, Numbers(seqs), collection, within, collection, "created_at"),
             ).fetchall()
-        return {seq: [int(one) for one in (found or "").split(",") if one] for seq, found in rows}
+        return {seq: [int(number) for number in (found or "").split(",") if number] for seq, found in rows}
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of the records that are live, by id."""
@@ -163,8 +163,8 @@ def _values(
 ) -> list[tuple[int, Any]]:
     """Return numbers of records and their values."""
     condition, parameters = _filter(connection.dialect, collection, where)
-    held = Sql(f"a.key = {KEY} {condition}", (collection, key, *parameters))
-    return connection.dialect.read_values(connection, held)
+    attributes = Sql(f"a.key = {KEY} {condition}", (collection, key, *parameters))
+    return connection.dialect.read_values(connection, attributes)
 
 
 def _grouped(
@@ -239,4 +239,4 @@ def _gathered(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, list[Any]] = {}
     for record_id, value in rows:
         values.setdefault(record_id, []).append(value)
-    return {record_id: held[0] if len(held) == 1 else tuple(held) for record_id, held in values.items()}
+    return {record_id: parts[0] if len(parts) == 1 else tuple(parts) for record_id, parts in values.items()}

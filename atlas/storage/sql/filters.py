@@ -70,14 +70,14 @@ def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
     """
     absorbed = absorbed_sql(collection, ids)
     among = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
-    own = (collection,) if ids is None else (collection, Texts(ids))
+    parameters = (collection,) if ids is None else (collection, Texts(ids))
     return Sql(
         f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {among}"
         "UNION ALL SELECT u.*, a.kept FROM absorbed a "
         "CROSS JOIN usage u ON u.collection = a.collection AND u.record_id = a.gone "
         "UNION ALL SELECT collection, kept, -count(*), -sum(success), NULL, 0, NULL, kept FROM repeated "
         "GROUP BY collection, kept",
-        (*absorbed.parameters, *own),
+        (*absorbed.parameters, *parameters),
     )
 
 
@@ -169,7 +169,7 @@ def _attribute(dialect: Dialect, collection: str, compare: Compare) -> Sql:
 
 def _truth(collection: str, compare: Compare) -> Sql:
     """Return every record is pinned, or buried, or not, also one that nobody has marked."""
-    passes = {held: matches(compare, {compare.key: held}) for held in (True, False)}
+    passes = {truth: matches(compare, {compare.key: truth}) for truth in (True, False)}
     if passes[True] == passes[False]:
         return _always(passes[True])
     marked = _marked(collection, compare.key, Sql("TRUE", ()))

@@ -210,8 +210,8 @@ class SqlLedger:
         """Return at most two ids of live records, or of deleted ones that can be brought back, that begin so."""
         with self.database.read() as connection:
             condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
-            given = (collection, int(deleted), len(beginning), beginning)
-            rows = connection.execute(f"SELECT id FROM records r WHERE {condition} LIMIT 2", given).fetchall()
+            parameters = (collection, int(deleted), len(beginning), beginning)
+            rows = connection.execute(f"SELECT id FROM records r WHERE {condition} LIMIT 2", parameters).fetchall()
         return [row[0] for row in rows]
 
     def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:
@@ -221,9 +221,9 @@ class SqlLedger:
             dialect = connection.dialect
             # Without a filter any attribute counts: only live records have any.
             condition = where_sql(dialect, collection, where) if where else Sql("TRUE", ())
-            held = f"SELECT a.* FROM attributes a {join} WHERE a.key = {KEY} AND {condition.text}"
+            values = f"SELECT a.* FROM attributes a {join} WHERE a.key = {KEY} AND {condition.text}"
             rows = connection.execute(
-                f"SELECT {dialect.value('a')}, count(*) FROM ({held}) a GROUP BY {dialect.grouped('a')} "
+                f"SELECT {dialect.value('a')}, count(*) FROM ({values}) a GROUP BY {dialect.grouped('a')} "
                 f"ORDER BY count(*) DESC, {dialect.order('a', 'ASC')}",
                 (collection, key, *condition.parameters),
             ).fetchall()
@@ -257,12 +257,12 @@ class SqlLedger:
                 (Numbers(seqs),),
             ).fetchall()
             # At once, in half the time of one by one.
-            held = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
-            if len(held) != len(rows) or not all(isinstance(metadata, dict) for metadata in held):
+            metadatas = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
+            if len(metadatas) != len(rows) or not all(isinstance(metadata, dict) for metadata in metadatas):
                 raise UnreadableRow("a text of a row is not a JSON object")
             return {
                 seq: RecordDescription(held_id, metadata)
-                for (seq, held_id, _), metadata in zip(rows, held, strict=True)
+                for (seq, held_id, _), metadata in zip(rows, metadatas, strict=True)
             }
 
     def revision(self) -> int:
@@ -395,10 +395,10 @@ class SqlLedger:
         with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
             writer.look_up(collection, [record.id for record in records])
-            known = writer.known(collection, records) if skip_known else set()
+            known_ids = writer.known(collection, records) if skip_known else set()
             added = []
             for record in records:
-                if record.id in known or (skip_known and writer.exists(collection, record.id)):
+                if record.id in known_ids or (skip_known and writer.exists(collection, record.id)):
                     continue
                 if writer.exists(collection, record.id):
                     raise InvalidInput(
@@ -409,7 +409,9 @@ class SqlLedger:
             if alone_in:
                 check_alone(writer.connection, collection, alone_in, added)
             if restored:
-                _restore(writer, collection, {one: restored[one] for one in added if one in restored})
+                _restore(
+                    writer, collection, {record_id: restored[record_id] for record_id in added if record_id in restored}
+                )
             hold(writer, collection, added)
         return added
 
@@ -479,7 +481,7 @@ class SqlLedger:
 
 
 def _restore(writer: LedgerWriter, collection: str, restored: Mapping[str, RestoredHistory]) -> None:
-    marks = {record_id: given.marks for record_id, given in restored.items() if given.marks != NO_MARKS}
+    marks = {record_id: history.marks for record_id, history in restored.items() if history.marks != NO_MARKS}
     put_marks(writer, collection, marks)
-    restore_usage(writer.connection, collection, {record_id: given.usage for record_id, given in restored.items()})
-    restore_uses(writer.connection, collection, {record_id: given.uses for record_id, given in restored.items()})
+    restore_usage(writer.connection, collection, {record_id: history.usage for record_id, history in restored.items()})
+    restore_uses(writer.connection, collection, {record_id: history.uses for record_id, history in restored.items()})

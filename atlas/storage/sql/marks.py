@@ -68,15 +68,15 @@ class SqlMarks:
             InvalidInput: There is no mark of this name.
         """
         if name not in MARK_NAMES:
-            known = ", ".join(f"marks.{known}" for known in MARK_NAMES)
-            raise InvalidInput(f"unknown column 'marks.{name}'; known: {known}")
+            names = ", ".join(f"marks.{name}" for name in MARK_NAMES)
+            raise InvalidInput(f"unknown column 'marks.{name}'; known: {names}")
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT record_id, value FROM marks WHERE collection = ? AND name = ? ORDER BY record_id, position",
                 (collection, name),
             ).fetchall()
         if name == "tags":
-            return {record_id: tuple(tag for _, tag in own) for record_id, own in groupby(rows, itemgetter(0))}
+            return {record_id: tuple(tag for _, tag in tags) for record_id, tags in groupby(rows, itemgetter(0))}
         return {record_id: value if name in TEXTS else bool(value) for record_id, value in rows}
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
@@ -92,10 +92,10 @@ class SqlMarks:
     ) -> int:
         """Set each record's marks to what a function makes of them, and return how many that changed."""
         with writing(self._database, self._clock, operation) as writer:
-            held = read_marks(writer.connection, collection, ids)
-            before = {record_id: held.get(record_id, NO_MARKS) for record_id in ids}
+            marks_before = read_marks(writer.connection, collection, ids)
+            before = {record_id: marks_before.get(record_id, NO_MARKS) for record_id in ids}
             wanted = _held_as_before(
-                writer.connection, collection, {one: change(marks) for one, marks in before.items()}
+                writer.connection, collection, {record_id: change(marks) for record_id, marks in before.items()}
             )
             check_marks(wanted)
             writer.check_there(collection, wanted)
@@ -115,8 +115,8 @@ class SqlMarks:
         """Take their marks from records that never were in the ledger."""
         with writing(self._database, self._clock, operation) as writer:
             for collection, record_id in writer.connection.execute(_STRAYS).fetchall():
-                held = read_marks(writer.connection, collection, [record_id])
-                mark(writer, collection, record_id, held.get(record_id, NO_MARKS), NO_MARKS)
+                marks = read_marks(writer.connection, collection, [record_id])
+                mark(writer, collection, record_id, marks.get(record_id, NO_MARKS), NO_MARKS)
 
     def lost(self) -> list[str]:
         """Return the live records whose last mark was lost with its file, until somebody marks them again."""
@@ -144,7 +144,7 @@ def read_marks(connection: Connection, collection: str, ids: Sequence[str] | Non
         f"SELECT record_id, name, value FROM marks WHERE collection = ? {among} ORDER BY record_id, name, position",
         (collection,) if ids is None else (collection, Texts(ids)),
     )
-    return {record_id: _marks(own) for record_id, own in groupby(rows.fetchall(), itemgetter(0))}
+    return {record_id: _marks(rows_of_record) for record_id, rows_of_record in groupby(rows.fetchall(), itemgetter(0))}
 
 
 def write_marks(connection: Connection, collection: str, marks: Mapping[str, Marks]) -> None:
@@ -154,7 +154,7 @@ def write_marks(connection: Connection, collection: str, marks: Mapping[str, Mar
     )
     connection.executemany(
         "INSERT INTO marks VALUES (?, ?, ?, ?, ?)",
-        [(collection, record_id, *row) for record_id, own in marks.items() for row in _rows(own)],
+        [(collection, record_id, *row) for record_id, values in marks.items() for row in _rows(values)],
     )
 
 
@@ -183,9 +183,9 @@ def mark(
 def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
     """Set the marks of records, or raise `NotFound` where one is not there."""
     writer.check_there(collection, marks)
-    held = read_marks(writer.connection, collection, list(marks))
+    before = read_marks(writer.connection, collection, list(marks))
     for record_id, value in marks.items():
-        mark(writer, collection, record_id, held.get(record_id, NO_MARKS), value)
+        mark(writer, collection, record_id, before.get(record_id, NO_MARKS), value)
 
 
 def check_own(connection: Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
@@ -193,9 +193,9 @@ def check_own(connection: Connection, operation: OperationDraft, collection: str
     if not operation.is_reviewed:
         return
     wanted = list(ids)
-    held = read_marks(connection, collection, wanted)
+    before = read_marks(connection, collection, wanted)
     for record_id in wanted:
-        if held.get(record_id, NO_MARKS).held_for != operation.actor:
+        if before.get(record_id, NO_MARKS).held_for != operation.actor:
             raise NotAllowed(
                 f"{operation.actor} writes under review and may change only what it wrote itself, until a curator "
                 f"accepts it; {record_id!r} is not among that. Ask a curator, or add a record instead"
@@ -204,8 +204,11 @@ def check_own(connection: Connection, operation: OperationDraft, collection: str
 
 def _held_as_before(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
     """Return marks with what says who waits for review as it is, which accepting alone changes."""
-    held = read_marks(connection, collection, list(wanted))
-    return {one: replace(marks, held_for=held.get(one, NO_MARKS).held_for) for one, marks in wanted.items()}
+    before = read_marks(connection, collection, list(wanted))
+    return {
+        record_id: replace(marks, held_for=before.get(record_id, NO_MARKS).held_for)
+        for record_id, marks in wanted.items()
+    }
 
 
 def check_table(connection: Connection) -> None:

@@ -208,15 +208,15 @@ class SqlNotes:
         with self._database.write() as connection:
             for collection, record_id in about:
                 refuse_purged(connection, collection, record_id)
-            held = {name: _read_text(connection, name) for name in texts}
-            if expected is not None and held != expected:
+            before = {name: _read_text(connection, name) for name in texts}
+            if expected is not None and before != expected:
                 raise PlanOutdated("it was changed again since; nothing was done. Look at it again")
             gone = [(name,) for name, text in texts.items() if text is None]
             connection.executemany("DELETE FROM meta WHERE name = ?", gone)
             connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])
             if moves:
                 write_revision(connection, read_revision(connection) + 1)
-        return held
+        return before
 
 
 def _read_text(connection: Connection, name: str) -> str | None:

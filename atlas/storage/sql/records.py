@@ -108,7 +108,7 @@ class LedgerWriter:
         One that stands for others says what they said.
         """
         purged = purged_among(self.connection, collection, [record.id for record in records])
-        said = self.connection.execute(
+        rows = self.connection.execute(
             f"SELECT s.content_hash FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
             "(SELECT 1 FROM changes c WHERE c.collection = r.collection AND c.record_id = r.id AND c.operation = ?4)",
             (
@@ -118,7 +118,7 @@ class LedgerWriter:
                 self.operation.id,
             ),
         )
-        hashes = {row[0] for row in said.fetchall()}
+        hashes = {row[0] for row in rows.fetchall()}
         return purged | {record.id for record in records if record.content_hash in hashes}
 
     def put(self, count: str, collection: str, record: Record, *, state: int | None = None) -> None:
@@ -218,8 +218,8 @@ class LedgerWriter:
             "AND id IN (SELECT value FROM json_each(?))",
             (collection, Texts(ids)),
         )
-        held = {record_id: _Row(*row) for record_id, *row in rows.fetchall()}
-        self._rows |= {(collection, record_id): held.get(record_id) for record_id in ids}
+        rows_by_id = {record_id: _Row(*row) for record_id, *row in rows.fetchall()}
+        self._rows |= {(collection, record_id): rows_by_id.get(record_id) for record_id in ids}
 
     def _find(self, collection: str, record_id: str) -> _Row | None:
         if (collection, record_id) not in self._rows:

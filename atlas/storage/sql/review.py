@@ -26,16 +26,22 @@ def hold(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
     """
     if not writer.operation.is_reviewed or not ids:
         return
-    held = read_marks(writer.connection, collection, ids)
-    waiting = {one: replace(held.get(one, NO_MARKS), held_for=writer.operation.actor) for one in ids}
+    before = read_marks(writer.connection, collection, ids)
+    waiting = {
+        record_id: replace(before.get(record_id, NO_MARKS), held_for=writer.operation.actor) for record_id in ids
+    }
     write_marks(writer.connection, collection, waiting)
     writer.next_revision()
 
 
 def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
     """Let records be found by everybody, and the uses that came with them count. Return how many waited."""
-    held = read_marks(writer.connection, collection, list(ids))
-    waiting = {one: marks for one, marks in held.items() if marks.held_for and writer.exists(collection, one)}
+    before = read_marks(writer.connection, collection, list(ids))
+    waiting = {
+        record_id: marks
+        for record_id, marks in before.items()
+        if marks.held_for and writer.exists(collection, record_id)
+    }
     for record_id, marks in waiting.items():
         mark(writer, collection, record_id, marks, replace(marks, held_for=""))
     release_uses(writer.connection, writer.operation.id, counts=True)

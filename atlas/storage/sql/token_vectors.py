@@ -61,10 +61,10 @@ def write_tokens(connection: Connection, text: str, packed: bytes) -> None:
     )
 
 
-def forget_tokens(connection: Connection, kept: Sequence[str] = ()) -> None:
+def forget_tokens(connection: Connection, texts: Sequence[str] = ()) -> None:
     """Forget the token vectors of all texts but these."""
-    hashes = {text_hash(text) for text in kept}
-    held = connection.execute("SELECT text_hash FROM token_vectors").fetchall()
+    hashes = {text_hash(text) for text in texts}
+    rows = connection.execute("SELECT text_hash FROM token_vectors").fetchall()
     connection.executemany(
-        "DELETE FROM token_vectors WHERE text_hash = ?", [row for row in held if row[0] not in hashes]
+        "DELETE FROM token_vectors WHERE text_hash = ?", [row for row in rows if row[0] not in hashes]
     )

@@ -206,11 +206,11 @@ def restore_usage(connection: Connection, collection: str, usage: Mapping[str, U
 
 def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Sequence[Use]]) -> None:
     """Write the uses of records that were imported with theirs. Records of which uses are known already keep those."""
-    held = connection.execute(
+    rows = connection.execute(
         "SELECT DISTINCT record_id FROM events WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
         (collection, Texts(uses)),
     ).fetchall()
-    known = {record_id for (record_id,) in held}
+    known_ids = {record_id for (record_id,) in rows}
     connection.executemany(
         "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -218,7 +218,7 @@ def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Seq
             (collection, record_id, _kind(use.trajectory_id), use.success, use.task_id, use.at.isoformat(), use.actor)
             for record_id, of in uses.items()
             for use in of
-            if record_id not in known
+            if record_id not in known_ids
         ],
     )
 
@@ -258,20 +258,20 @@ def _usage(
     )
 
 
-def _plus(one: Usage, other: Usage) -> Usage:
-    if one == NO_USAGE:
-        return other
+def _plus(first: Usage, second: Usage) -> Usage:
+    if first == NO_USAGE:
+        return second
     return Usage(
-        n_uses=one.n_uses + other.n_uses,
-        n_successes=one.n_successes + other.n_successes,
-        last_used_at=_latest(one.last_used_at, other.last_used_at),
-        n_retrieved=one.n_retrieved + other.n_retrieved,
-        last_retrieved_at=_latest(one.last_retrieved_at, other.last_retrieved_at),
+        n_uses=first.n_uses + second.n_uses,
+        n_successes=first.n_successes + second.n_successes,
+        last_used_at=_latest(first.last_used_at, second.last_used_at),
+        n_retrieved=first.n_retrieved + second.n_retrieved,
+        last_retrieved_at=_latest(first.last_retrieved_at, second.last_retrieved_at),
     )
 
 
-def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
-    return max(one, other) if one and other else one or other
+def _latest(first: datetime | None, second: datetime | None) -> datetime | None:
+    return max(first, second) if first and second else first or second
 
 
 def _instant(text: str | None) -> datetime | None:

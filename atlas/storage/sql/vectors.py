@@ -49,7 +49,7 @@ class SqlVectors:
     def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
         hashes = {text_hash(document): document for document in documents}
-        held: dict[str, int] = {}
+        seq_of: dict[str, int] = {}
         with self._database.read() as connection:
             for start in range(0, len(hashes), AT_ONCE):
                 some = [*hashes][start : start + AT_ONCE]
@@ -58,9 +58,9 @@ class SqlVectors:
                     "AND deleted = 0 GROUP BY text_hash",
                     some,
                 )
-                held |= {hashes[bytes(row[0])]: row[1] for row in rows.fetchall()}
-            vectors = self.of_records(sorted(set(held.values())))
-        return {document: vectors[held[document]] for document in dict.fromkeys(documents) if document in held}
+                seq_of |= {hashes[bytes(row[0])]: row[1] for row in rows.fetchall()}
+            vectors = self.of_records(sorted(set(seq_of.values())))
+        return {document: vectors[seq_of[document]] for document in dict.fromkeys(documents) if document in seq_of}
 
     def first(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vector of each record as a whole, which is its first, by id."""

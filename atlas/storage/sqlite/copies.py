@@ -148,7 +148,7 @@ def revived(database: Database, copy: Path) -> tuple[str, ...]:
     with database.read() as connection:
         purged = [name.partition(":") for name in read_texts(connection, PURGED)]
     with closing(_connect(copy)) as held_by:
-        held = (
+        ids = (
             record_id
             for collection, _, record_id in purged
             if purged_by(held_by, collection, record_id) is None
@@ -156,7 +156,7 @@ def revived(database: Database, copy: Path) -> tuple[str, ...]:
                 "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
             ).fetchone()
         )
-        return tuple(dict.fromkeys(held))
+        return tuple(dict.fromkeys(ids))
 
 
 def ledger_id_at(path: Path) -> str:

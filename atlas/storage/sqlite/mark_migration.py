@@ -117,11 +117,11 @@ def keep_marks(connection: Connection, pending: Iterable[OldRow], read_file: Old
         forget_lost(connection, collection, [record_id])
 
 
-def _keep_collection(connection: Connection, collection: str, held: Mapping[str, Marks] | None) -> None:
-    if held is None:
-        held, lost = _remembered(connection, collection)
+def _keep_collection(connection: Connection, collection: str, marks: Mapping[str, Marks] | None) -> None:
+    if marks is None:
+        marks, lost = _remembered(connection, collection)
         connection.executemany("INSERT INTO lost_marks VALUES (?, ?)", [(collection, record_id) for record_id in lost])
-    write_marks(connection, collection, held)
+    write_marks(connection, collection, marks)
 
 
 def _remembered(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:

@@ -113,8 +113,8 @@ def typed_terms(text: str) -> list[Term]:
 
 def phrases(text: str) -> list[Term]:
     """Return what stands between quotation marks in a text, each as words that stand side by side."""
-    held = map(_phrase, _QUOTED.findall(_normalised(text[:MAX_QUERY_CHARACTERS])))
-    return [phrase for phrase in held if phrase.text]
+    terms = map(_phrase, _QUOTED.findall(_normalised(text[:MAX_QUERY_CHARACTERS])))
+    return [phrase for phrase in terms if phrase.text]
 
 
 def _phrase(quoted: str) -> Term:

@@ -43,23 +43,23 @@ class Scores:
         self,
         postings: Sequence[Postings],
         weights: Sequence[float],
-        given: Mapping[int, float],
+        other_values: Mapping[int, float],
         lengths_of: Callable[[Seqs], Numbers],
     ) -> None:
         """Begin with who holds each word, and how much it tells.
 
         Args:
             weights: The inverse document frequency of each word.
-            given: What other terms add to the values of records.
+            other_values: What other terms add to the values of records.
             lengths_of: How long records are, as multiples of the usual length.
         """
-        given_seqs, given_values = np.array([*given], np.int64), np.array([*given.values()], np.float64)
-        self._seqs = np.concatenate([np.zeros(0, np.int64), *(one.seqs for one in postings)])
-        self._often = np.concatenate([np.zeros(0), *(one.often for one in postings)])
-        self._weights = np.repeat(np.array(weights, np.float64), [len(one.seqs) for one in postings])
-        self._size = int(max(self._seqs.max(initial=-1), given_seqs.max(initial=-1))) + 1
-        self._given = np.bincount(given_seqs, given_values, self._size)
-        self._bounds = self._given + np.bincount(self._seqs, self._terms(slice(None), 0.0), self._size)
+        other_seqs, other_scores = np.array([*other_values], np.int64), np.array([*other_values.values()], np.float64)
+        self._seqs = np.concatenate([np.zeros(0, np.int64), *(part.seqs for part in postings)])
+        self._often = np.concatenate([np.zeros(0), *(part.often for part in postings)])
+        self._weights = np.repeat(np.array(weights, np.float64), [len(part.seqs) for part in postings])
+        self._size = int(max(self._seqs.max(initial=-1), other_seqs.max(initial=-1))) + 1
+        self._other_scores = np.bincount(other_seqs, other_scores, self._size)
+        self._bounds = self._other_scores + np.bincount(self._seqs, self._terms(slice(None), 0.0), self._size)
         self._lengths_of = lengths_of
 
     def best(self, n: int) -> dict[int, float]:
@@ -88,7 +88,7 @@ class Scores:
         at = places[self._seqs]
         wanted = np.flatnonzero(at >= 0)
         terms = self._terms(wanted, self._lengths_of(seqs)[at[wanted]])
-        return np.asarray(self._given[seqs] + np.bincount(at[wanted], terms, len(seqs)), np.float64)
+        return np.asarray(self._other_scores[seqs] + np.bincount(at[wanted], terms, len(seqs)), np.float64)
 
     def _terms(self, which: slice | Seqs, lengths: Numbers | float) -> Numbers:
         """Return what each word adds to the value of each record that holds it, if records are so long."""

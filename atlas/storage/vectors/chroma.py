@@ -281,8 +281,8 @@ class ChromaIndex(LocalIndex):
         Below ChromaDB's threshold nothing is kept in HNSW files: those without metadata are made again on each opening.
         """
         digest = hashlib.blake2b(digest_size=16)
-        kept = [metadata.parent for metadata in self._directory.glob("*/index_metadata.pickle")]
-        for path in sorted(path for directory in kept for path in directory.iterdir()):
+        directories = [metadata.parent for metadata in self._directory.glob("*/index_metadata.pickle")]
+        for path in sorted(path for directory in directories for path in directory.iterdir()):
             digest.update(path.relative_to(self._directory).as_posix().encode())
             with path.open("rb") as file:
                 for block in iter(lambda: file.read(1 << 20), b""):

@@ -75,10 +75,10 @@ class ExactIndex:
         return similarities
 
     def _rows_of(self, groups: Groups) -> Groups:
-        held = self._groups[: len(self._keys)]
-        is_wanted = np.zeros(max(held.max(initial=0), groups.max(initial=0)) + 1, bool)
+        own_groups = self._groups[: len(self._keys)]
+        is_wanted = np.zeros(max(own_groups.max(initial=0), groups.max(initial=0)) + 1, bool)
         is_wanted[groups] = True
-        is_kept = is_wanted[held]
+        is_kept = is_wanted[own_groups]
         is_kept[self._free] = False
         return np.flatnonzero(is_kept)
 
@@ -109,10 +109,10 @@ def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
         return np.zeros(0, np.intp)
     if k < len(values):
         candidates = np.argpartition(values, -k)[-k:]
-        kept = np.flatnonzero(values >= values[candidates].min())
+        chosen = np.flatnonzero(values >= values[candidates].min())
     else:
-        kept = np.arange(len(values))
-    return kept[np.argsort(-values[kept], kind="stable")][:k]
+        chosen = np.arange(len(values))
+    return chosen[np.argsort(-values[chosen], kind="stable")][:k]
 
 
 def products(vectors: Vectors, vector: Vector) -> Vector:

@@ -28,7 +28,7 @@ def sample(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> t
     pairs = vectors @ vectors.T if len(vectors) else np.zeros((0, 0), np.float32)
     unrelated = pairs[np.triu_indices(len(vectors), 1)]
     near = [_nearest_other(nearest, vector) for vector in vectors]
-    return unrelated.astype(np.float32), np.array([one for one in near if one is not None], np.float32)
+    return unrelated.astype(np.float32), np.array([value for value in near if value is not None], np.float32)
 
 
 def _nearest_other(nearest: Nearest, vector: Vector) -> float | None:

@@ -126,8 +126,8 @@ class SqlHistory:
                     writer.remove("removed", collection, record_id)
             for record_id in dropped:
                 writer.remove("removed", collection, record_id)
-            held = read_marks(writer.connection, collection, [item.kept_id for item in merges])
-            changed = {item.kept_id: item.marks for item in merges if item.marks != held.get(item.kept_id, NO_MARKS)}
+            marks = read_marks(writer.connection, collection, [item.kept_id for item in merges])
+            changed = {item.kept_id: item.marks for item in merges if item.marks != marks.get(item.kept_id, NO_MARKS)}
             put_marks(writer, collection, changed)
 
     def versions(self, collection: str, record_id: str) -> list[Version]:

@@ -58,15 +58,15 @@ def read_actors(connection: Connection) -> list[str]:
 
 def _condition(wanted: Operations) -> tuple[str, list[Any]]:
     """Return what a row has to fulfil, and the values in it."""
-    asked = {
+    values = {
         "actor = ?": wanted.actor,
         "kind = ?": wanted.kind,
         "id IN (SELECT operation FROM changes WHERE collection IN (SELECT collection FROM records GROUP BY collection) "
         "AND record_id = ?)": wanted.of,  # with the collections the index serves
         "created_at >= ?": wanted.since.astimezone(UTC).isoformat() if wanted.since else "",
     }
-    given = {condition: value for condition, value in asked.items() if value}
-    return " AND ".join(given) or "TRUE", list(given.values())
+    conditions = {condition: value for condition, value in values.items() if value}
+    return " AND ".join(conditions) or "TRUE", list(conditions.values())
 
 
 def read_collections(connection: Connection, operation_id: str) -> set[str]:

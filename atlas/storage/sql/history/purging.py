@@ -63,7 +63,7 @@ class SqlPurges:
             InvalidInput: One of them is empty.
         """
         with self._database.read() as connection:
-            keys = dict.fromkeys(key for given in ids for key in _found(connection, given, collection))
+            keys = dict.fromkeys(key for beginning in ids for key in _found(connection, beginning, collection))
             images = {key: list(_images(connection, *key)) for key in keys}
             what = sought(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
             marked = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _marks(connection))
@@ -102,7 +102,7 @@ class SqlPurges:
             _forget_traces(connection, images, [record_id for _, record_id in keys])
             if reword is not None:
                 _reword(connection, images, reword)
-            forget_tokens(connection, kept=read_texts_embedded(connection))
+            forget_tokens(connection, texts=read_texts_embedded(connection))
             renew_ledger_id(connection)  # whoever holds vectors, maps or plans of the ledger as it was drops them
             connection.dialect.forget_results(connection)  # after that: what is published later is refused
             note_unfinished(connection, {operation.id: left})
@@ -110,8 +110,8 @@ class SqlPurges:
     def unfinished(self) -> dict[str, Left]:
         """Return the purges that are not done yet, by operation."""
         with self._database.read() as connection:
-            held = read_texts(connection, _UNFINISHED)
-        return {operation_id: _left(json.loads(text)) for operation_id, text in held.items()}
+            texts = read_texts(connection, _UNFINISHED)
+        return {operation_id: _left(json.loads(text)) for operation_id, text in texts.items()}
 
     def note_unfinished(self, left: Mapping[str, Left]) -> None:
         """Keep what of purges, by operation, is left to do."""
@@ -121,7 +121,9 @@ class SqlPurges:
     def note_finished(self, operation_ids: Iterable[str]) -> None:
         """Note that nothing is left to do of purges."""
         with self._database.write() as connection:
-            connection.executemany("DELETE FROM meta WHERE name = ?", [(_UNFINISHED + one,) for one in operation_ids])
+            connection.executemany(
+                "DELETE FROM meta WHERE name = ?", [(_UNFINISHED + operation_id,) for operation_id in operation_ids]
+            )
 
     def rewrite(self, collections: Iterable[str]) -> None:
         """Build the tables of words again from what is there, and write the file again, without free pages."""
@@ -156,19 +158,21 @@ def _left(encoded: Mapping[str, Any]) -> Left:
 
 def note_unfinished(connection: Connection, left: Mapping[str, Left]) -> None:
     """Keep what of purges is left to do, as part of a transaction."""
-    write_texts(connection, _UNFINISHED, {one: json.dumps(asdict(rest)) for one, rest in left.items()})
+    write_texts(
+        connection, _UNFINISHED, {operation_id: json.dumps(asdict(rest)) for operation_id, rest in left.items()}
+    )
 
 
 def _reword(connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], reword: Reword) -> None:
     for collection in {collection for collection, _ in images}:
-        of_it = [image for key, held in images.items() if key[0] == collection for image in held]
+        of_it = [image for key, states in images.items() if key[0] == collection for image in states]
         _replace_texts(connection, collection, reword(collection, of_it, _texts(connection, collection)))
 
 
 def _texts(connection: Connection, collection: str) -> Iterator[tuple[str, str]]:
     """Yield what each record of a collection is found by, with its content: as it is, and before each change."""
-    held = "SELECT document, content FROM records WHERE collection = ? AND deleted = 0"
-    yield from connection.execute(held, (collection,)).fetchall()
+    query = "SELECT document, content FROM records WHERE collection = ? AND deleted = 0"
+    yield from connection.execute(query, (collection,)).fetchall()
     for _, image in _images_of(connection, collection):
         yield image["document"], image["content"]
 
@@ -182,20 +186,22 @@ def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[i
         yield seq, parsed(before)
 
 
-def _found(connection: Connection, given: str, collection: str) -> list[tuple[str, str]]:
+def _found(connection: Connection, beginning: str, collection: str) -> list[tuple[str, str]]:
     """Return the records of an id, or of the one id that begins so."""
-    if not given:
+    if not beginning:
         raise InvalidInput("an id of a record, or a beginning of one, should say something, but is empty")
     select = "SELECT collection, id FROM records WHERE ? IN ('', collection) AND"
-    rows = connection.execute(f"{select} id = ?", (collection, given)).fetchall()
-    rows = rows or connection.execute(f"{select} substr(id, 1, ?) = ?", (collection, len(given), given)).fetchall()
+    rows = connection.execute(f"{select} id = ?", (collection, beginning)).fetchall()
+    rows = (
+        rows or connection.execute(f"{select} substr(id, 1, ?) = ?", (collection, len(beginning), beginning)).fetchall()
+    )
     there = [row for row in rows if not purged_by(connection, *row)]
     if rows and not there:
         raise NotFound(f"the record {rows[0][1]!r} was purged already: nothing of it is left here")
     if len({record_id for _, record_id in there}) != 1:
         raise NotFound(
             f"{'no record, live or deleted,' if not there else 'more than one record'} has an id that begins with "
-            f"{given!r}; see: atlas trash, atlas history"
+            f"{beginning!r}; see: atlas trash, atlas history"
         )
     return there
 
@@ -245,8 +251,8 @@ def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: Sou
     every = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
     return [
         JUDGED + name
-        for name, one in every.items()
-        if one is None or (one.collection, one.record_id) in keys or what.shared([one.query])
+        for name, judgement in every.items()
+        if judgement is None or (judgement.collection, judgement.record_id) in keys or what.shared([judgement.query])
     ]
 
 
@@ -264,8 +270,8 @@ def _forget_traces(
         connection.execute(
             "UPDATE events SET task_id = '' WHERE collection = ? AND record_id = ?", (collection, record_id)
         )
-    said = [parsed(image["metadata"]) for image in every if "metadata" in image]
-    tasks = {str(one.get("task_id", "")) for one in said} - {""}
+    metadata = [parsed(image["metadata"]) for image in every if "metadata" in image]
+    tasks = {str(fields.get("task_id", "")) for fields in metadata} - {""}
     hashes = {image.get("content_hash", "") for image in every} - {""}
     _forget_held_hashes(connection, hashes)
     _forget_tasks(connection, tasks - _forget_in_history(connection, hashes, tasks))
@@ -278,14 +284,15 @@ def _forget_held_hashes(connection: Connection, hashes: Iterable[str]) -> None:
         "value IN (SELECT value FROM json_each(?)) AND key IN "
         "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"
     )
-    given = Texts(sorted(hashes))
+    parameters = (Texts(sorted(hashes)),)
     for seq, *texts in connection.execute(
-        f"SELECT seq, metadata, content FROM records WHERE seq IN (SELECT seq FROM attributes WHERE {holds})", (given,)
+        f"SELECT seq, metadata, content FROM records WHERE seq IN (SELECT seq FROM attributes WHERE {holds})",
+        parameters,
     ).fetchall():
         emptied = (_without(text, hashes) for text in texts)
         connection.execute("UPDATE records SET metadata = ?, content = ? WHERE seq = ?", (*emptied, seq))
-    of_it = connection.execute(f"SELECT key, seq FROM attributes WHERE {holds}", (given,)).fetchall()
-    connection.execute(f"DELETE FROM attributes WHERE {holds}", (given,))
+    of_it = connection.execute(f"SELECT key, seq FROM attributes WHERE {holds}", parameters).fetchall()
+    connection.execute(f"DELETE FROM attributes WHERE {holds}", parameters)
     connection.dialect.put_attributes(connection, [(key, "", seq) for key, seq in of_it])
 
 
@@ -303,8 +310,8 @@ def _forget_in_history(connection: Connection, hashes: Iterable[str], tasks: set
 
 
 def _without(text: str, hashes: Iterable[str]) -> str:
-    for one in hashes:
-        text = text.replace(one, "")
+    for content_hash in hashes:
+        text = text.replace(content_hash, "")
     return text
 
 
@@ -339,6 +346,6 @@ def _replace_texts(connection: Connection, collection: str, replaced: Mapping[st
             write_vectors(connection, seq, encoded.vectors)
         if encoded.tokens is not None:
             write_tokens(connection, after, encoded.tokens)
-    for seq, image in [one for one in _images_of(connection, collection) if one[1]["document"] in replaced]:
+    for seq, image in [pair for pair in _images_of(connection, collection) if pair[1]["document"] in replaced]:
         image["document"], encoded = replaced[image["document"]]
         replace_image(connection, seq, image, encoded.vectors)

@@ -52,11 +52,11 @@ class Sought:
 
     def shared(self, texts: Iterable[str]) -> set[str]:
         """Return which of the passages and words are in some texts."""
-        said = list(texts)
-        whole = "\n".join(said)
+        every = list(texts)
+        whole = "\n".join(every)
         found = {word for word in self.longest if word in whole}
         found |= self.words.intersection(words_of(whole))
-        return found | self.passages.intersection(chain.from_iterable(map(passages_of, said)))
+        return found | self.passages.intersection(chain.from_iterable(map(passages_of, every)))
 
 
 def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
@@ -88,12 +88,14 @@ def quotes(
         key = (collection, record_id)
         if key in without or key in found:
             continue
-        held = what.shared(texts_of(image))
-        if held or any(name in str(text) for text in image.values() for name in what.names):
-            shared[key], title = held, _title(image)
-            found[key] = Quote(collection=collection, record_id=record_id, title=title, where=where, n_shared=len(held))
+        pieces = what.shared(texts_of(image))
+        if pieces or any(name in str(text) for text in image.values() for name in what.names):
+            shared[key], title = pieces, _title(image)
+            found[key] = Quote(
+                collection=collection, record_id=record_id, title=title, where=where, n_shared=len(pieces)
+            )
     n_holding = Counter(chain.from_iterable(shared.values()))
-    telling = {key: sum(1 / n_holding[piece] for piece in held) for key, held in shared.items()}
+    telling = {key: sum(1 / n_holding[piece] for piece in pieces) for key, pieces in shared.items()}
     return [found[key] for key in sorted(found, key=lambda key: (-telling[key], key))]
 
 
@@ -106,8 +108,8 @@ def texts_of(image: dict[str, Any]) -> Iterator[str]:
 def passages_of(text: str) -> Iterator[str]:
     """Return the lines and sentences of a text that are long enough to tell it from others."""
     for part in _BREAK.split(text):
-        if len(part) >= SHORTEST and len(said := " ".join(part.split()).rstrip(".!?;:")) >= SHORTEST:
-            yield said
+        if len(part) >= SHORTEST and len(passage := " ".join(part.split()).rstrip(".!?;:")) >= SHORTEST:
+            yield passage
 
 
 def words_of(text: str) -> Iterator[str]:

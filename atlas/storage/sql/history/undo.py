@@ -115,20 +115,24 @@ def _left_to_undo(connection: Connection, wanted: Operations) -> list[Operation]
     """Return the operations that are wanted and not undone, newest first, without those that undid only such."""
     every = read_operations(connection, wanted, limit=-1, offset=0)
     ids = {operation.id for operation in every}
-    return [one for one in every if not one.undone_by and not (one.kind == UNDO and ids.issuperset(undone_by(one)))]
+    return [
+        operation
+        for operation in every
+        if not operation.undone_by and not (operation.kind == UNDO and ids.issuperset(undone_by(operation)))
+    ]
 
 
 def _undo_expected(writer: LedgerWriter, left: Sequence[Operation], expected: UndoneMany) -> UndoneMany:
     undone, refused = (set(ids) for ids in expected.outcome)
     # Looked up among what is wanted: a plan of other hands undoes nothing that its holder may not undo.
-    done = _undo_all(writer, [one for one in left if one.id in undone])
+    done = _undo_all(writer, [operation for operation in left if operation.id in undone])
     if done.refused:
         raise PlanOutdated(f"{done.refused[0][1]}. Nothing was done; look again")
     if len(done.undone) < len(undone):
         n_gone = len(undone) - len(done.undone)
         were = "was" if n_gone == 1 else "were"
         raise PlanOutdated(f"{n_gone:,} of these operations {were} undone since; nothing was done. Look again")
-    n_later = sum(one.id not in undone and one.id not in refused for one in left)
+    n_later = sum(operation.id not in undone and operation.id not in refused for operation in left)
     return replace(done, refused=expected.refused, n_later=n_later)
 
 
@@ -142,7 +146,8 @@ def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMa
             refused.append((operation, str(error)))
     writer.close()
     writer.connection.execute(
-        "UPDATE operations SET undoes = ? WHERE id = ?", (",".join(one.id for one in done), writer.operation.id)
+        "UPDATE operations SET undoes = ? WHERE id = ?",
+        (",".join(operation.id for operation in done), writer.operation.id),
     )
     return UndoneMany(id=writer.operation.id, undone=tuple(done), refused=tuple(refused))
 
@@ -169,8 +174,8 @@ def _take_back(writer: LedgerWriter, operation: Operation) -> int:
     taker = _Taker(connection=connection, writer=writer)
     for change in changes:
         taker.take_back(change)
-    for one, counts in _first_done(connection, operation):
-        _take_back_uses(connection, one, counts=counts)
+    for undone, counts in _first_done(connection, operation):
+        _take_back_uses(connection, undone, counts=counts)
     _link(connection, operation, writer.operation.id)
     return len(purged)
 
@@ -187,9 +192,9 @@ class _Taker:
             self._take_back_record(change)
 
     def _take_back_marks(self, change: _Change) -> None:
-        held = read_marks(self.connection, change.collection, [change.record_id]).get(change.record_id, NO_MARKS)
+        now = read_marks(self.connection, change.collection, [change.record_id]).get(change.record_id, NO_MARKS)
         before = decode_marks(change.before or {})
-        mark(self.writer, change.collection, change.record_id, held, before, state=change.state_before)
+        mark(self.writer, change.collection, change.record_id, now, before, state=change.state_before)
 
     def _take_back_record(self, change: _Change) -> None:
         is_there = self.writer.exists(change.collection, change.record_id)
@@ -271,9 +276,9 @@ def _link(connection: Connection, operation: Operation, undo_id: str) -> None:
     """Say of each operation that is touched by what it is undone now, if it is."""
     for operation_id in undone_by(operation):
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))
-    for one, counts in _first_done(connection, operation):
+    for undone, counts in _first_done(connection, operation):
         by = None if counts else undo_id
-        connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (by, one.id))
+        connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (by, undone.id))
     connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
 
 

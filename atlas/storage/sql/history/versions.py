@@ -40,14 +40,14 @@ def _versions(rows: Sequence[tuple[Any, ...]], now: str | None) -> list[Version]
     versions = []
     for (_, number, counts, at, actor, operation_id), before, later in zip(rows, images, after, strict=False):
         if counts and before is not None and later is not None and before != later:
-            made = Version(
+            version = Version(
                 number=number,
                 content=parsed(before),
                 replaced_at=instant(at),
                 actor=actor,
                 operation_id=operation_id,
             )
-            versions.append(made)
+            versions.append(version)
     return versions
 
 

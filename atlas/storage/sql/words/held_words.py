@@ -46,15 +46,15 @@ class WordCache:
 
     def postings(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
         """Return who holds each of some words. See `read_postings`."""
-        held = self._current(table, words)
+        current = self._current(table, words)
         read = table.connection.dialect.words.read_postings(
-            table.connection, table.name, [word for word in words if word not in held]
+            table.connection, table.name, [word for word in words if word not in current]
         )
-        self._n_read += sum(len(one.seqs) for one in read.values())
+        self._n_read += sum(len(postings.seqs) for postings in read.values())
         if self._n_read > MAX_HELD:
             self._postings, self._n_read = {}, 0
-        found = held | read
-        self._postings |= {(table.name, word): (table.at, one) for word, one in found.items()}
+        found = current | read
+        self._postings |= {(table.name, word): (table.at, postings) for word, postings in found.items()}
         return {word: found[word] for word in words if word in found}  # in one order, so that sums are the same
 
     def lengths(self, table: WordTable, seqs: Seqs) -> Numbers:
@@ -70,14 +70,14 @@ class WordCache:
         """Return what is held of words that no change has touched since they were read."""
         by_position: dict[Position, dict[str, Postings]] = {}
         for word in words:
-            if held := self._postings.get((table.name, word)):
-                by_position.setdefault(held[0], {})[word] = held[1]
+            if entry := self._postings.get((table.name, word)):
+                by_position.setdefault(entry[0], {})[word] = entry[1]
         current: dict[str, Postings] = {}
-        for at, known in by_position.items():
+        for at, cached in by_position.items():
             changed = _changed_since(table, at)
             if changed is not None:
-                touched = _touched(table, known, changed)
-                current |= {word: one for word, one in known.items() if word not in touched}
+                touched = _touched(table, cached, changed)
+                current |= {word: postings for word, postings in cached.items() if word not in touched}
         return current
 
     def _current_lengths(self, table: WordTable, size: int) -> Numbers:
@@ -112,10 +112,10 @@ def _changed_since(table: WordTable, then: Position) -> Seqs | None:
     return np.array([seq for (seq,) in rows], np.int64) if len(rows) <= MAX_CHANGED else None
 
 
-def _touched(table: WordTable, known: Mapping[str, Postings], changed: Seqs) -> set[str]:
+def _touched(table: WordTable, cached: Mapping[str, Postings], changed: Seqs) -> set[str]:
     """Return the words that one of these records held when they were read, or holds now."""
     if not len(changed):
         return set()
-    held = {word for word, one in known.items() if np.isin(changed, one.seqs).any()}
-    others = [*known.keys() - held]
-    return held | table.connection.dialect.words.held_by(table.connection, table.name, others, changed)
+    words_before = {word for word, postings in cached.items() if np.isin(changed, postings.seqs).any()}
+    remaining = [*cached.keys() - words_before]
+    return words_before | table.connection.dialect.words.held_by(table.connection, table.name, remaining, changed)

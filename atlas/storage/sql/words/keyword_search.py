@@ -113,14 +113,14 @@ class SqlWords:
         words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
         read = self._held.postings(table, words)
         postings = [
-            (one, _weight(len(one.seqs), n_records) * _share(Term(word), n_records)) for word, one in read.items()
+            (part, _weight(len(part.seqs), n_records) * _share(Term(word), n_records)) for word, part in read.items()
         ]
-        others = [term for term in terms if is_narrow or term.is_prefix or term.text not in read]
-        given = _other_values(table.connection, table.name, others, scope, n_records) if others else {}
+        remaining = [term for term in terms if is_narrow or term.is_prefix or term.text not in read]
+        other_values = _other_values(table.connection, table.name, remaining, scope, n_records) if remaining else {}
         scores = Scores(
-            [_within(one, scope) for one, _ in postings],
+            [_within(part, scope) for part, _ in postings],
             [weight for _, weight in postings],
-            given,
+            other_values,
             lambda seqs: self._held.lengths(table, seqs) / totals.mean_length,
         )
         return scores.best(n) | scores.of(np.array(also, np.int64))
@@ -133,7 +133,7 @@ class SqlWords:
         Each write changes the words of one record, so a count is about right for some writes after it was made.
         """
         counts = self._counts_of(table, [term for term in terms if not _is_pair(term)])
-        common = {term.text for term, held in counts.items() if held > COMMON and not term.is_prefix}
+        common = {term.text for term, count in counts.items() if count > COMMON and not term.is_prefix}
         pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]
         counts |= self._counts_of(table, pairs)
         return {term: counts[term] for term in terms if term in counts}
@@ -143,21 +143,21 @@ class SqlWords:
         if now.tip != self._tip and not has_change(table.connection, self._tip):
             self._counts = {}  # a copy of the file was put back, and they are of what came after it
         self._tip = now.tip
-        kept = {term: self._counts.get((table.name, term)) for term in terms}
-        counts = {term: count[0] for term, count in kept.items() if count and _still_holds(count[0], count[1], now)}
+        cached = {term: self._counts.get((table.name, term)) for term in terms}
+        counts = {term: count[0] for term, count in cached.items() if count and _still_holds(count[0], count[1], now)}
         counted = _counts(table.connection, table.name, [term for term in terms if term not in counts], 2 * COMMON)
         if len(self._counts) > MAX_COUNTS:
             self._counts = {}
-        self._counts |= {(table.name, term): (held, now) for term, held in counted.items()}
+        self._counts |= {(table.name, term): (count, now) for term, count in counted.items()}
         return counts | counted
 
 
-def _still_holds(held: int, then: Position, now: Position) -> bool:
+def _still_holds(count: int, then: Position, now: Position) -> bool:
     """Return whether a count is about right yet.
 
     A common one stays common for as many writes as it is above `COMMON`.
     """
-    most_off = max(DRIFT * held, held - COMMON - 1)
+    most_off = max(DRIFT * count, count - COMMON - 1)
     return then.ledger_id == now.ledger_id and abs(now.revision - then.revision) <= most_off
 
 
@@ -202,8 +202,8 @@ def _other_values(
     shares = {term: _share(term, n_records) for term in terms}
     values: dict[int, float] = {}
     for share in {*shares.values()}:
-        asked = [term for term in terms if shares[term] == share]
-        for seq, value in connection.dialect.words.read_bm25(connection, table, asked, scope):
+        of_share = [term for term in terms if shares[term] == share]
+        for seq, value in connection.dialect.words.read_bm25(connection, table, of_share, scope):
             values[seq] = values.get(seq, 0.0) + share * value
     return values
 

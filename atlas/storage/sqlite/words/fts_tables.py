@@ -103,8 +103,8 @@ def make_word_table_anew(connection: Connection, collection: str) -> None:
     It gets a name of its own: other processes may hold what they have read of the one before.
     """
     key = connection.execute("SELECT 1 + coalesce(max(key), 0) FROM word_tables").fetchone()[0]
-    if held := word_table(connection, collection):
-        _drop(connection, held)
+    if name := word_table(connection, collection):
+        _drop(connection, name)
     connection.execute("INSERT OR REPLACE INTO word_tables VALUES (?, ?)", (key, collection))
     table = f"words_{key}"
     _drop(connection, table)
@@ -139,8 +139,8 @@ def check_word_table(connection: Connection, collection: str) -> str:
     table = word_table(connection, collection)
     if table is None:
         return "it has no table of words"
-    held = {f"{kind.upper()} {name}" for kind, name in connection.execute("SELECT type, name FROM sqlite_master")}
-    if missing := set(_parts(table)) - held:
+    objects = {f"{kind.upper()} {name}" for kind, name in connection.execute("SELECT type, name FROM sqlite_master")}
+    if missing := set(_parts(table)) - objects:
         return f"there is no {min(missing)}"
     try:
         connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
@@ -229,13 +229,13 @@ def count_holding(connection: Connection, table: str, terms: Sequence[Term], mos
         "FROM json_each(?) asked",
         (most, Texts(_any_of([term]) for term in terms)),
     )
-    return [int(held) for (held,) in rows.fetchall()]
+    return [int(count) for (count,) in rows.fetchall()]
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
     """Return the records that hold every one of some phrases."""
-    asked = " AND ".join(_any_of([phrase]) for phrase in phrases)
-    rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (asked,))
+    match = " AND ".join(_any_of([phrase]) for phrase in phrases)
+    rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (match,))
     return np.array([seq for (seq,) in rows], np.int64)
 
 
@@ -275,9 +275,9 @@ def _varints(block: bytes) -> Seqs:
 
     No text has so many that nine matter.
     """
-    held = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(held < 0x80)
+    octets = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(octets < 0x80)
     whole = np.arange(ends[-1] + 1 if len(ends) else 0)
     places = np.repeat(ends, np.diff(ends, prepend=-1)) - whole
-    numbers = (held[whole] & 0x7F).astype(np.int64) << 7 * places
+    numbers = (octets[whole] & 0x7F).astype(np.int64) << 7 * places
     return np.add.reduceat(numbers, np.r_[0, ends[:-1] + 1]) if len(ends) else numbers

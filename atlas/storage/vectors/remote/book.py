@@ -79,13 +79,13 @@ class IndexNote:
 
     def seen(self, position: int) -> Waiting | None:
         """Return the newest seal over what shows up to a position. None where there is none."""
-        return next((one for one in reversed(self.seals) if one.position <= position), None)
+        return next((waiting for waiting in reversed(self.seals) if waiting.position <= position), None)
 
     def with_seal(self, new: Waiting, position: int) -> IndexNote:
         """Return this with one seal more, without those that are not needed, as much is seen up to a position."""
         seen = self.seen(position)
-        kept = [one for one in self.seals if seen is None or one.seal.revision >= seen.seal.revision]
-        return replace(self, seals=(*kept[: MOST_WAITING - 1], new))
+        seals = [waiting for waiting in self.seals if seen is None or waiting.seal.revision >= seen.seal.revision]
+        return replace(self, seals=(*seals[: MOST_WAITING - 1], new))
 
     def cleared(self) -> IndexNote:
         """Return this without a namespace, which is to be dropped. One that was not made yet is kept, to be made."""
@@ -128,12 +128,12 @@ class IndexBook:
 
     def take(self) -> bool:
         """Take the lease, if nobody holds it, or its holder let it run out. Return whether it was taken."""
-        held = self._text(self._lease_name)
-        if held and not self._is_over(held):
+        lease_text = self._text(self._lease_name)
+        if lease_text and not self._is_over(lease_text):
             return False
         lease = self._new_lease()
         try:
-            self._ledger.notes.write({self._lease_name: lease}, expected={self._lease_name: held or None})
+            self._ledger.notes.write({self._lease_name: lease}, expected={self._lease_name: lease_text or None})
         except (PlanOutdated, StoreError):  # somebody else was quicker, or has locked the ledger: there is no haste
             return False
         self._lease, self._written, self._is_unsure = lease, self._text(self._name), False
@@ -149,13 +149,13 @@ class IndexBook:
         if left < timedelta(seconds=LEASE_SECONDS * 2 / 3):
             self._write({})
 
-    def write(self, noted: IndexNote) -> None:
+    def write(self, note: IndexNote) -> None:
         """Note something else, and renew the lease.
 
         Raises:
             IndexUnreachable: Another process took the lease over; nothing was noted.
         """
-        self._write({self._name: self._encoded(noted)})
+        self._write({self._name: self._encoded(note)})
 
     def begin_write(self) -> None:
         """Note that something is about to be sent. Without `end_write`, others wait until the lease runs out.
@@ -163,9 +163,9 @@ class IndexBook:
         Raises:
             IndexUnreachable: Another process took the lease over.
         """
-        noted, self._is_unsure = self.read(), True
+        note, self._is_unsure = self.read(), True
         try:
-            self._write({self._name: self._encoded(replace(noted, is_finished=False))} if noted.is_finished else {})
+            self._write({self._name: self._encoded(replace(note, is_finished=False))} if note.is_finished else {})
         except (IndexUnreachable, StoreError):  # nothing will be sent
             self._is_unsure = False
             raise
@@ -195,7 +195,7 @@ class IndexBook:
 
     def distrust(self) -> None:
         """Drop every seal, whoever writes: this one may have written after its lease had been taken over."""
-        self._change(lambda noted: replace(noted, seals=()))
+        self._change(lambda note: replace(note, seals=()))
 
     def leave(self) -> IndexNote:
         """Leave all that the service has to itself, whoever writes there, and return what is noted then."""
@@ -248,15 +248,19 @@ class IndexBook:
     def _text(self, name: str) -> str:
         return self._ledger.notes.read(name).get("", "")
 
-    def _encoded(self, noted: IndexNote) -> str:
-        return json.dumps({"ledger": self._ledger.identity(), **asdict(noted)})
+    def _encoded(self, note: IndexNote) -> str:
+        return json.dumps({"ledger": self._ledger.identity(), **asdict(note)})
 
     def _decoded(self, text: str) -> IndexNote:
         try:
-            held = json.loads(text) if text else {}
-            if not held:
+            encoded = json.loads(text) if text else {}
+            if not encoded:
                 return IndexNote()
-            return _noted(held) if held["ledger"] == self._ledger.identity() else _noted(held).leaving_all()
+            return (
+                _decoded_note(encoded)
+                if encoded["ledger"] == self._ledger.identity()
+                else _decoded_note(encoded).leaving_all()
+            )
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return IndexNote()
 
@@ -276,18 +280,20 @@ def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
     ledger.notes.write({INDEX + name: book.cleared_text(notes[name]) for name, book in had.items()})
 
 
-def _noted(held: Mapping[str, Any]) -> IndexNote:
-    seals = tuple(Waiting(position=int(one["position"]), seal=Seal(**one["seal"])) for one in held["seals"])
-    if not all(one.seal.is_sound for one in seals):
+def _decoded_note(encoded: Mapping[str, Any]) -> IndexNote:
+    seals = tuple(
+        Waiting(position=int(waiting["position"]), seal=Seal(**waiting["seal"])) for waiting in encoded["seals"]
+    )
+    if not all(waiting.seal.is_sound for waiting in seals):
         seals = ()
     return IndexNote(
-        namespace=str(held["namespace"]),
-        is_made=bool(held["is_made"]),
+        namespace=str(encoded["namespace"]),
+        is_made=bool(encoded["is_made"]),
         seals=seals,
-        shown=int(held["shown"]),
-        dropped=tuple(map(str, held["dropped"])),
-        stay=tuple(map(str, held["stay"])),
-        is_finished=bool(held["is_finished"]),
+        shown=int(encoded["shown"]),
+        dropped=tuple(map(str, encoded["dropped"])),
+        stay=tuple(map(str, encoded["stay"])),
+        is_finished=bool(encoded["is_finished"]),
     )
 
 

@@ -115,12 +115,12 @@ class ChromaService:
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         """Hold these vectors under these keys. They show at once, whatever their position."""
-        self._of(namespace, lambda held: held.upsert(ids=list(keys), embeddings=vectors))
+        self._of(namespace, lambda collection: collection.upsert(ids=list(keys), embeddings=vectors))
         return 0
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
         """Forget these keys. Unknown ones are ignored."""
-        self._of(namespace, lambda held: held.delete(ids=list(keys)))
+        self._of(namespace, lambda collection: collection.delete(ids=list(keys)))
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k vectors that are nearest to one. Approximate."""
@@ -130,7 +130,7 @@ class ChromaService:
     def count(self, namespace: str) -> int:
         """Return how many keys a collection holds. 0 where there is none."""
         try:
-            return self._of(namespace, lambda held: int(held.count()))
+            return self._of(namespace, lambda collection: int(collection.count()))
         except IndexUnreachable:
             raise
         except IndexUnusable:
@@ -214,18 +214,18 @@ class ChromaService:
         if not key:
             raise IndexUnreachable(f"the key is missing; set {KEY}")
         address = self._address
-        given = {"cloud_host": address.host, "cloud_port": address.port, "enable_ssl": address.is_secure}
+        address_options = {"cloud_host": address.host, "cloud_port": address.port, "enable_ssl": address.is_secure}
         return chromadb.CloudClient(
             address.tenant,
             address.database,
             key,
             settings,
-            **(given if address.host else {}),  # type: ignore[arg-type]
+            **(address_options if address.host else {}),  # type: ignore[arg-type]
         )
 
 
-def _query(held: Any, *, vector: Vector, k: int) -> list[tuple[str, float]]:
-    found = held.query(query_embeddings=vector[None], n_results=k, include=["distances"])
+def _query(collection: Any, *, vector: Vector, k: int) -> list[tuple[str, float]]:
+    found = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
     nearest = zip(found["ids"][0], found["distances"][0], strict=True)
     return [(str(key), 1.0 - float(distance)) for key, distance in nearest]
 

@@ -33,19 +33,19 @@ class Connection(Generic[C]):
         """Return it."""
         with self._connecting:
             with self._lock:
-                made = self._made
-            if made is None:
-                made = self._connect()
+                connection = self._made
+            if connection is None:
+                connection = self._connect()
                 with self._lock:
-                    self._made = made
-            return made
+                    self._made = connection
+            return connection
 
     def close(self) -> None:
         """Close it. It is made again when it is needed."""
         with self._lock:
-            made, self._made = self._made, None
-        if made is not None:
-            self._disconnect(made)
+            connection, self._made = self._made, None
+        if connection is not None:
+            self._disconnect(connection)
 
     def before_fork(self) -> None:
         """Do nothing: the parent goes on with it."""

@@ -148,14 +148,14 @@ class RemoteIndex:
 
     def seal(self) -> Seal:
         """Return how far what was written shows. An empty seal where nobody finished writing."""
-        noted = self._noted()
-        seen = noted.seen(self._look(noted))
+        note = self._note()
+        seen = note.seen(self._look(note))
         return seen.seal if seen else Seal()
 
     def written(self) -> Seal:
         """Return where a writer goes on, whether what was written shows yet or not."""
-        noted = self._noted()
-        return noted.seals[-1].seal if noted.seals else Seal()
+        note = self._note()
+        return note.seals[-1].seal if note.seals else Seal()
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Begin to write on from a seal.
@@ -166,12 +166,12 @@ class RemoteIndex:
         Raises:
             IndexUnusable: It is not as whoever set the seal left it.
         """
-        with self._writing() as noted:
+        with self._writing() as note:
             if self.written() != seal:
                 raise IndexUnusable("another process has written it since its seal was read")
-            if seal.n_keys and noted.is_finished and noted.namespace not in self._counted:
-                self._check_count(noted, seal.n_keys)
-                self._counted.add(noted.namespace)
+            if seal.n_keys and note.is_finished and note.namespace not in self._counted:
+                self._check_count(note, seal.n_keys)
+                self._counted.add(note.namespace)
 
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
@@ -184,29 +184,29 @@ class RemoteIndex:
         Raises:
             IndexUnusable: The service shows what was written at once, and holds another number.
         """
-        with self._writing() as noted:
+        with self._writing() as note:
             if n_keys is not None:
-                self._check_count(noted, n_keys)
-                self._counted.add(noted.namespace)
+                self._check_count(note, n_keys)
+                self._counted.add(note.namespace)
             seal = Seal(
                 ledger_id=ledger_id, revision=revision, n_keys=n_keys or 0, change=change, change_name=change_name
             )
-            last = noted.seals[-1].position if noted.seals else 0
-            position = max(last, self._positions.get(noted.namespace, 0))
-            waiting = noted.with_seal(Waiting(position=position, seal=seal), self._shown_of(noted))
-            shown = self._look(waiting, at_once=n_keys is not None)
-            shown = 0 if self._service.sees_at_once else shown
-            self._book.write(replace(waiting, shown=shown, is_finished=n_keys is not None))
+            last = note.seals[-1].position if note.seals else 0
+            position = max(last, self._positions.get(note.namespace, 0))
+            waiting = note.with_seal(Waiting(position=position, seal=seal), self._shown_of(note))
+            position_shown = self._look(waiting, at_once=n_keys is not None)
+            position_shown = 0 if self._service.sees_at_once else position_shown
+            self._book.write(replace(waiting, shown=position_shown, is_finished=n_keys is not None))
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Hold these vectors under these keys, in place of what the keys held."""
         if not keys:
             return
-        with self._writing() as noted:
+        with self._writing() as note:
             for part in _parts(len(keys), self._service.most_written(self._dimension)):
-                write = partial(self._service.upsert, noted.namespace, keys[part], vectors[part])
+                write = partial(self._service.upsert, note.namespace, keys[part], vectors[part])
                 written = self._change(write)
-                self._positions[noted.namespace] = max(self._positions.get(noted.namespace, 0), written)
+                self._positions[note.namespace] = max(self._positions.get(note.namespace, 0), written)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget these keys. Unknown ones are ignored.
@@ -215,9 +215,9 @@ class RemoteIndex:
         """
         if not keys:
             return
-        with self._writing() as noted:
+        with self._writing() as note:
             for part in _parts(len(keys), self._service.most_removed):
-                self._change(partial(self._service.remove, noted.namespace, keys[part]))
+                self._change(partial(self._service.remove, note.namespace, keys[part]))
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Approximate.
@@ -228,32 +228,32 @@ class RemoteIndex:
         Raises:
             IndexUnreachable: It does not, or the service did not answer, or not with as many hits as it should have.
         """
-        noted = self._noted()
-        if seal is not None and seal not in [one.seal for one in noted.seals]:
+        note = self._note()
+        if seal is not None and seal not in [waiting.seal for waiting in note.seals]:
             raise IndexUnreachable("it was cleared, or written anew, since its seal was read")
-        if k <= 0 or not noted.is_made:
+        if k <= 0 or not note.is_made:
             return []
         wanted = min(k, self.most_hits)
         try:
-            answer = self._ask(lambda: self._service.query(noted.namespace, vector, wanted), self._seconds)
+            answer = self._ask(lambda: self._service.query(note.namespace, vector, wanted), self._seconds)
         except IndexUnreachable:
             raise
         except IndexUnusable as error:
             raise IndexUnreachable(f"it is to be built again: {error}") from error
-        self._shown[noted.namespace] = answer.sees_up_to
+        self._shown[note.namespace] = answer.sees_up_to
         if seal is not None:
-            self._check(answer, noted, seal, wanted)
+            self._check(answer, note, seal, wanted)
         return answer.hits
 
     def count(self) -> int:
         """Return how many keys it holds. A service may be late with that, too."""
-        noted = self._noted()
-        return self._ask(lambda: self._service.count(noted.namespace or NO_NAMESPACE), 2 * self._seconds)
+        note = self._note()
+        return self._ask(lambda: self._service.count(note.namespace or NO_NAMESPACE), 2 * self._seconds)
 
     def clear(self) -> bool:
         """Forget everything. Return False where the service still has it, or somebody else may be writing it."""
-        noted = self._book.read()
-        if not noted.is_made and not noted.dropped:
+        note = self._book.read()
+        if not note.is_made and not note.dropped:
             return True
         with self.held(CLEARING_SECONDS) as is_held:
             if not is_held:
@@ -296,10 +296,10 @@ class RemoteIndex:
             try:
                 self._book.keep()
                 self._hear()
-                noted = self._book.read()
-                if not noted.is_made:
-                    noted = self._make(noted)
-                yield noted
+                note = self._book.read()
+                if not note.is_made:
+                    note = self._make(note)
+                yield note
             except StoreError as error:
                 raise IndexUnreachable(f"how far it is cannot be noted: {error}") from error
 
@@ -325,27 +325,27 @@ class RemoteIndex:
         self._book.end_write()
         return answer
 
-    def _check_count(self, noted: IndexNote, n_keys: int) -> None:
+    def _check_count(self, note: IndexNote, n_keys: int) -> None:
         """Raise `IndexUnusable` where the service has another number of keys, unless it counts late."""
         if not self._service.sees_at_once:
             return
-        n_held = self._ask(lambda: self._service.count(noted.namespace), WRITING_SECONDS)
+        n_held = self._ask(lambda: self._service.count(note.namespace), WRITING_SECONDS)
         if n_held != n_keys:
             raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
 
-    def _make(self, noted: IndexNote) -> IndexNote:
+    def _make(self, note: IndexNote) -> IndexNote:
         """Begin a namespace. It is noted before it is made, so that none is ever forgotten."""
-        named = replace(noted, namespace=noted.namespace or f"{_plain(self._name)}-{new_id()[:12]}")
+        named = replace(note, namespace=note.namespace or f"{_plain(self._name)}-{new_id()[:12]}")
         self._book.write(named)
         self._drop(named)
         self._ask(lambda: self._service.make(named.namespace, self._dimension), WRITING_SECONDS)
-        made = replace(self._book.read(), is_made=True)
-        self._book.write(made)
-        return made
+        begun = replace(self._book.read(), is_made=True)
+        self._book.write(begun)
+        return begun
 
-    def _drop(self, noted: IndexNote) -> bool:
+    def _drop(self, note: IndexNote) -> bool:
         """Have the service forget what is not needed, and return whether it has."""
-        left = list(noted.dropped)
+        left = list(note.dropped)
         try:
             while left:
                 self._ask(lambda: self._service.drop(left[0]), self._seconds)  # what takes longer is done later
@@ -353,40 +353,40 @@ class RemoteIndex:
         except IndexUnusable:
             return False
         finally:
-            if len(left) < len(noted.dropped):
-                self._book.write(replace(noted, dropped=tuple(left)))
+            if len(left) < len(note.dropped):
+                self._book.write(replace(note, dropped=tuple(left)))
         return True
 
-    def _noted(self) -> IndexNote:
+    def _note(self) -> IndexNote:
         """Return what is noted. No seals where they are not to be believed."""
-        noted = self._book.read()
-        return replace(noted, seals=()) if noted.namespace in self._distrusted else noted
+        note = self._book.read()
+        return replace(note, seals=()) if note.namespace in self._distrusted else note
 
-    def _shown_of(self, noted: IndexNote) -> int:
+    def _shown_of(self, note: IndexNote) -> int:
         if self._service.sees_at_once:
             return AT_ONCE
-        return self._shown.get(noted.namespace, noted.shown)
+        return self._shown.get(note.namespace, note.shown)
 
-    def _look(self, noted: IndexNote, *, at_once: bool = False) -> int:
+    def _look(self, note: IndexNote, *, at_once: bool = False) -> int:
         """Return up to which position what was written shows, which is asked where more was written than is known."""
-        shown = self._shown_of(noted)
+        position_shown = self._shown_of(note)
         is_due = at_once or time.monotonic() - self._looked_at > LOOK_SECONDS
-        if not noted.seals or noted.seals[-1].position <= shown or not is_due or self._patience.is_resting():
-            return shown
+        if not note.seals or note.seals[-1].position <= position_shown or not is_due or self._patience.is_resting():
+            return position_shown
         self._looked_at = time.monotonic()
         any_vector = np.eye(1, self._dimension, dtype=np.float32)[0]
         try:
-            answer = self._ask(lambda: self._service.query(noted.namespace, any_vector, 1), self._seconds)
+            answer = self._ask(lambda: self._service.query(note.namespace, any_vector, 1), self._seconds)
         except IndexUnusable:
-            return shown
-        self._shown[noted.namespace] = answer.sees_up_to
+            return position_shown
+        self._shown[note.namespace] = answer.sees_up_to
         return answer.sees_up_to
 
-    def _check(self, answer: Answer, noted: IndexNote, seal: Seal, wanted: int) -> None:
+    def _check(self, answer: Answer, note: IndexNote, seal: Seal, wanted: int) -> None:
         """Raise an error for an answer that is not what a seal promises."""
-        position = max(one.position for one in noted.seals if one.seal == seal)
+        position = max(waiting.position for waiting in note.seals if waiting.seal == seal)
         if not answer.hits and not self.count():
-            self._distrusted.add(noted.namespace)
+            self._distrusted.add(note.namespace)
             raise IndexUnreachable("it is to be built again: somebody has emptied it")
         if answer.sees_up_to < position:
             raise IndexBehind("its answer does not show yet all that was written")
