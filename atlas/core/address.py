@@ -31,10 +31,10 @@ class Address:
         """Return the address without a password."""
         parts = urlsplit(self.conninfo)
         user, _, host = parts.netloc.rpartition("@")
-        shown = f"{user.partition(':')[0]}@{host}" if user else host
-        given = [(name, value) for name, value in parse_qsl(parts.query) if "password" not in name]
-        query = urlencode([*given, ("schema", self.schema)], safe="/", quote_via=quote)
-        return f"postgresql://{shown}{parts.path}?{query}"
+        authority = f"{user.partition(':')[0]}@{host}" if user else host
+        options = [(name, value) for name, value in parse_qsl(parts.query) if "password" not in name]
+        query = urlencode([*options, ("schema", self.schema)], safe="/", quote_via=quote)
+        return f"postgresql://{authority}{parts.path}?{query}"
 
     @property
     def with_password(self) -> str:
@@ -57,14 +57,14 @@ def read_address(text: str) -> Address:
     if not is_address(text):
         raise InvalidInput(f"a store in PostgreSQL is given as postgresql://user@host/database, not {text!r}")
     parts = urlsplit(text)
-    given = dict(parse_qsl(parts.query, keep_blank_values=True))
-    schema = given.pop("schema", DEFAULT_SCHEMA)
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    schema = options.pop("schema", DEFAULT_SCHEMA)
     if not _NAME.fullmatch(schema):
         raise InvalidInput(
             f"the schema of a store is lower-case letters, digits and _, at most 63, but is {schema!r}: write "
             "?schema=NAME after the database's name"
         )
-    return Address(f"postgresql://{parts.netloc}{parts.path}?{urlencode(given, quote_via=quote)}", schema)
+    return Address(f"postgresql://{parts.netloc}{parts.path}?{urlencode(options, quote_via=quote)}", schema)
 
 
 def companion(text: str) -> Path:

@@ -118,8 +118,8 @@ def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
     if isinstance(tree, Combine):
         results = (matches(part, metadata) for part in tree.parts)
         return all(results) if tree.operator == "$and" else any(results)
-    held = metadata.get(tree.key)
-    values = held if isinstance(held, list | tuple) else [held]
+    value = metadata.get(tree.key)
+    values = value if isinstance(value, list | tuple) else [value]
     return any(value is not None and _holds(value, tree) for value in values)
 
 
@@ -131,30 +131,30 @@ def _holds(value: Any, compare: Compare) -> bool:
     return bool(_HOLDS[compare.operator](value, compare.value))
 
 
-def _comparable(one: Any, other: Any) -> bool:
-    return isinstance(one, str if isinstance(other, str) else (int, float))
+def _comparable(first: Any, second: Any) -> bool:
+    return isinstance(first, str if isinstance(second, str) else (int, float))
 
 
 def filter_notes(
-    where: Mapping[str, Any] | None, own: Set[str], read_keys: Callable[[], Iterable[str]]
+    where: Mapping[str, Any] | None, fields: Set[str], read_keys: Callable[[], Iterable[str]]
 ) -> tuple[str, ...]:
     """Return a sentence for each name of a filter that no record has.
 
     Args:
-        own: The fields of the memory's records.
+        fields: The fields of the memory's records.
         read_keys: Reads the metadata keys that some record has. Called only for names that are no field.
 
     Raises:
         InvalidInput: A name is near one that exists, or the filter is malformed.
     """
-    known = OF_EVERY_MEMORY | own
-    unknown = [name for name in dict.fromkeys(_names(parse_where(where))) if name not in known]
+    field_names = OF_EVERY_MEMORY | fields
+    unknown = [name for name in dict.fromkeys(_names(parse_where(where))) if name not in field_names]
     if not unknown:
         return ()
     keys = frozenset(read_keys())
     missing = [name for name in unknown if name not in keys]
     for name in missing:
-        if (meant := nearest_name(name, known | keys)) is not None:
+        if (meant := nearest_name(name, field_names | keys)) is not None:
             raise InvalidInput(f"a filter names {name!r}, which no record has; did you mean {meant!r}?")
     return tuple(f"No record has {name!r} yet, so nothing passes the filter on it." for name in missing)
 

@@ -155,10 +155,10 @@ class MemoryQueryResult:
     def ids(self) -> dict[str, tuple[str, ...]]:
         """The ids of all hits, by memory."""
         return {
-            "experience": tuple(one.id for one in self.experiences),
-            "concepts": tuple(one.id for one in self.concepts),
-            "strategies": tuple(one.id for one in self.strategies),
-            "journal": tuple(one.id for one in self.journal_entries),
+            "experience": tuple(hit.id for hit in self.experiences),
+            "concepts": tuple(hit.id for hit in self.concepts),
+            "strategies": tuple(hit.id for hit in self.strategies),
+            "journal": tuple(hit.id for hit in self.journal_entries),
         }
 
 

@@ -53,7 +53,7 @@ class IndexAddress:
         if self.service is Service.PINECONE:
             return f"pinecone://{place}"
         named = {"tenant": (self.tenant, DEFAULT_TENANT), "database": (self.database, DEFAULT_DATABASE)}
-        query = urlencode({name: given for name, (given, usual) in named.items() if given != usual})
+        query = urlencode({name: value for name, (value, usual) in named.items() if value != usual})
         return f"chroma+http{'s' if self.is_secure else ''}://{place}{f'?{query}' if query else ''}"
 
 
@@ -93,8 +93,8 @@ def _parts(text: str) -> SplitResult:
         port_is_sound = parts.port is None or parts.port > 0
     except ValueError:
         raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but has no host or port that can be read") from None
-    own = ("pinecone", "chroma+http", "chroma+https", "chroma+cloud")
-    if parts.scheme not in own and (not parts.scheme or plugin_named(INDEXES, parts.scheme) is None):
+    schemes = ("pinecone", "chroma+http", "chroma+https", "chroma+cloud")
+    if parts.scheme not in schemes and (not parts.scheme or plugin_named(INDEXES, parts.scheme) is None):
         begins = f"begins with {parts.scheme}://" if parts.scheme else "has no scheme"
         raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {begins}")
     if parts.username is not None or parts.password is not None or _names_a_key(parts):
@@ -123,8 +123,8 @@ def _pinecone(parts: SplitResult) -> IndexAddress:
 
 
 def _chroma(parts: SplitResult) -> IndexAddress:
-    given = dict(parse_qsl(parts.query))
-    if parts.path.strip("/") or given.keys() - {"tenant", "database"}:
+    options = dict(parse_qsl(parts.query))
+    if parts.path.strip("/") or options.keys() - {"tenant", "database"}:
         raise InvalidInput(
             f"ATLAS_INDEX should be {parts.scheme}://HOST:PORT, with ?tenant=…&database=… at most, but has more"
         )
@@ -134,8 +134,8 @@ def _chroma(parts: SplitResult) -> IndexAddress:
         host=parts.hostname or "",
         port=parts.port or _PORTS[scheme],
         is_secure=scheme == "https",
-        tenant=given.get("tenant", DEFAULT_TENANT),
-        database=given.get("database", DEFAULT_DATABASE),
+        tenant=options.get("tenant", DEFAULT_TENANT),
+        database=options.get("database", DEFAULT_DATABASE),
     )
 
 

@@ -107,7 +107,7 @@ class UndoneMany:
     @property
     def outcome(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The ids of those undone, and of those not."""
-        return tuple(one.id for one in self.undone), tuple(one.id for one, _ in self.refused)
+        return tuple(operation.id for operation in self.undone), tuple(operation.id for operation, _ in self.refused)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -207,25 +207,25 @@ class Settings:
         elif is_address(store):
             environ = {**environ, "ATLAS_STORE": "", "ATLAS_ADDRESS": store}
         types = get_type_hints(cls)
-        given = {
+        values = {
             option.name: _parse(
                 f"ATLAS_{option.name.upper()}", environ[f"ATLAS_{option.name.upper()}"], types[option.name]
             )
             for option in fields(cls)
             if environ.get(f"ATLAS_{option.name.upper()}") and option.name != "ranking"
         }
-        if given.get("index"):
-            given["index"] = str(read_index_address(given["index"]))
-        return cls(**given)
+        if values.get("index"):
+            values["index"] = str(read_index_address(values["index"]))
+        return cls(**values)
 
 
 def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
     """Raise `InvalidInput` for a variable that nobody reads: a misspelt one would open another store without a word."""
-    known = options - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
+    names = options - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
     for name in sorted(environ):
-        if name.startswith("ATLAS_") and name not in known:
-            near = get_close_matches(name, known, n=1)
-            meant = f"did you mean {near[0]}?" if near else f"the variables are: {', '.join(sorted(known))}"
+        if name.startswith("ATLAS_") and name not in names:
+            near = get_close_matches(name, names, n=1)
+            meant = f"did you mean {near[0]}?" if near else f"the variables are: {', '.join(sorted(names))}"
             raise InvalidInput(f"there is no variable {name}; {meant} To go on without it: unset {name}")
 
 

@@ -118,11 +118,11 @@ def growth(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:
     return tuple(found)
 
 
-def _sum(one: SuccessRate, other: SuccessRate) -> SuccessRate:
+def _sum(first: SuccessRate, second: SuccessRate) -> SuccessRate:
     return SuccessRate(
-        n_succeeded=one.n_succeeded + other.n_succeeded,
-        n_failed=one.n_failed + other.n_failed,
-        n_unknown=one.n_unknown + other.n_unknown,
+        n_succeeded=first.n_succeeded + second.n_succeeded,
+        n_failed=first.n_failed + second.n_failed,
+        n_unknown=first.n_unknown + second.n_unknown,
     )
 
 
@@ -170,7 +170,7 @@ def _intervals(values: Values, groups: Sequence[str], seed: int) -> Sequence[Int
         return [None] * values.shape[1]
     sums = np.zeros((len(names), values.shape[1]))
     np.add.at(sums, members, values)
-    drawn = np.random.default_rng(seed).multinomial(len(names), [1 / len(names)] * len(names), size=N_RESAMPLES)
-    means = drawn @ sums / (drawn @ np.bincount(members))[:, None]
+    resamples = np.random.default_rng(seed).multinomial(len(names), [1 / len(names)] * len(names), size=N_RESAMPLES)
+    means = resamples @ sums / (resamples @ np.bincount(members))[:, None]
     low, high = np.percentile(means, [2.5, 97.5], axis=0)
     return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]

@@ -47,11 +47,13 @@ def shown_id(record_id: str) -> str:
     """Return an id as a block shows it, from which `used` of an attempt can be told: short, and on one line."""
     if re.fullmatch(r"[0-9a-f]{32}", record_id):
         return record_id[:SHORT_ID]
-    told = "".join(
-        one if one.isprintable() and one not in _NO_PART_OF_AN_ID and not has_unseen(one) else "_"
-        for one in unicodedata.normalize("NFKC", " ".join(record_id.split()))
+    text = "".join(
+        character
+        if character.isprintable() and character not in _NO_PART_OF_AN_ID and not has_unseen(character)
+        else "_"
+        for character in unicodedata.normalize("NFKC", " ".join(record_id.split()))
     )
-    return told if len(told) <= ID_CHARACTERS else f"{told[: ID_CHARACTERS - 1].rstrip()}…"
+    return text if len(text) <= ID_CHARACTERS else f"{text[: ID_CHARACTERS - 1].rstrip()}…"
 
 
 def _seen(found: re.Match[str]) -> str:
@@ -73,9 +75,9 @@ def _joins(unseen: str, before: str, after: str) -> bool:
     return unseen == JOINER and _is_emoji(before.removesuffix(AS_EMOJI)[-1:]) and _is_emoji(after)
 
 
-def _is_letter(one: str) -> bool:
-    return one != "" and unicodedata.category(one)[0] in "LM" and not has_unseen(one)
+def _is_letter(character: str) -> bool:
+    return character != "" and unicodedata.category(character)[0] in "LM" and not has_unseen(character)
 
 
-def _is_emoji(one: str) -> bool:
-    return one > "\x7f" and (unicodedata.category(one)[0] == "S" or one in _MORE_EMOJI)
+def _is_emoji(character: str) -> bool:
+    return character > "\x7f" and (unicodedata.category(character)[0] == "S" or character in _MORE_EMOJI)

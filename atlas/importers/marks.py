@@ -84,10 +84,10 @@ def import_marks(memory: MemorySystem, path: Path) -> MarksImport:
     wanted = {change.id: change.after for change in planned.changes}
     operation_id: str | None = None
     for records in (memory.experience, memory.concepts, memory.strategies, memory.journal):
-        own = {record_id: wanted[record_id] for record_id in records.titles(list(wanted))}
-        if own:
+        present = {record_id: wanted[record_id] for record_id in records.titles(list(wanted))}
+        if present:
             scoped = records.within("mark", f"imported {path.name}", operation_id=operation_id)
-            scoped.mark(own)
+            scoped.mark(present)
             operation_id = scoped.operation_id
     return replace(planned, operation_id=operation_id)
 

@@ -112,9 +112,9 @@ _OWN = (
 @cache
 def all_formats() -> Mapping[str, Format]:
     """Return the formats by name, in the order in which they are tried: ATLAS's own, and those of plug-ins."""
-    own = {format.name: format for format in _OWN}
-    added = made_by_plugins(IMPORTERS, Format, own)
-    return own | {name: replace(format, name=name) for name, format in added.items()}
+    built_in = {format.name: format for format in _OWN}
+    added = made_by_plugins(IMPORTERS, Format, built_in)
+    return built_in | {name: replace(format, name=name) for name, format in added.items()}
 
 
 def detect(path: Path, limits: Limits | None = None) -> Format:

@@ -195,9 +195,9 @@ def main() -> None:
 
 
 def _do(line: str, protocol: IO[str]) -> None:
-    def say(**said: Any) -> None:
+    def say(**fields: Any) -> None:
         try:
-            protocol.write(json.dumps(said) + "\n")
+            protocol.write(json.dumps(fields) + "\n")
         except OSError:
             os._exit(0)  # nobody listens any more
 

@@ -117,5 +117,7 @@ def connect(
     Raises:
         InvalidInput: The address is none of a server.
     """
-    given = os.environ.get("ATLAS_STORE", "") if address is None else address
-    return RemoteMemory(Server(given, os.environ.get("ATLAS_KEY", "") if key is None else key, timeout_seconds))
+    server_address = os.environ.get("ATLAS_STORE", "") if address is None else address
+    return RemoteMemory(
+        Server(server_address, os.environ.get("ATLAS_KEY", "") if key is None else key, timeout_seconds)
+    )

@@ -59,14 +59,14 @@ class Plugin:
             PluginUnusable: It cannot be imported, it fails, or its result is not of this kind.
         """
         try:
-            made = self.point.load()(*args, **kwargs)
+            plugged = self.point.load()(*args, **kwargs)
         except AtlasError:
             raise
         except Exception as error:
             raise self.unusable(f"{type(error).__name__}: {error}") from error
-        if not isinstance(made, kind):
-            raise self.unusable(f"expected it to make a {kind.__name__}, got {type(made).__name__}")
-        return made
+        if not isinstance(plugged, kind):
+            raise self.unusable(f"expected it to make a {kind.__name__}, got {type(plugged).__name__}")
+        return plugged
 
     def unusable(self, reason: str) -> PluginUnusable:
         """Return the error that names the distribution and a reason."""
@@ -98,23 +98,23 @@ def log_fault(plugin: Plugin, error: PluginUnusable) -> None:
 def made_by_plugins(
     group: str,
     kind: type[T],
-    taken: Collection[str],
+    reserved: Collection[str],
     report: Callable[[Plugin, PluginUnusable], None] = log_fault,
 ) -> dict[str, T]:
     """Return what the plug-ins of a group make, by name. One that cannot be used is reported and left out.
 
     Args:
-        taken: The names that ATLAS itself has.
+        reserved: The names that ATLAS itself has.
     """
-    made: dict[str, T] = {}
+    by_name: dict[str, T] = {}
     for plugin in plugins(group):
         try:
-            if plugin.name in taken or plugin.name in made:
+            if plugin.name in reserved or plugin.name in by_name:
                 raise plugin.unusable(f"the name {plugin.name!r} is taken")
-            made[plugin.name] = plugin.make(kind)
+            by_name[plugin.name] = plugin.make(kind)
         except AtlasError as error:
             report(plugin, error if isinstance(error, PluginUnusable) else plugin.unusable(str(error)))
-    return made
+    return by_name
 
 
 def _plugin(point: EntryPoint) -> Plugin:

@@ -108,9 +108,9 @@ def _encoder(form: Any, name: str) -> Encoder:
     return None
 
 
-def _optional(encoder: Encoder = None, *others: Encoder) -> Encoder:
+def _optional(encoder: Encoder = None, *more: Encoder) -> Encoder:
     # A union of several types is one of texts and numbers, which are JSON already.
-    return None if encoder is None or others else partial(_unless_none, encoder)
+    return None if encoder is None or more else partial(_unless_none, encoder)
 
 
 def _unless_none(encoder: Callable[[Any], Any], value: Any) -> Any:

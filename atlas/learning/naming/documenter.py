@@ -237,7 +237,7 @@ def _types(function: Function, uses: Uses) -> tuple[str, ...]:
 def _description(function: Function, n_programs: int, parameters: Sequence[str]) -> str:
     new = dict(zip(parameters_of(function), parameters, strict=False))
     sentences = [
-        f"{describe(function.body, lambda own: new.get(own, own))}.",
+        f"{describe(function.body, lambda name: new.get(name, name))}.",
         f"Found in {n_programs} programs." if n_programs > 1 else "",
         DERIVED,
     ]

@@ -110,4 +110,4 @@ def _scores(values: list[Any]) -> Json:
             raise InvalidInput(f"scores[{n}].value should be a number or a text")
         score_value = score.get("stringValue") if score_value is None else score_value
         scores.append((as_text(score.get("timestamp"), f"scores[{n}].timestamp"), name, score_value))
-    return {name: value for _, name, value in sorted(scores, key=lambda one: one[0])}
+    return {name: value for _, name, value in sorted(scores, key=lambda entry: entry[0])}

@@ -109,9 +109,9 @@ def split_assignment(block: list[ast.stmt], counts: Counter[str]) -> list[ast.st
         ] if len(targets) == len(values):
             names = {target.id for target in targets if isinstance(target, ast.Name)}
             if len(names) == len(targets) and not names & set(count_names(values)):
-                return [*(ast.Assign([one], value) for one, value in zip(targets, values, strict=True)), *rest]
+                return [*(ast.Assign([target], value) for target, value in zip(targets, values, strict=True)), *rest]
         case [ast.Assign(targets=[first, second, *others], value=ast.Constant() as value), *rest]:
-            return [ast.Assign([one], value) for one in (first, second, *others)] + rest
+            return [ast.Assign([target], value) for target in (first, second, *others)] + rest
     return None
 
 
