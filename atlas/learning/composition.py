@@ -27,7 +27,7 @@ Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Tree = TypeVar("Tree", bound=ast.AST)
 
 Find = Callable[[str], CodeConcept | None]
-"""Function that returns a concept by its id, or None where there is none."""
+"""Function that returns a concept by its id, or None if there is none."""
 
 MAX_REORDERED = 5
 """Number of concepts above which only the given order is tried."""

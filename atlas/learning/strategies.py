@@ -157,7 +157,7 @@ class ProvenCompression:
             library: Concepts that are there: their names are not given again, and one that is found again is known.
 
         Raises:
-            Cancelled: `cancelled` returned True; nothing was changed.
+            Cancelled: `cancelled` returned True; the store was not changed.
             EngineFailed: The search ended without an answer.
         """
         extraction = await asyncio.to_thread(programs_of, attempts)

@@ -70,10 +70,10 @@ class TrajectoryAttribution:
                 self._retrieved.popitem(last=False)
 
     def take(self, trajectory: Trajectory) -> Attribution:
-        """Return what an attempt used, and forget it: what was retrieved for its task, unless it says otherwise.
+        """Return the records that an attempt used, and forget the searches for its task.
 
-        `trajectory.metadata["used"]` says otherwise: ids by memory, or a list of ids among the retrieved ones, each
-        whole, as a context block shows it, or at least as long. An empty list says that nothing was used.
+        `trajectory.metadata["used"]` overrides those: ids by memory, or a list of ids among the retrieved ones, each
+        whole, as a context block shows it, or at least as long. An empty list means that no record was used.
         """
         with self._lock:
             retrieved = self._retrieved.pop(_key(trajectory.task), {})
@@ -107,7 +107,7 @@ class UseCounter:
     storage: Store | None
 
     def count(self, used: Attribution, trajectory: Trajectory, operation_id: str | None) -> UseCount:
-        """Count an attempt's outcome for what it used, as part of an operation, or nothing where it is not known."""
+        """Count an attempt's outcome for the records that it used, as part of an operation, unless it is unknown."""
         counted, success = UseCount(), trajectory.outcome.success
         if success is None:
             return counted
@@ -145,7 +145,7 @@ class UseCounter:
         return record_id
 
     def _whole_id(self, memory: AnyMemory, record_id: str) -> str:
-        """Return the id that begins as a context block shows it, or itself where none does, or several do."""
+        """Return the id that begins as a context block shows it, or the text itself if it fits no id or several."""
         if self.storage is None or len(record_id) != SHORT_ID:
             return record_id
         found = self.storage.ledger.ids_beginning(memory.collection_name, record_id)
@@ -170,7 +170,7 @@ def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
 
 
 def _whole(begin: str, retrieved: Sequence[str]) -> str:
-    """Return the one retrieved id that begins so, or what was given where none or several do."""
+    """Return the retrieved id with this beginning, or the beginning itself if it fits no id or several."""
     found = [record_id for record_id in retrieved if _is_named(begin, record_id)]
     return begin if begin in retrieved or len(found) != 1 else found[0]
 
@@ -183,7 +183,7 @@ def _is_named(begin: str, record_id: str) -> bool:
 
 
 def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
-    """Return retrieved ids, told by what they begin with."""
+    """Return retrieved ids by their beginnings."""
     used: dict[str, list[str]] = {}
     unknown = []
     for begin in stated:
@@ -198,7 +198,7 @@ def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
 
 
 def _ids(value: Any) -> tuple[str, ...] | None:
-    """Return ids, each once, of a list or of one alone. Of nothing none, and None of anything else."""
+    """Return the distinct ids of a list or of a single text. None for any other type."""
     ids = [] if value is None else [value] if isinstance(value, str) else value
     if not isinstance(ids, list | tuple | set | frozenset) or not all(isinstance(record_id, str) for record_id in ids):
         return None
@@ -206,7 +206,7 @@ def _ids(value: Any) -> tuple[str, ...] | None:
 
 
 def _key(task: Task) -> tuple[str, str]:
-    """Return by what a task is known: two agents that one process serves may work on the same one at once."""
+    """Return the key of a task, which tells apart two agents of one process that work on the same task."""
     return actor_name(""), task.id or task.description
 
 

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 BUDGET_TOKENS = 2_000
 EACH = 8
-"""Hits of each memory among which a block chooses, unless somebody says otherwise."""
+"""Default number of hits of each memory among which a block chooses."""
 
 BEGIN, END = "<atlas-memory>", "</atlas-memory>"
 """The first and the last line of a block. No stored text can write either."""
@@ -64,12 +64,12 @@ QUOTE = "> "
 """The beginning of each line of a text that reads like an instruction or a closing tag, after `FURTHER`."""
 
 COST_POWER = 0.5
-"""How much a memory's length counts against what it says: 0 for not at all, 1 for in full."""
+"""Exponent of a memory's length in its value per token, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCounter:
-    """Counts tokens, and says with what."""
+    """A counter of tokens, with its name."""
 
     count: Callable[[str], int]
     name: str
@@ -80,7 +80,7 @@ class ContextBlock:
     """A part of a prompt."""
 
     text: str
-    """Empty where there is nothing to show, or where nothing fits."""
+    """Empty without hits, or if no hit fits."""
 
     n_tokens: int
     budget_tokens: int
@@ -91,7 +91,7 @@ class ContextBlock:
     """The ids of what is shown, by memory: `strategies`, `experience`, `concepts`, `journal`."""
 
     n_left_out: int
-    """Retrieved memories for which there was no room, or which said nothing new."""
+    """Retrieved memories that did not fit or repeated others."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
     """Errors of memories that could not be asked, and of records that cannot be shown, by memory."""
@@ -127,11 +127,11 @@ def build_context(
 ) -> ContextBlock:
     """Return the block of what was retrieved that is worth most within a budget, always the same one.
 
-    Memories are chosen one after another: each time the one whose relevance, times the share of its words that nothing
-    chosen holds, is most for its length. What says nothing new is left out.
+    Memories are chosen one after another: each time the one whose relevance, times the share of its words that no
+    chosen one contains, is most for its length. Repetitions are left out.
 
     Args:
-        by_words: Whether words alone found it, for the block to say so.
+        by_words: Whether the hits were found by words alone, which the block states.
 
     Raises:
         InvalidInput: The budget is negative.
@@ -168,7 +168,7 @@ def record_text(n_succeeded: int, n: int) -> str:
 
 
 def _chosen(parts: Sequence[_Part], counter: TokenCounter, budget: int) -> list[_Part]:
-    """Return those worth showing, in the order in which they were retrieved."""
+    """Return hits worth showing, in the order in which they were retrieved."""
     left, chosen = list(parts), list[_Part]()
     seen: set[str] = set()
     while left:
@@ -198,7 +198,7 @@ def _rendered(parts: Sequence[_Part]) -> str:
 
 
 def _parts(result: MemoryQueryResult, counter: TokenCounter) -> tuple[list[_Part], dict[str, str]]:
-    """Return what each hit says, and by memory what is wrong with those of somebody else's that cannot be written."""
+    """Return the text of each hit, and by memory the errors of records that cannot be written."""
     writers: dict[str, tuple[Sequence[Hit[Any]], Callable[[Any], _MemoryText]]] = {
         "strategies": (result.strategy_hits, _strategy_text),
         "experience": (result.experience_hits, _experience_text),
@@ -269,7 +269,7 @@ class _MemoryText:
         self.lines += [f"{FURTHER}{written_out(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
 
     def _mark(self, text: str) -> str:
-        """Return what stands before a text that reads like more than data, or an empty text."""
+        """Return a warning to put before a text that may be an instruction, or an empty text."""
         likeness = reads_like(text)
         self.is_quoted = self.is_quoted or likeness != ""
         return f"[quoted: reads like {likeness}]" if likeness else ""

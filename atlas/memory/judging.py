@@ -32,12 +32,12 @@ class JudgedMemories(ABC):
         Args:
             query: The query as it is asked, such as a task's description.
             record_id: The id of a hit.
-            right: True if the query should find it, False if it should not, None to take back what was said.
+            right: True if the query should find it, False if it should not, None to take back a judgement.
             memory: The memory that has the record: `experience`, `concepts`, `strategies` or `journal`. It is needed
                 only where several have the id.
 
         Raises:
-            NotFound: There is no such record. What was said of one that was deleted can be taken back all the same.
+            NotFound: There is no such record. A judgement of a deleted one can be taken back all the same.
             InvalidInput: The query is empty, there is no such memory, or several memories have the id.
             ReadOnlyStore: The store was opened for reading only.
             NotAllowed: Whoever this runs for writes under review.

@@ -16,7 +16,7 @@ from atlas.memory.strategy_effects import Tries
 from atlas.memory.strategy_sources import MANY, Attempt, attempts, linked
 
 ENOUGH_TASKS = 10
-"""Tasks below which the figure says little."""
+"""Number of tasks below which the figure means little."""
 
 SEED = 18
 
@@ -31,7 +31,7 @@ class JudgedAttempt:
     task_id: str
     success: bool
     has_used: bool
-    """True if it used a memory, False if nothing says that it used any."""
+    """True if it used a memory, False if no use of it is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class MemoryEffect:
     """Tasks with both kinds of attempts, the largest gain first."""
 
     n_only_used: int = 0
-    """Tasks all of whose judged attempts used memories: there is nothing to compare them with."""
+    """Tasks all of whose judged attempts used memories: they lack a comparison."""
 
     @property
     def n_tasks(self) -> int:
@@ -78,7 +78,7 @@ class MemoryEffect:
 
     @property
     def is_enough(self) -> bool:
-        """True if there are tasks enough to say something."""
+        """True if there are enough tasks for a conclusion."""
         return self.n_tasks >= ENOUGH_TASKS
 
     @property
@@ -125,10 +125,10 @@ def memory_effect(
     """Return how tasks went with memories and without.
 
     A memory that was made from an attempt itself, or written after it, cannot have helped it. An attempt that names
-    no others is left out, as nobody can say whether it used any.
+    no others is left out, as its uses are unknown.
 
     Args:
-        memories: Every memory of the system. Somebody else's do not say when their records were written.
+        memories: Every memory of the system. Plugged-in ones lack the times of their records.
         used_by: What each attempt used, by the attempt's own id.
     """
     if not used_by:

@@ -44,7 +44,7 @@ def open_memory(
     clock: Clock | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> MemorySystem:
-    """Open an agent's memory, creating it where there is none.
+    """Open an agent's memory, creating it if it does not exist.
 
     Args:
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
@@ -59,13 +59,13 @@ def open_memory(
         extractor: What of an attempt is embedded from now on, such as `LLMSummarizingExtractor(llm)`; the task where
             it is None.
         read_only: Open without writing anything, not even what was retrieved.
-        create: Whether it may be created where there is none.
+        create: Whether it may be created if it does not exist.
         settings: Options; those of the ATLAS_* variables where it is None.
         announce: Told which model a new store uses, and before anything that takes long; a warning where it is None.
 
     Raises:
         EmbeddingModelMismatch: The embedder is not the one that the store's vectors were made with.
-        StoreError: The store cannot be opened; the message says what to do.
+        StoreError: The store cannot be opened; the message names the remedy.
     """
     settings = settings or Settings.from_environment()
     clock = clock or SystemClock()
@@ -182,7 +182,7 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
         The model's name, and how many texts there were.
 
     Raises:
-        NotFound: The store is bound to none, and none is named.
+        NotFound: The store has no model yet, and the caller names none.
     """
     from atlas.storage.maintenance.reembed import reembed
 

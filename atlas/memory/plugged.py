@@ -59,7 +59,7 @@ class PluggedMemory:
 
     @property
     def counts_uses(self) -> bool:
-        """True if it can be told how an attempt went that used what it found."""
+        """True if uses of its records can be recorded."""
         return callable(get_offered(self.memory, "update_stats"))
 
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
@@ -82,7 +82,7 @@ class PluggedMemory:
         return task
 
     def _known(self, item: Any) -> Any:
-        """Return what it found with what follows from it."""
+        """Return an item of a search as ATLAS's memories return theirs."""
         return item
 
 
@@ -106,7 +106,7 @@ class PluggedConcepts(PluggedMemory):
 
     @property
     def compression_strategy(self) -> object:
-        """Its strategy, or None where it has none."""
+        """Its strategy, or None without one."""
         return getattr(self.memory, "compression_strategy", None)
 
     def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:

@@ -29,10 +29,10 @@ class PromotingMemories(ABC):
         """The memories that are there, by name."""
 
     def plan_promotion(self, entry_id: str) -> Promotion:
-        """Return what an entry of the journal would become. Nothing is touched.
+        """Return a plan to promote an entry of the journal. The store is not changed.
 
-        A crash becomes an experience with what fixed it as the solution and an unknown outcome, as a link says that it
-        was fixed, but no run does. A reflection becomes a strategy that nobody has tried.
+        A crash becomes an experience with what fixed it as the solution and an unknown outcome, as links show that it
+        was fixed, but no run does. A reflection becomes an untried strategy.
 
         Raises:
             NotFound: It is not there, or this system has no memory for what it would become.
@@ -43,10 +43,10 @@ class PromotingMemories(ABC):
     aplan_promotion = twin(plan_promotion)
 
     def apply_promotion(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation. Return its id, for `undo`.
+        """Apply a plan, as one operation. Return its id, for `undo`.
 
         Raises:
-            PlanOutdated: One of the entries, or what they become, is another by now; nothing was done.
+            PlanOutdated: One of the entries, or what they become, is another by now; the store was not changed.
         """
         return self._promoter.apply(promotion)
 

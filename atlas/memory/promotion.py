@@ -26,13 +26,13 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 TASK = "task"
 
 LOG = "protea_log"
-"""Under which an imported entry's metadata says which log it is of. One that was written here has none."""
+"""Key of an imported entry's metadata that names its log. Entries that were written here lack it."""
 
 N_LOOKED_AT = 200
 """Latest tasks of an entry's generation among which its own is looked for: there may be some of other logs."""
 
 ABOUT = ("refers_to", "caused_by")
-"""The links from a reflection to what it is about, where it says of no crash that it fixed it."""
+"""The links from a reflection to its subject, if it fixed no crash."""
 
 SOURCE = "journal"
 """The maker that the metadata of a promoted record names."""
@@ -41,12 +41,12 @@ PROMOTED_FROM = "promoted_from"
 """Under which that metadata lists the ids of the entries that it was made of."""
 
 CANDIDATE = "candidate"
-"""Under which a promoted strategy's metadata says that no attempt stands behind it, only what an agent thought."""
+"""Key of a promoted strategy's metadata that marks it as an agent's thought without an attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """A plan to promote an entry. Applying it does exactly this, or nothing if an entry has changed."""
+    """A plan to promote an entry. Applying it makes exactly these changes, or fails if an entry has changed."""
 
     entries: tuple[JournalEntry, ...]
     """The ones that it is made of, the promoted one first. Each will name in its metadata what it became a part of."""
@@ -84,7 +84,7 @@ class Promoter:
         self._strategies = strategies
 
     def plan(self, entry_id: str) -> Promotion:
-        """Return what an entry would become. Nothing is touched.
+        """Return a plan to promote an entry. The store is not changed.
 
         Raises:
             NotFound: It is not there, or the system has no memory for what it would become.
@@ -94,10 +94,10 @@ class Promoter:
             return self._planned(entry_id)
 
     def apply(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation. Return its id, for `undo`.
+        """Apply a plan, as one operation. Return its id, for `undo`.
 
         Raises:
-            PlanOutdated: One of the entries, or what they become, is another by now; nothing was done.
+            PlanOutdated: One of the entries, or what they become, is another by now; the store was not changed.
             NotAllowed: Whoever this runs for writes under review, and one of the entries is not their own.
         """
         ids = [entry.id for entry in promotion.entries]
@@ -189,7 +189,7 @@ class Promoter:
 def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
     """Return the attempt that ended in a crash, with its fixes as the solution.
 
-    No run says how it ends, so nothing does.
+    Its outcome is unknown, as no run shows it.
     """
     solution = "\n\n".join(fix.content for fix in fixes)
     attempt = Trajectory(
@@ -210,7 +210,7 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
 
 
 def _strategy(reflection: JournalEntry, about: Sequence[JournalEntry]) -> Strategy:
-    """Return what a reflection says to do, where what it is about holds again."""
+    """Return the advice of a reflection, for when its subject occurs again."""
     situation = "\n\n".join(entry.content for entry in about) or sentences_of(reflection.content)[0]
     return Strategy(
         id=_promoted_id(reflection),
@@ -232,7 +232,7 @@ def _promoted_id(entry: JournalEntry) -> str:
 
 
 def _name(promotion: Promotion) -> str:
-    """Return what was made, as the entries' metadata names it."""
+    """Return the promoted records, as the entries' metadata names them."""
     return f"{promotion.target}:{promotion.becomes.id}"
 
 

@@ -44,7 +44,7 @@ class QueryAnswers:
 
 
 def outcome(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
-    """Return what a call gives, or what it raises."""
+    """Return the result or the error of a call."""
     try:
         return question(*args, **kwargs)
     except Exception as error:  # noqa: BLE001 - `gathered` logs it
@@ -66,12 +66,12 @@ def gathered(outcomes: Mapping[str, Any]) -> QueryAnswers:
 
 
 def told(error: BaseException) -> str:
-    """Return what an answer says of an error."""
+    """Return the type and message of an error."""
     return f"{type(error).__name__}: {error}"
 
 
 def joined(*errors: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors of several steps by memory, each of which is told once."""
+    """Return the errors of several steps by memory, each once."""
     names = dict.fromkeys(name for problems in errors for name in problems)
     return {name: "; ".join(dict.fromkeys(problems[name] for problems in errors if name in problems)) for name in names}
 
@@ -79,7 +79,7 @@ def joined(*errors: Mapping[str, str]) -> dict[str, str]:
 def searches_for(
     memories: Mapping[str, AnyMemory], task: Task, k: int, among: Among
 ) -> dict[str, Search | Exception | None]:
-    """Return what each memory searches for, by its name, or what it raised. Each embedder embeds the task once."""
+    """Return the search of each memory, by its name, or its error. Each embedder embeds the task once."""
     check_limit(k)
     check_text(task.description, "the task's description")
     check_diversity(among.diversity)
@@ -99,7 +99,7 @@ def searches_for(
 
 
 def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: bool) -> Retrieval[Any]:
-    """Return what one memory holds for a task, in a state of the store of its own."""
+    """Return the hits of one memory for a task, in a state of the store of its own."""
     if isinstance(search, Exception):
         raise search
     if isinstance(memory, PluggedMemory):
@@ -115,7 +115,7 @@ def ask_all(
     among: Among,
     count_retrieval: bool = True,
 ) -> dict[str, Retrieval[Any] | Exception]:
-    """Return what each memory holds for a task, or what it raised, by its name, in one state of the store.
+    """Return the hits of each memory for a task, or its error, by its name, in one state of the store.
 
     Plugged memories and language models are asked outside it.
     """
@@ -138,7 +138,7 @@ def ask_all(
 def by_words_alone(
     memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int
 ) -> dict[str, Retrieval[Any] | Exception]:
-    """Return what of each memory shares words with a task, or what it raised, by its name. Nothing is embedded."""
+    """Return the hits of each memory that share words with a task, or its error, by its name. Nothing is embedded."""
     check_limit(k)
 
     def answer(memory: AnyMemory) -> Retrieval[Any]:

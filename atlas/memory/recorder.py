@@ -57,10 +57,10 @@ class Run:
         """What the run came to. A decorated function's return value."""
 
         self.outcome: Outcome | None = None
-        """How it went, where somebody has said so. See `succeeded` and `failed`."""
+        """The outcome, if reported. See `succeeded` and `failed`."""
 
         self.stored: dict[str, Any] = {}
-        """What `MemorySystem.store` says, once it is over."""
+        """The result of `MemorySystem.store`, once it is over."""
 
         self.problem = ""
         """Why it could not be stored, or its memory not be asked, or empty where all went well."""
@@ -73,9 +73,9 @@ class Run:
 
     @property
     def context(self) -> str:
-        """The memories for the task, as a part of a prompt. Asked for once, and empty where there is nothing.
+        """The memories for the task, as a part of a prompt. Asked for once. Empty without hits.
 
-        Where memories cannot be asked, it is what the others hold, and `problem` says why.
+        Where memories cannot be asked, it is what the others hold, and `problem` contains the reason.
         """
         if self._block is None:
             try:
@@ -105,7 +105,7 @@ class Run:
             self._steps.append(step)
 
     def succeeded(self, score: float | None = None) -> None:
-        """Say that it went well. An exception that follows says otherwise."""
+        """Report success. A later exception overrides it."""
         self.outcome = Outcome(True, partial_score=score)
 
     def failed(self, reason: str = "", score: float | None = None) -> None:
@@ -132,10 +132,10 @@ class Run:
 def current_run() -> Run:
     """Return the innermost run under way: in this thread, or in the task or thread that started it through asyncio.
 
-    A thread of one's own knows it where it was started with `contextvars.copy_context().run`.
+    A new thread has it if it was started with `contextvars.copy_context().run`.
 
     Raises:
-        InvalidInput: There is none.
+        InvalidInput: There is no run.
     """
     run = _current.get()
     if run is None:
@@ -149,9 +149,9 @@ def current_run() -> Run:
 class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
     """A memory of runs: a decorator of functions, and a context manager, each sync and async.
 
-    What was raised is a failure, and is raised again; a return says nothing of success unless `judge`,
+    What was raised is a failure, and is raised again; a return leaves the outcome unknown unless `judge`,
     `run.succeeded()` or `run.failed()` does. Where the attempt cannot be stored, the run's own answer or exception
-    comes through all the same; `run.problem` and the log say why.
+    is passed on all the same. `run.problem` and the log say why.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
             task: A task or its description, or what makes it of a decorated function's arguments; that function's first
                 argument where it is None.
             domain: Of tasks that are given as descriptions.
-            judge: Tells from the answer how it went, where the run did not say so itself.
+            judge: Returns the outcome from the answer, unless the run reported one itself.
         """
         self._memory = memory
         self._task = task

@@ -27,7 +27,7 @@ class Tries:
 
     @property
     def rate(self) -> float | None:
-        """The share that succeeded, in [0, 1], or None of none."""
+        """The share that succeeded, in [0, 1], or None without attempts."""
         return self.n_succeeded / self.n if self.n else None
 
     @property
@@ -40,7 +40,7 @@ class Tries:
 class StrategyEffect:
     """How attempts went with a strategy, and how attempts at similar tasks went without it.
 
-    Nobody drew lots over who uses it, so a difference says that they go together, not that one makes the other.
+    Strategies are not used at random, so a difference is a correlation and no effect.
     """
 
     used: Tries
@@ -77,7 +77,7 @@ def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEf
     """Return the effect of a strategy, from its recorded tries and from attempts at similar tasks.
 
     Args:
-        similar: Its tries among them are left out, as `rate_without` says; so are those whose outcome is not known.
+        similar: Its tries among them are left out, as in `rate_without`. So are those of unknown outcome.
     """
     without = rate_without(similar, tries)
     return StrategyEffect(

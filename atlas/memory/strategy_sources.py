@@ -25,7 +25,7 @@ class Attempt:
     """Of that experience."""
 
     task_id: str
-    """The task that that experience was an attempt at, or empty where it does not say."""
+    """The task that the experience was an attempt at, or empty if unknown."""
 
     outcome: str
     """`succeeded`, `failed` or `unknown`: how the attempt itself went."""
@@ -35,7 +35,7 @@ class Attempt:
 
 
 def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
-    """Return those of these attempts that are still remembered, by their own id."""
+    """Return the attempts that are still remembered, by their own id."""
     wanted = set(trajectory_ids) - {""}
     if not wanted:
         return {}

@@ -259,7 +259,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         diversity: float = 0.0,
         count_retrieval: bool = True,
     ) -> MemoryQueryResult:
-        """Return what every memory holds for a task, asked at once. At most k of each, best first.
+        """Return the hits of every memory for a task, asked at once. At most k of each, best first.
 
         What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
 
@@ -310,7 +310,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         diversity: float = 0.0,
         by_words: bool = False,
     ) -> ContextBlock:
-        """Return the part of a prompt that tells an agent what is remembered for a task, within a budget.
+        """Return the part of a prompt with the memories for a task, within a budget.
 
         It asks like `query`; what it shows, rather than all that was found, then counts as used for the task.
         Tokens are counted with the embedder's tokenizer where it has one.
@@ -338,14 +338,14 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         A success goes to all memories, anything else to experiences alone. A concept library that was given with a
         `compression_strategy` adds what that finds in the success. Of a memory that `atlas.open_memory` opened with no
         embedder of yours, concepts are looked for in the background, by a process of its own, after every
-        `Settings.compress_every` new successes that hold programs. `compression_status` says how that went.
+        `Settings.compress_every` new successes that hold programs. `compression_status` returns its result.
 
         What ATLAS's own experience memory refuses is stored nowhere. One of somebody else's that raises costs its own
         part alone, like any other memory that does: strategies are written, and uses counted, all the same.
 
         Where `query` or `build_context` was asked for its task before, the outcome counts for what they gave;
-        `trajectory.metadata["used"]`, ids by memory or a list of ids that were given, says otherwise. Where the outcome
-        is unknown nothing is counted, nor in a memory of somebody else's without `update_stats`. `undo` takes the
+        `trajectory.metadata["used"]`, ids by memory or a list of given ids, overrides those. Where the outcome
+        is unknown no use is counted, nor in a memory of somebody else's without `update_stats`. `undo` takes the
         counting back with the attempt.
 
         Returns:
@@ -376,7 +376,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     astore_once = twin(store_once)
 
     def _begun(self) -> str | None:
-        """Return the id of an operation that all memories write to, or None where none keeps a history."""
+        """Return the id of an operation that all memories write to, or None without a history."""
         operations = (memory.within("store").operation_id for memory in self._memories.values())
         return next(filter(None, operations), None)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class UndoableMemories(ABC):
-    """The part of a memory system that tells what was done, undoes it, and forgets for good."""
+    """The part of a memory system that reads its history, undoes operations, and purges records."""
 
     @property
     @abstractmethod
@@ -32,7 +32,7 @@ class UndoableMemories(ABC):
         return self.storage.ledger.revision()
 
     def history(self, limit: int = 50, offset: int = 0, *, wanted: Operations = ANY_OPERATION) -> list[Operation]:
-        """Return what was done to the store, newest first.
+        """Return the operations on the store, newest first.
 
         Args:
             wanted: What to leave the others out by: who did it, its kind, a record that it touched, a time.
@@ -52,18 +52,18 @@ class UndoableMemories(ABC):
         return self.storage.ledger.history.actors()
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """Return what an operation did to each record, in its order, field by field."""
+        """Return the change of each record in an operation, in its order, field by field."""
         return self.storage.changes(operation_id, limit, offset)
 
     def plan_undo(self, wanted: Operations) -> UndoneMany:
-        """Return what undoing all operations that are wanted would do, such as those of an actor since a time.
+        """Return a plan to undo all operations that are wanted, such as those of an actor since a time.
 
         Nothing is changed. What cannot be undone, as others have changed it since, is listed with the reason.
         """
         return self.storage.plan_undo(wanted)
 
     def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
-        """Undo exactly what a plan says, as one operation that can be undone. What came later is left, and counted.
+        """Apply a plan, as one operation that can be undone. Later operations are left, and counted.
 
         Raises:
             PlanOutdated: Some of it was changed or undone since. Nothing was done.
@@ -75,7 +75,7 @@ class UndoableMemories(ABC):
         return self.storage.undo(operation_id, reason=reason)
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
-        """Return what forgetting records of any memory for good would do. See `atlas.storage.maintenance.purge`."""
+        """Return a plan to purge records of any memory. See `atlas.storage.maintenance.purge`."""
         from atlas.storage.maintenance.purge import plan_purge
 
         return plan_purge(self.storage, ids, collection=collection)

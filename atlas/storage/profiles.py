@@ -151,7 +151,7 @@ class ProfileBook:
         """Let what a change touched be as it was before, and return what takes this back.
 
         Raises:
-            PlanOutdated: Somebody has changed it again; nothing was done.
+            PlanOutdated: Somebody has changed it again; the store was not changed.
         """
         return self._write(earlier.rows, expected=earlier.written)
 

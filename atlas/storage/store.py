@@ -114,7 +114,7 @@ class Store:
 
         Raises:
             ReadOnlyStore: There is no store, and one that is opened for reading only cannot be created.
-            StoreDamaged: The ledger cannot be read; nothing was changed.
+            StoreDamaged: The ledger cannot be read; the store was not changed.
             StoreUnavailable: The directory cannot be written or read, or there is no store and `create` is False.
             SchemaTooNew: A newer version of ATLAS wrote it.
         """
@@ -302,7 +302,7 @@ class Store:
         return self._undo_many(wanted, None)
 
     def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
-        """Undo exactly what a plan says, as one operation. What came later is left, and counted.
+        """Apply a plan, as one operation. What came later is left, and counted.
 
         Raises:
             PlanOutdated: Some of it was changed or undone since. Nothing was done.

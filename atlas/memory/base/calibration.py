@@ -95,7 +95,7 @@ def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """The rule that says which hits are relevant enough to be shown."""
+    """Thresholds of relevance that decide which hits are shown."""
 
     best: float
     """Relevance that the best hit needs by itself for any to be shown, without what comes just after it: that counts
@@ -108,10 +108,10 @@ class Cut:
     """Share of the best hit's relevance that each hit needs."""
 
     spares_words: bool = False
-    """True where a hit that holds a good part of what the query's words tell is shown in any case."""
+    """True if hits with a good part of the query's rare words are always shown."""
 
     def shown_beside(self, best: float) -> Callable[[Hit[Any]], bool]:
-        """Return what says whether a hit is shown where the best one has so much relevance by itself."""
+        """Return a predicate for the hits that are shown, given the relevance of the best hit by itself."""
         least, is_home = self.least(best), best >= self.best
         return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
 
@@ -127,7 +127,7 @@ class LevelMeasurement:
     scale: Calibration
     n_records: int
     answers: tuple[tuple[tuple[float, float], ...], ...] = ()
-    """Similarity and share of words of the best answers to each foreign query. Empty where none was asked."""
+    """Similarity and share of words of the best answers to each foreign query. Empty before they are asked."""
 
     model: str = ""
     at: Moment = NO_MOMENT
@@ -290,7 +290,7 @@ class LiveCalibration:
         )
 
     def _model(self) -> str:
-        """Return what similarities are of: a model's with its prompts, with or without those of word pieces."""
+        """Return the source of similarities: the model with its prompts, with or without word pieces."""
         prompts = prompts_of(self.embedder) or NO_PROMPTS
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
         return f"{model} with word pieces" if self.store.keeps_tokens else model
@@ -310,7 +310,7 @@ class LiveCalibration:
             logger.debug("the measurement could not be kept: %s", error)
 
     def _answers(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        """Return what the store answers to foreign queries, in a second or two. Without a model, nothing is known."""
+        """Return the best answers to foreign queries, in a second or two. Empty without a model."""
         texts = list(calibration_queries())
         try:
             vectors = (get_offered(self.embedder, "encode_queries") or self.embedder.encode_batch)(texts)

@@ -12,12 +12,12 @@ from atlas.storage.records import RestoredHistory
 
 
 def stored_at(row: Mapping[str, Any]) -> datetime | None:
-    """Return when a row was first stored, or None where its store does not say."""
+    """Return the time when a row was first stored, or None if its store keeps none."""
     return stored_instant(row, "stored_at") if row.get("stored_at") else None
 
 
 def to_restored(exported: Exported) -> RestoredHistory:
-    """Return what a store keeps of it beside the record itself."""
+    """Return the marks, usage and uses to restore with an exported record."""
     return RestoredHistory(
         marks=exported.marks,
         usage=exported.usage,

@@ -33,7 +33,7 @@ def newest(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]
 
 
 def place_after_all(store: Collection, at: str) -> str:
-    """Return what to sort a new record by: never before what is there, should the clock go back."""
+    """Return the sort key of a new record: never before existing ones, even if the clock went back."""
     latest = store.scan(order_by="created_at", descending=True, limit=1)
     return max([at, *map(_instant, latest)])
 

@@ -84,10 +84,10 @@ class Memory(Records, ABC, Generic[T]):
 
     @abstractmethod
     def _read(self, rows: Sequence[Row]) -> list[T]:
-        """Return what rows stand for, in their order."""
+        """Return the items that rows stand for, in their order."""
 
     def _items(self, rows: Sequence[Row]) -> list[T]:
-        """Return what rows stand for, each with its vector where it has one to show."""
+        """Return the items that rows stand for, each with its vector if it has one."""
         items = self._read(rows)
         for item, row in zip(items, rows, strict=True):
             if isinstance(item, VectorRecord) and row.get("embedding") is not None:
@@ -109,7 +109,7 @@ class Memory(Records, ABC, Generic[T]):
             operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
             unchanged_since: Moments by the ids of records, as `collection.moment()` gives them. A write of such a
                 record raises `RecordChanged` if another operation has changed it or its marks since.
-            scrubs: False where secrets were replaced already in what is written, so that none are looked for.
+            scrubs: False if secrets in the new records were replaced already.
         """
         scoped = copy(self)
         scoped._scrubs = self._scrubs and scrubs
@@ -169,7 +169,7 @@ class Memory(Records, ABC, Generic[T]):
     aget = twin(get)
 
     def get_many(self, record_ids: Sequence[str]) -> list[T]:
-        """Return those that are there, in this order."""
+        """Return the records that exist, in this order."""
         return self._items(self._store.get(listed(record_ids)))
 
     aget_many = twin(get_many)
@@ -196,7 +196,7 @@ class Memory(Records, ABC, Generic[T]):
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> list[Hit[T]]:
-        """Return what `search` finds, each hit with its similarity and the signals that make up its rank value.
+        """Return hits as `search` finds them, each with its similarity and the signals that make up its rank value.
 
         Args:
             where: Only those that pass this filter, as if there were no others.
@@ -228,7 +228,7 @@ class Memory(Records, ABC, Generic[T]):
 
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]. None for what the store's level and the
-                strictness of the weights make of it: nothing if the best hit does not reach the level, else the best
+                strictness of the weights make of it: no hit if the best one does not reach the level, else the best
                 hit and those near it.
             distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
                 looked at, so that k hits are k different things. There may be fewer where one task has thousands.
@@ -236,7 +236,7 @@ class Memory(Records, ABC, Generic[T]):
                 is below the threshold stays out.
 
         If the memory's reranker fails, or the service that keeps its index, the answer is that without it, and
-        `problems` says so. `notes` names what the filter asks for and no record has.
+        `problems` contains the reason. `notes` names what the filter asks for and every record lacks.
 
         Raises:
             InvalidInput: k is below 1, or a name in the filter is near one that exists.
@@ -265,13 +265,13 @@ class Memory(Records, ABC, Generic[T]):
         return self._retriever.prepared(query, k, where=among, with_buried=with_buried, notes=notes, **options)
 
     def _searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
-        """Return what a search gives, in one state of the store."""
+        """Return the hits of a search, in one state of the store."""
         with self._store.reading():
             found = self._find(search)
         return self._answer(search, found, count_retrieval=count_retrieval)
 
     def _find(self, search: Search) -> Findings[T]:
-        """Return what a search finds, read whole. Call it inside one state of the store."""
+        """Return the findings of a search, read whole. Call it inside one state of the store."""
         withheld = set() if search.with_buried else self._withheld()
         ranked = self._retriever.find(search, len(withheld))
         hits = [hit for hit in ranked.hits if hit.item not in withheld]
@@ -284,7 +284,7 @@ class Memory(Records, ABC, Generic[T]):
         )
 
     def _answer(self, search: Search, found: Findings[T], *, count_retrieval: bool) -> Retrieval[T]:
-        """Return what a search gives of what it found, and count that as retrieved if asked to."""
+        """Return the hits among the findings of a search, and count them as retrieved if asked to."""
         ordered = self._retriever.ordered(found.ranked.hits, search, found.documents, found.vectors)
         hits = [hit for hit in ordered.hits if hit.item in found.items]
         if count_retrieval:
@@ -310,7 +310,7 @@ class Memory(Records, ABC, Generic[T]):
         with_buried: bool = False,
         as_typed: bool = True,
     ) -> list[T]:
-        """Return those that hold any of these words in what they say, most telling first (BM25).
+        """Return records that contain any of these words, the best BM25 score first.
 
         Args:
             as_typed: Whether the last word may be the beginning of one (`heart` finds heartbeat), and only those are
@@ -381,7 +381,7 @@ class Memory(Records, ABC, Generic[T]):
     def met_words(self, record_id: str, query: str) -> list[MetWords]:
         """Return words of a query that met other words of a record's text, nearest first: `refund`, `reimbursement`.
 
-        Of a long text, those of the passage that is nearest. None where the embedding model tells no words.
+        Of a long text, those of the passage that is nearest. Empty if the embedding model reads no words.
 
         Raises:
             NotFound: It is not there.

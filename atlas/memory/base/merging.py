@@ -1,4 +1,4 @@
-"""Merging records that say the same, for every memory: the groups, the plan, and what a record stands for."""
+"""Merging duplicates, for every memory: the groups, the plan, and the ids that a record stands for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ G = TypeVar("G", bound=Group)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsPlan(Generic[G]):
-    """A plan to merge records. Applying it does exactly this, or nothing if one of the records has changed."""
+    """A plan to merge records. Applying it makes exactly these changes, or fails if one of the records has changed."""
 
     groups: tuple[G, ...]
     n_total: int
@@ -95,7 +95,7 @@ def merged_row(
 
 
 def lineage(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids that a record was merged from, as its metadata says, or none where it says nothing readable."""
+    """Return the ids that a record was merged from, as its metadata lists them. Empty if they cannot be read."""
     ids = metadata.get("merged_from")
     return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
 
@@ -106,7 +106,7 @@ def joined(*lists: Iterable[str]) -> tuple[str, ...]:
 
 
 def merged_marks(every: Sequence[Marks]) -> Marks:
-    """Return what several records' marks say together: all tags and notes.
+    """Return the union of several records' marks: all tags and notes.
 
     It is pinned if one is, buried if all are, and held for review if all are.
     """

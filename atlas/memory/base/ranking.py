@@ -39,7 +39,7 @@ SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
 
 
 def best_asked(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
-    """Return what says which candidates are the n most relevant by meaning and words, equal ones included."""
+    """Return a predicate for the n candidates most relevant by meaning and words, equal ones included."""
 
     def is_best(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
         relevances = relevance_signals(similarities, words, weights, calibration)
@@ -49,7 +49,7 @@ def best_asked(n: int, weights: RankingWeights, calibration: Calibration) -> Wor
 
 
 def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
-    """Return what says which candidates may be among the n highest.
+    """Return a predicate for the candidates that may be among the n highest.
 
     No nudge makes up for more than all of them together. So whoever lies below the n-th highest relevance by more than
     that is passed by n others, which are more relevant too.
@@ -82,7 +82,7 @@ def rank(
     Args:
         is_kept: Says of a hit whether it counts at all. None keeps all.
         distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
-            them, which says how those of the candidates went.
+            them, which counts the outcomes of the others.
     """
     pairs = [(candidate, score(candidate, weights, calibration, now)) for candidate in candidates]
     if is_kept is not None:
@@ -115,7 +115,7 @@ def _are_alike(first: Hit[Any], second: Hit[Any]) -> bool:
 
 
 def explain(hit: Hit[Any]) -> str:
-    """Return in plain sentences why a hit stands where it does."""
+    """Return plain sentences on why a hit has its rank."""
     if not hit.signals:
         return "The memory that found it gives no reasons."
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
@@ -134,7 +134,7 @@ def explain(hit: Hit[Any]) -> str:
 
 
 def _shared(words: float) -> str:
-    """Return how many of the query's words a text has, by how much they tell."""
+    """Return the share of the query's words that a text contains, weighted by their rarity."""
     if not words:
         return "none of the query's words"
     much = next(much for least, much in SHARES if words >= least)
@@ -173,7 +173,7 @@ def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> l
     Args:
         hits: Best first.
         vectors: One for each hit.
-        diversity: From 0, which leaves the order as it is, to less than 1. A hit that says the same as one before it
+        diversity: From 0, which leaves the order as it is, to less than 1. A hit with the same content as one before it
             stands where one of `diversity / (1 - diversity)` less would.
     """
     cost = diversity / (1 - diversity)

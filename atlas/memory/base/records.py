@@ -26,7 +26,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.records import Moment
 
 METADATA = "meta."
-"""Before the names of a record's own metadata, so that a filter on them is none on ATLAS's: `meta.file`."""
+"""Prefix of a record's own metadata keys, which keeps them apart from ATLAS's: `meta.file`."""
 
 TRIES = 10
 """How often a change is decided again because others have changed what it was decided on."""
@@ -46,7 +46,7 @@ class Entry:
     """The text whose embedding finds it."""
 
     metadata: dict[str, Any]
-    """Keys to filter and sort by, the whole as `content`, and a `content_hash` of what it says."""
+    """Keys to filter and sort by, the whole as `content`, and the `content_hash`."""
 
 
 class Records:
@@ -71,7 +71,7 @@ class Records:
 
     @property
     def counts_uses(self) -> bool:
-        """True if it can be told how an attempt went that used one of its records."""
+        """True if uses of its records can be recorded."""
         return self.success_updater is not None or self._store.keeps_uses
 
     # Looking over them. A misspelt name in a filter raises InvalidInput everywhere, as `filter_notes` does
@@ -105,14 +105,14 @@ class Records:
     def to_pandas(
         self, where: Where | None = None, *, ids: Sequence[str] | None = None, places: Places | None = None
     ) -> Any:
-        """Return records as a `pandas.DataFrame`, one a row: what they say, their uses, and their place on the map.
+        """Return records as a `pandas.DataFrame`, one a row: their content, their uses, and their place on the map.
 
         `rate` is the share of the tasks that a record was used for and that succeeded. `domain`, `map_x` and `map_y`
         are empty until a map was made.
 
         Args:
             where: Only those that pass this filter, in the order in which they were added.
-            ids: Only these, in this order, whatever the filter says.
+            ids: Only these, in this order, whatever the filter.
             places: The map to show, in place of the one that is kept with the store.
 
         Raises:
@@ -204,7 +204,7 @@ class Records:
         """Say how an attempt at a task went that this record was used for.
 
         A record's success rate is the mean of its own outcome and of the outcomes recorded here. An attempt counts
-        once: said again of the same trajectory, nothing changes. A plain vector store keeps no attempts: each call
+        once: the second report on a trajectory is ignored. A plain vector store keeps no attempts: each call
         counts there, for a concept or a strategy.
 
         Raises:
@@ -247,7 +247,7 @@ class Records:
             note: In place of the one they have; None leaves it, and an empty one takes it away.
 
         Raises:
-            NotFound: One of them is not there; nothing was changed.
+            NotFound: One of them is not there; the store was not changed.
             InvalidInput: An empty tag, a text that JSON cannot hold, or one text in place of a list of ids.
         """
         change = MarksChange.checked(
@@ -264,15 +264,15 @@ class Records:
     def release(self, ids: Sequence[str], *, unchanged_since: Moment | None = None) -> int:
         """Let records be found by everybody that waited for review, as one operation, and return how many did.
 
-        What a key under review writes is found by that key alone until then, and the uses that came with it count for
-        nothing. `WAITING` is the filter of all that waits.
+        What a key under review writes is found by that key alone until then, and the uses that came with it are not
+        counted. `WAITING` is the filter for waiting records.
 
         Args:
             unchanged_since: Moment when somebody looked at them, as `storage.ledger.moment` gives it.
 
         Raises:
-            NotFound: One of them is not there, and nothing was accepted.
-            PlanOutdated: One of them has changed since that moment, and nothing was accepted.
+            NotFound: One of them is not there, and no record was accepted.
+            PlanOutdated: One of them has changed since that moment, and no record was accepted.
             NotAllowed: Whoever this runs for is no curator.
         """
         return self._store.release(listed(ids), unchanged_since)
@@ -298,7 +298,7 @@ class Records:
     acount_trash = twin(count_trash)
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids whose records were forgotten for good, and which no record gets again."""
+        """Return which of the ids belonged to purged records. They cannot be used again."""
         return self._store.purged(listed(ids))
 
     apurged = twin(purged)
@@ -309,14 +309,14 @@ class Records:
         Those that are there stay as they are.
 
         Raises:
-            NotFound: There never was a record of one of the ids; nothing was done.
+            NotFound: There never was a record of one of the ids; the store was not changed.
         """
         return self._store.restore(listed(ids))
 
     arestore = twin(restore)
 
     def _checked(self, where: Where | None) -> Where | None:
-        """Return a filter none of whose names is a misspelling."""
+        """Return a filter after a check for misspelt names."""
         self.filter_notes(where)
         return where
 
@@ -335,7 +335,7 @@ class Records:
 
 
 def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return of a record's own metadata what a filter can compare: texts, numbers, truths and lists of them."""
+    """Return the comparable part of a record's own metadata: texts, numbers, truths and lists of them."""
     return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
 
 
@@ -359,7 +359,7 @@ def unknown(entries: Sequence[Entry], store: Collection) -> list[Entry]:
 
 
 def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vectors:
-    """Return the vector of each record as a whole, which is its first, zero where it has none.
+    """Return the vector of each record as a whole, which is its first, or zeros if it has no vector.
 
     Shape (len(ids), dimension).
     """

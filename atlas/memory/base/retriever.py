@@ -52,7 +52,7 @@ class Search:
     """Sentences on names of the filter that no record has."""
 
     vector: Vector | None
-    """The query embedded, or None where nothing can be found."""
+    """The query embedded, or None if the memory is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Standards:
 
 @dataclass(slots=True)
 class Retriever:
-    """Gives the ids of a collection's records as hits. Whoever holds the records says what they are."""
+    """Returns ids as hits. The caller reads the records."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -96,7 +96,7 @@ class Retriever:
     """The stand-in for success where records have no outcome of their own. See `candidates_of`."""
 
     context: Context | None = None
-    """Whose words count for the records before them. None where records tell of one thing each."""
+    """Log whose later records lend their words to earlier ones. None if records stand alone."""
 
     _calibration: LiveCalibration = field(init=False)
     _was_filled: bool = field(init=False, default=False)
@@ -151,7 +151,7 @@ class Retriever:
         )
 
     def find(self, search: Search, n_withheld: int = 0) -> RankedRecords:
-        """Return what a search ranks, of those that are relevant enough. Call it inside one state of the store.
+        """Return the ranked hits that are relevant enough. Call it inside one state of the store.
 
         Args:
             n_withheld: How many records the memory leaves out of what is found.
@@ -186,7 +186,7 @@ class Retriever:
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
-        """Return the vectors that `ordered` needs of hits, in their order, or none where it needs none."""
+        """Return the vectors of hits, in their order, for `ordered`. Empty if it compares no vectors."""
         if not search.diversity:
             return np.zeros((0, self.embedder.dimension), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
@@ -283,7 +283,7 @@ class Retriever:
             n *= 4  # so many were alike that they left no room for others
 
     def _known(self, found: Candidates) -> list[Candidate[str]]:
-        """Return what was found with what else the ranking asks for."""
+        """Return candidates with the usage and marks that the ranking needs."""
         usage, marks = self.store.usage(found.ids), self.store.marks(found.ids)
         return candidates_of(found, usage, {record_id: mark.pinned for record_id, mark in marks.items()}, self.prior)
 

@@ -9,7 +9,7 @@ In this order:
 4. `nudges` are small: what worked, is used, is new or is pinned comes first among hits of similar relevance.
 5. The rank value is the sum of all signals (`Hit.rank_value`).
 
-Relevance is a sum of two calibrated values, not of ranks. So it does not depend on what else was found, and says by
+Relevance is a sum of two calibrated values, not of ranks. So it does not depend on what else was found, and shows by
 itself whether anything was. `atlas.memory.base.ranking` puts scored hits in order, and `atlas.memory.base.calibration`
 measures the scale and decides which hits are shown. The numbers stand in `atlas.core.ranking.tuned`.
 """
@@ -62,7 +62,7 @@ class Candidate(Generic[T]):
 
     success: bool | None = None
     prior: float | None = None
-    """How likely it is to help at all, in [0, 1], in place of how it went itself, or None where `success` says it."""
+    """Estimated rate of success, in [0, 1], or None where `success` is the record's own outcome."""
 
     created_at: datetime
     usage: Usage = NO_USAGE
@@ -109,7 +109,7 @@ class Calibration:
     """The scale of similarities in one store with one model."""
 
     unrelated: float = 0.1
-    """The usual cosine of two texts that have nothing to do with each other."""
+    """The usual cosine of two unrelated texts."""
 
     near: float = 0.7
     """The usual cosine of a text and the nearest other one."""
@@ -168,7 +168,7 @@ def relevance_signals(similarities: Values, words: Values, weights: RankingWeigh
 
 
 def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
-    """Return what moves a candidate up among those of similar relevance, each between 0 and its weight."""
+    """Return the nudges of a candidate among those of similar relevance, each between 0 and its weight."""
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)
     if candidate.importance is not None:  # a journal's entry, which is no attempt

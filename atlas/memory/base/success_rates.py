@@ -37,7 +37,7 @@ class EMASuccessUpdater:
 
 
 class SimpleAverageUpdater:
-    """The share of successes. The first guess counts for nothing."""
+    """The share of successes. The first guess has no weight."""
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
         """Return the rate and the count after one more outcome."""
@@ -89,7 +89,7 @@ def updater_named(name: str) -> SuccessRateUpdater:
     """Return one of ATLAS's own updaters, or that of a plug-in.
 
     Raises:
-        InvalidInput: There is none of this name.
+        InvalidInput: The name is unknown.
         PluginUnusable: The plug-in cannot be used.
     """
     if name in UPDATERS:
@@ -106,7 +106,7 @@ class RecordedOutcome(Protocol):
 
     @property
     def success(self) -> bool | None:
-        """True if it succeeded, or None where nobody knows."""
+        """True if it succeeded, or None if unknown."""
         ...
 
     @property
@@ -130,7 +130,7 @@ def replay(
 ) -> list[RatePoint]:
     """Return the rate after each outcome, oldest first, as this updater would have had it.
 
-    Unknown outcomes change nothing.
+    Unknown outcomes are ignored.
     """
     rate, count, points = first_guess, 0, []
     for outcome in sorted(outcomes, key=lambda outcome: outcome.at):
@@ -143,7 +143,7 @@ def replay(
 def credible_interval(
     n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)
 ) -> Interval:
-    """Return where the success rate lies with this probability, given so many successes in n tries, with equal tails.
+    """Return the credible interval of a success rate at this probability, given n tries, with equal tails.
 
     Where all tries went alike, it reaches to 0 or to 1, as an interval without the rate that was seen would mislead.
 

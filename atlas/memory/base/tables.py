@@ -1,4 +1,4 @@
-"""The records of a memory as a table, for pandas: what each says, how it has done, and where it lies on the map."""
+"""The records of a memory as a table, for pandas: content, success, and place on the map."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RENAMED = {"domain": "field"}
 """Metadata whose name a column has that stands for something else: the kind of task is no domain of the map."""
 
 _BLANKS = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
-"""Characters that show nothing. Spreadsheets may drop them before they look at the rest."""
+"""Invisible characters. Spreadsheets may drop them before they look at the rest."""
 
 _FORMULA = re.compile(
     rf"(?!{_BLANKS}[+-]?\d+(?:\.\d+)?{_BLANKS}\Z)(?:[\t\r\n]|{_BLANKS}[=+\-@\uff0b\uff0d\uff1d\uff20])"
@@ -38,7 +38,7 @@ class Place:
     """The place of a record on the map."""
 
     domain: str
-    """The name of its domain, or empty where it lies in none."""
+    """The name of its domain. Empty outside of all domains."""
 
     x: float
     y: float
@@ -76,7 +76,7 @@ def columns_of(
 
 
 def slim(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a table takes of a row."""
+    """Return a row without its vectors and internal metadata."""
     metadata = {name: value for name, value in row["metadata"].items() if name not in INTERNAL}
     return {"id": row["id"], "document": row["document"], "metadata": metadata}
 

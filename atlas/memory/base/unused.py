@@ -1,4 +1,4 @@
-"""Which records nobody has found or used for long, from what is known of each."""
+"""Records that were not found or used for long."""
 
 from __future__ import annotations
 

@@ -53,12 +53,12 @@ def search_lock(directory: Path) -> InterProcessLock:
 
 
 def _may_compress() -> bool:
-    """Return whether whoever stores may also compress. They start nothing that they may not do."""
+    """Return whether the current actor may also compress after a store."""
     return may(Role.CURATOR) and not is_under_review()
 
 
 def problem_file(directory: Path) -> Path:
-    """Return the file that says why a search could not open its store. It is gone where the last one could."""
+    """Return the file with the error of a search that could not open its store. It is absent after a success."""
     return directory / CACHE / "compression.problem"
 
 
@@ -105,7 +105,7 @@ class AutomaticCompression:
     """The count of a store's new successes, and the beginning of the search. Safe for threads.
 
     A store with a note counts from it on, whichever process stores. One without begins to count now, so that what it
-    holds already starts nothing.
+    holds already has no effect.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class AutomaticCompression:
                 return False
 
     def status(self) -> str:
-        """Return what the search did last or waits for, as a sentence."""
+        """Return a sentence on the last search, or on what the next one waits for."""
         if not self._every:
             return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
         if not self._storage.read_only and self._is_searching():

@@ -64,7 +64,7 @@ def naming(store: Collection, ids: Sequence[str]) -> list[str]:
 
 
 def reached(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
-    """Return what a concept calls or was composed of, directly or through others, nearest first, each once.
+    """Return the concepts that a concept calls or was composed of, directly or not, nearest first, each once.
 
     Args:
         read: Gives those of some ids that are there.

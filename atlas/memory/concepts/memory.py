@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 COLLECTION = "atlas_concepts"
 
 REASONS_KEPT = 100
-"""Reasons why nothing was composed or compressed that are not logged again."""
+"""Reasons for an empty composition or compression that are not logged again."""
 
 EDITABLE: Editable = {
     "name": str,
@@ -89,7 +89,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             primitive_loader: Its concepts are added now, where the library has them not; that embeds them.
 
         Raises:
-            InvalidInput: Something plugged in is not what it should be; the message says what is missing.
+            InvalidInput: A plugged-in part lacks a method, which the message names.
         """
         super().__init__(
             embedder, vector_store, collection_name, weights, clock, success_updater=SimpleAverageUpdater()
@@ -106,10 +106,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Adding
 
     def add(self, concept: CodeConcept) -> str:
-        """Add a concept and return its id. What it calls by name is kept as its `calls` where it names none itself.
+        """Add a concept and return its id. Names that its code calls become its `calls`, unless it lists calls itself.
 
         Raises:
-            InvalidInput: Its Python does not parse, it says nothing, its name is no identifier, or the library has a
+            InvalidInput: Its Python does not parse, it is empty, its name is no identifier, or the library has a
                 concept of the same code, id or name. What is added with others, as by an import, may share a name.
         """
         concept = self._without_secrets(checked(concept))
@@ -126,7 +126,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Add concepts as one operation, without known ids or code. Return the ids of the others.
 
         Raises:
-            InvalidInput: One of them cannot be kept; nothing was added.
+            InvalidInput: One of them cannot be kept; no record was added.
         """
         valid = [checked(concept) for concept in concepts]
         restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept)) for concept in valid}
@@ -141,7 +141,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aload_primitives = twin(load_primitives)
 
     def update_primitives(self, loader: PrimitiveLoader) -> list[str]:
-        """Bring those that `primitive_updates` tells up to date, as one operation and return their ids."""
+        """Update the primitives that `primitive_updates` returns, as one operation, and return their ids."""
         changed = self.primitive_updates(loader)
         if changed:
             renewed = columns([to_entry(concept) for concept in changed], self._store, self.embedder, {})
@@ -173,7 +173,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             NotFound: It is not there.
             InvalidInput: Another field, a value that cannot be stored, or code that another concept has.
-            PlanOutdated: Others changed it each time before this could be written; nothing was done.
+            PlanOutdated: Others changed it each time before this could be written; the store was not changed.
         """
         check_changes(changes, EDITABLE)
         texts = {name: self._without_secrets(changes[name]) for name in SCRUBBED_FIELDS[CodeConcept] if name in changes}
@@ -190,7 +190,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Merging
 
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> ConceptMergePlan:
-        """Return what `apply_merge` would make of groups of concepts that do the same. Nothing is touched.
+        """Return a plan to merge groups of duplicate concepts. The store is not changed.
 
         The most used of each group stays, else the oldest, with its own code. It takes over where the others were
         found, what they were composed of, uses, tags and notes, and those examples that call a function of its name.
@@ -211,10 +211,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: ConceptMergePlan) -> list[CodeConcept]:
-        """Merge exactly what a plan says, as one operation. Return the concepts that stay.
+        """Apply a plan, as one operation. Return the concepts that stay.
 
         Raises:
-            PlanOutdated: One of the concepts, or its marks, has changed since; nothing was done.
+            PlanOutdated: One of the concepts, or its marks, has changed since; the store was not changed.
         """
         if not plan.groups:
             return []
@@ -239,9 +239,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Making new ones
 
     def compose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
-        """Return what the composition strategy makes of concepts, to be added with `add`, or None.
+        """Return a concept that the composition strategy makes of several, to be added with `add`, or None.
 
-        None as well where `composable` would raise; the log says why.
+        None as well where `composable` would raise. The reason is logged.
         """
         try:
             strategy = self._composing()
@@ -270,9 +270,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     acomposable = twin(composable)
 
     def compress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
-        """Return what the compression strategy finds in those attempts that succeeded, to be added by `add_many`.
+        """Return the concepts that the compression strategy finds in successful attempts, to be added by `add_many`.
 
-        Nothing where the library has no strategy; the log says so.
+        Empty if the library has no strategy, which is logged.
 
         Raises:
             InvalidInput: One of them is no attempt.
@@ -316,7 +316,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         What the library holds already, by id or by code, stays as it is.
 
         Raises:
-            InvalidInput: One of them cannot be kept; nothing was put back.
+            InvalidInput: One of them cannot be kept; no record was restored.
         """
         by_id = {item.concept.id: item for item in exported}
         restored = {concept_id: to_restored(item) for concept_id, item in by_id.items()}
@@ -333,7 +333,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     asearch = twin(search)
 
     def versions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
-        """Return a concept as it was before each edit, the last first, or none where it was never edited."""
+        """Return a concept as it was before each edit, the last first. Empty if it was never edited."""
         return item_versions(self._store.versions(concept_id), decode_concept)
 
     aversions = twin(versions)
@@ -341,7 +341,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Lineage
 
     def uses(self, concept_id: str) -> ConceptUses:
-        """Return where a concept was found, who calls it, and how often it was used, or raise `NotFound`."""
+        """Return the origins, callers and uses of a concept, or raise `NotFound`."""
         with self._store.reading():
             concept = self._whole_concept(concept_id)
             usage = self._store.usage([concept_id])[concept_id]
@@ -395,7 +395,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         return ConceptWriter(self._store, self.embedder, self._clock)
 
     def _subjects(self, ids: Sequence[str]) -> list[ConceptSubject]:
-        """Return what merging has to know of those that are there."""
+        """Return the merge subjects of the concepts that exist."""
         rows = self._store.get(list(ids))
         marks = self._store.marks(ids)
         return [

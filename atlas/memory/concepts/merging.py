@@ -55,7 +55,7 @@ class LackingCaller:
     id: str
     name: str
     lacks: tuple[str, ...]
-    """Names of functions that its code calls, and that nothing would define."""
+    """Names of functions that its code calls and that would be undefined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def plan_concept_merge(
     n_total: int,
     moment: Moment,
 ) -> ConceptMergePlan:
-    """Return what these groups become.
+    """Return a plan that merges each of these groups.
 
     Args:
         naming: All concepts that call one of them, or were composed of one.

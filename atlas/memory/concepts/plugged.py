@@ -21,7 +21,7 @@ def check_plugged(protocol: type, plugged: object, name: str, method: str) -> No
 def asking(
     strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
 ) -> CompositionStrategy | None:
-    """Return a strategy. Where it was not told whom to ask for what concepts call, one that asks `find`."""
+    """Return a strategy. One that lacks a way to look up called concepts gets `find`."""
     needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
     if isinstance(strategy, needs_find) and strategy.find is find_nothing:
         strategy = copy(strategy)

@@ -19,7 +19,7 @@ LEFT_OUT = ("id", "created_at", "calls", "found_in", "composed_of")
 
 
 def shipped(concept: CodeConcept) -> CodeConcept:
-    """Return a loader's concept, marked with what it says."""
+    """Return a loader's concept, marked with the digest of its content."""
     return replace(concept, metadata={**concept.metadata, SHIPPED: _digest(concept)})
 
 
@@ -44,7 +44,7 @@ def updates(
 
 
 def update_of(concept: CodeConcept, brought: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
-    """Return what a primitive would become, or None where it is as brought, or where a person changed it.
+    """Return a primitive after the update, or None if it is current or edited by a person.
 
     Args:
         brought: By the loader now, `shipped`.

@@ -28,7 +28,7 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 NAME_CHARACTERS = 200
 
 NOTHING = "-"
-"""The `needs` of a row whose code calls nothing. Rows that were written before there were `needs` have none."""
+"""The `needs` of a row whose code calls no names. Rows of earlier versions have no `needs`."""
 
 PYTHON = "python"
 ALSO_PYTHON = ("py", "python3")
@@ -38,7 +38,7 @@ def checked(concept: CodeConcept) -> CodeConcept:
     """Return the concept, if it is one that can be kept and found. With its language in small letters.
 
     Raises:
-        InvalidInput: It lacks a name, description or code, its source is none of `SOURCES`, its examples are no pairs
+        InvalidInput: It lacks a name, description or code, its source is not in `SOURCES`, its examples are no pairs
             of texts, its lineage is no list of ids, or it does not parse.
     """
     if not isinstance(concept, CodeConcept):
@@ -133,7 +133,7 @@ FIELDS = frozenset(
 
 
 def to_entry(concept: CodeConcept) -> Entry:
-    """Return what a vector store keeps of a concept: what can be filtered and sorted by, and the whole as `content`."""
+    """Return the stored metadata of a concept: keys to filter and sort by, and the whole as `content`."""
     if concept.created_at is None:
         raise InvalidInput(f"concept {concept.name!r} has no time at which it was made")
     metadata = {
@@ -171,7 +171,7 @@ def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
 
 
 def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
-    """Return the `called_names` of the concept of a row, which says them unless it was written before rows did."""
+    """Return the `called_names` of a row's concept. They are computed for rows of earlier versions."""
     needs = row["metadata"].get("needs")
     if needs is None:
         return called_names(concept)

@@ -26,7 +26,7 @@ class SimpleExperienceExtractor:
 
 
 class ContextExperienceExtractor:
-    """The task's description, its domain and its context: for tasks whose description alone says little."""
+    """The task's description, domain and context, for tasks with short descriptions."""
 
     def extract(self, trajectory: Trajectory) -> str:
         """Return the text to embed for similarity search."""
@@ -80,7 +80,7 @@ def edited(
 
 
 def summarise(trajectory: Trajectory, feedback: str) -> str:
-    """Return one line: how many steps, how it ended, and what was said of it."""
+    """Return one line: the number of steps, the outcome, and the feedback."""
     n_steps = len(trajectory.steps)
     line = f"{n_steps} step{'' if n_steps == 1 else 's'}, {trajectory.outcome.label}"
     return f"{line}: {_short(feedback, SUMMARY_CHARACTERS)}" if feedback else line
@@ -102,7 +102,7 @@ FIELDS = frozenset(
 
 
 def to_metadata(experience: Experience) -> dict[str, Any]:
-    """Return what a store keeps of an experience: keys to filter and sort by, and the whole as `content`."""
+    """Return the stored metadata of an experience: keys to filter and sort by, and the whole as `content`."""
     outcome, encoded = experience.outcome, encode_experience(experience)
     derived = {
         "title": _short(experience.task.description, TITLE_CHARACTERS),
@@ -133,15 +133,13 @@ def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     Only what is readable: metadata is what somebody gave.
     """
     merged = metadata.get("merged_attempts")
-    return (
-        {i: attempt for i, attempt in merged.items() if _is_merged_attempt(attempt)}
-        if isinstance(merged, Mapping)
-        else {}
-    )
+    if not isinstance(merged, Mapping):
+        return {}
+    return {i: attempt for i, attempt in merged.items() if _is_merged_attempt(attempt)}
 
 
 def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
-    """Return what the attempts said that an experience stands for, so that importing them again finds it."""
+    """Return the content hashes of the attempts that an experience stands for, so that another import finds them."""
     return [attempt["content_hash"] for attempt in merged_attempts(metadata).values()]
 
 

@@ -97,7 +97,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
         Args:
             on_progress: Called after each batch with how many are done, and of how many where that is known, else 0.
-            skip_known: Leave out attempts that say what one of the memory, or an earlier one of these, says.
+            skip_known: Leave out attempts that are stored already or repeated in the batch.
         """
         total = len(trajectories) if isinstance(trajectories, Sequence) else 0
         scoped = self if self.operation_id else self.within("store")
@@ -117,7 +117,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def restore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
         """Put exported experiences back with their ids, marks and usage, and vectors where the model is the same.
 
-        What the memory holds already, by id or by what the attempt said when it was first read, stays as it is. The
+        Attempts that are stored already, by id or by original content, stay as they are. The
         ids of those that were put back are returned.
         """
         present_ids = self._store.present([item.experience.id for item in exported])
@@ -139,7 +139,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def search(self, task: Task, k: int = 4) -> list[Experience]:
         """Return the k experiences most useful for a task, best first, successes before failures among about equals.
 
-        Fewer than k where the memory holds fewer; none for k = 0, an empty memory or a task without a description.
+        Fewer than k if the memory has fewer. Empty for k = 0 or a task without a description.
         """
         return [hit.item for hit in self.search_hits(task.description, k)]
 
@@ -156,7 +156,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             NotFound: It is not there.
             InvalidInput: Another field, or a value that cannot be stored.
-            PlanOutdated: Others changed it each time before this could be written; nothing was done.
+            PlanOutdated: Others changed it each time before this could be written; the store was not changed.
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
@@ -165,7 +165,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aedit = twin(edit)
 
     def plan_outcomes(self, ids: Sequence[str], success: bool | None) -> OutcomePlan:
-        """Return the experiences among these that would get another outcome. Nothing is touched."""
+        """Return the experiences among these that would get another outcome. The store is not changed."""
         return plan_outcomes(self._store, ids, success)
 
     aplan_outcomes = twin(plan_outcomes)
@@ -174,7 +174,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Set the outcomes exactly as planned, as one operation, and return of how many.
 
         Raises:
-            PlanOutdated: One of them has changed since; nothing was done.
+            PlanOutdated: One of them has changed since; the store was not changed.
         """
         return apply_outcomes(self._store if self.operation_id else self._store.within("outcome", plan.reason), plan)
 
@@ -192,7 +192,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         return changed
 
     def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """Return what the refine strategy makes of the experiences. The memory itself is not changed."""
+        """Return the experiences that the refine strategy makes of these. The memory is not changed."""
         with operation():
             return call(self._refine_strategy.refine, experiences, context)
 
@@ -201,7 +201,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Pruning
 
     def plan_prune(self, criteria: Mapping[str, Any], among: Sequence[str] | None = None) -> PrunePlan:
-        """Return what `prune` would remove and save, and why. Nothing is touched.
+        """Return a plan with the reasons to remove or save each record. The store is not changed.
 
         Args:
             criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`;
@@ -227,10 +227,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_prune = twin(plan_prune)
 
     def apply_prune(self, plan: PrunePlan) -> int:
-        """Remove exactly what a plan says and return how many.
+        """Apply a plan and return how many records were removed.
 
         Raises:
-            PlanOutdated: The store has changed, or one of them was used, since the plan was made; nothing was removed.
+            PlanOutdated: The store has changed or one was used since the plan was made. No record was removed.
         """
         ids = [decision.id for decision in plan.removals]
         if not ids:
@@ -241,7 +241,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_prune = twin(apply_prune)
 
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> MergePlan:
-        """Return what `apply_merge` would make of groups of experiences that say the same. Nothing is touched.
+        """Return a plan to merge groups of duplicate experiences. The store is not changed.
 
         The best attempt of each group stays, under its own id. Its metadata then names, under `merged_from`, the ids
         that it stands for, whose usage counts for it, and under `merged_outcomes` how all of them went. It gets all
@@ -260,10 +260,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: MergePlan) -> list[Experience]:
-        """Merge exactly what a plan says, as one operation. Return the experiences that stay.
+        """Apply a plan, as one operation. Return the experiences that stay.
 
         Raises:
-            PlanOutdated: One of the experiences, or its marks, has changed since; nothing was done.
+            PlanOutdated: One of the experiences, or its marks, has changed since; the store was not changed.
         """
         if not plan.groups:
             return []
@@ -274,7 +274,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Experience:
-        """Merge experiences that say the same into the best of them. See `plan_merge`. `undo` parts them again."""
+        """Merge duplicate experiences into the best of them. See `plan_merge`. `undo` parts them again."""
         return retried(lambda: self.apply_merge(self.plan_merge([ids]))[0])
 
     amerge = twin(merge)
@@ -282,10 +282,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     def plan_refine(
         self, ids: Sequence[str], strategy: ExplainingStrategy, on_progress: Progress | None = None
     ) -> RefinePlan:
-        """Return what a strategy would make of these experiences, judged in sets that are alike. Nothing is touched.
+        """Return a plan to refine these experiences, judged in sets of similar ones. The store is not changed.
 
         A set that could not be judged stays as it is; after `FAILURES_IN_A_ROW` of them no other is judged. The plan
-        holds as long as none of the experiences that it touches changes.
+        holds as long as the experiences that it touches stay the same.
 
         Args:
             ids: In the order in which they are read now, such as newest first; what is not there is left out.
@@ -302,12 +302,12 @@ class ChromaExperienceMemory(Memory[Experience]):
     acheck_refine = twin(check_refine)
 
     def apply_refine(self, plan: RefinePlan) -> int:
-        """Merge and drop exactly what a plan says, as one transaction. Return how many experiences went.
+        """Apply a plan, as one transaction. Return how many experiences were removed.
 
         The order in which those that stay would be read is not kept: a search orders by what it is asked.
 
         Raises:
-            PlanOutdated: One of the experiences that it touches, or its marks, has changed since; nothing was done.
+            PlanOutdated: An experience that it touches, or its marks, has changed. The store was not changed.
         """
         return apply_refine(self._store if self.operation_id else self._store.within("refine", plan.reason), plan)
 
@@ -369,7 +369,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def _columns(
         self, experiences: Sequence[Experience], embedded: Mapping[str, Vectors] | None = None
     ) -> tuple[list[str], list[EncodedText], list[dict[str, Any]], list[str]]:
-        """Return what the vector store takes: ids, embeddings, metadatas, documents."""
+        """Return the columns of a vector store: ids, embeddings, metadatas, documents."""
         return columns([_entry(experience) for experience in experiences], self._store, self.embedder, embedded or {})
 
 

@@ -1,4 +1,4 @@
-"""Deciding how to merge attempts that say the same: which one stays, and what it takes over from the others.
+"""Deciding how to merge duplicate attempts: which one stays, and what it takes over from the others.
 
 Pure: from what is known of each record to a plan that shows what would be there afterwards.
 """
@@ -53,7 +53,7 @@ class MergeGroup:
     why_kept: str
     removed: tuple[MergedAway, ...]
     merged: Experience
-    """The kept record as it would be: its own, but for what its metadata says of those that it stands for."""
+    """The kept record as it would be, with metadata on the attempts that it stands for."""
 
     marks: Marks
     """The kept record's marks as they would be."""
@@ -72,7 +72,7 @@ def plan_merge(
     moment: Moment,
     keep_first: bool = False,
 ) -> MergePlan:
-    """Return what these groups become.
+    """Return a plan that merges each of these groups.
 
     Args:
         keep_first: Whether the first of each group stays, rather than the best.
@@ -143,7 +143,7 @@ def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str,
 
 
 def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
-    """Return how each attempt went, the hash of what it said and its own id, by the id of its experience.
+    """Return the outcome, content hash and id of each attempt, by the id of its experience.
 
     Of these, and of those that they stand for. Each counts once, whichever of them stand for it, and one that is among
     them counts as it is now.

@@ -40,10 +40,10 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class LLMSummarizingExtractor:
-    """Task, key steps and outcome, as a language model tells them.
+    """Task, key steps and outcome, as a language model summarises them.
 
-    An attempt is never lost for want of a model: where none answers, what `fallback` takes is embedded, and `failures`
-    says why. Called from a thread, as it waits for the model; the memories do.
+    Without an answer of the model, the text of `fallback` is embedded, and `failures` contains the reason. It waits for
+    the model, so memories call it in a thread.
     """
 
     def __init__(self, llm_client: LLMClient, *, fallback: ExperienceExtractor | None = None) -> None:

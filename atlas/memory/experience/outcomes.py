@@ -1,4 +1,4 @@
-"""Setting how attempts ended, for those whose source did not say: planned first, then done in one transaction."""
+"""Setting outcomes that a source left open: planned first, then written in one transaction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OutcomeChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomePlan:
-    """A plan to set outcomes. Applying it does exactly this, or nothing if one of them has changed."""
+    """A plan to set outcomes. Applying it makes exactly these changes, or fails if one of them has changed."""
 
     success: bool | None
     """How the attempts ended. None takes an outcome back."""
@@ -76,7 +76,7 @@ def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
     What is embedded stays: it is the task, which an outcome does not change.
 
     Raises:
-        PlanOutdated: One of them has changed since; nothing was done.
+        PlanOutdated: One of them has changed since; the store was not changed.
     """
     if not plan.changes:
         return 0
@@ -94,7 +94,7 @@ def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
 
 
 def _metadata(metadata: Mapping[str, Any], success: bool | None) -> dict[str, Any]:
-    """Return what is kept of an experience with another outcome."""
+    """Return the metadata of an experience with another outcome."""
     experience = decoded_content(decode_experience, metadata)
     changed = replace(experience, outcome=replace(experience.outcome, success=success))
     summary = extraction.summarise(extraction.to_trajectory(changed), changed.feedback)

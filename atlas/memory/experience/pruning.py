@@ -1,6 +1,6 @@
 """Deciding what to prune, before anything is touched.
 
-Pure: from what is known of each record to a plan that says what would go, by which criterion, and what is saved.
+Pure functions from the data of each record to a plan: removed records with criteria, and saved ones.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ BLOCK = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneCriteria:
-    """Criteria of what to remove: a record goes if any criterion says so. None means that a criterion is not used."""
+    """Criteria of what to remove: a record goes if it meets any criterion. None means that a criterion is not used."""
 
     min_success_rate: float | None = None
-    """In [0, 1]: the lowest success rate to keep. A record whose outcome nobody knows has none, and stays."""
+    """In [0, 1]: the lowest success rate to keep. A record without a known outcome has none, and stays."""
 
     max_age_days: float | None = None
     """Older attempts go."""
@@ -67,7 +67,7 @@ class PruneCriteria:
         return {name: value for name, value in values.items() if value is not None and value is not False}
 
     def reason(self) -> str:
-        """Return what was asked for, as the history says it."""
+        """Return the criteria that were set, as History shows them."""
         return ", ".join(f"{name} {value}" for name, value in self.given().items())
 
     def check(self) -> None:
@@ -90,17 +90,17 @@ class PruneSubject:
     title: str
     success: bool | None
     created_at: datetime | None
-    """When it was attempted, or None where nobody knows."""
+    """When it was attempted, or None if unknown."""
 
     stored_at: datetime | None
-    """When it was stored, or None where nobody knows."""
+    """When it was stored, or None if unknown."""
 
     usage: Usage = NO_USAGE
     pinned: bool = False
 
     @property
     def success_rate(self) -> float | None:
-        """The mean of its own outcome and those of the tasks that it was used for, or None where nothing is known."""
+        """The mean of its own outcome and of those of the tasks that used it, or None if all are unknown."""
         outcomes = [] if self.success is None else [float(self.success)]
         n_known = len(outcomes) + self.usage.n_uses
         return (sum(outcomes) + self.usage.n_successes) / n_known if n_known else None
@@ -113,7 +113,7 @@ class PruneDecision:
     id: str
     title: str
     reasons: tuple[str, ...]
-    """Each criterion that says it should go, with the record's own value."""
+    """Each criterion that it meets, with the record's own value."""
 
     saved_because: str = ""
     """Why it stays nevertheless, or empty for one that goes."""
@@ -124,7 +124,7 @@ class PruneDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrunePlan:
-    """A plan to prune. Applying it does exactly this, or nothing if the store has changed."""
+    """A plan to prune. Applying it makes exactly these changes, or fails if the store has changed."""
 
     criteria: PruneCriteria
     removals: tuple[PruneDecision, ...]
@@ -154,7 +154,7 @@ class PrunePlan:
 
     @property
     def n_unknown(self) -> int:
-        """Records that `min_success_rate` could not judge, because nobody knows how they went."""
+        """Records that `min_success_rate` could not judge, because their outcome is unknown."""
         return self.missing.get("min_success_rate", 0)
 
     @property
@@ -175,7 +175,7 @@ def plan_prune(
     moment: Moment = NO_MOMENT,
     among: Sequence[str] | None = None,
 ) -> PrunePlan:
-    """Return what these criteria would remove. What is not known of a record never makes it go.
+    """Return a plan of removals. Criteria skip records that lack the value.
 
     Args:
         subjects: Every record of the store; without `keep_diverse`, those among which it is planned are enough.
@@ -262,7 +262,7 @@ def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], 
 
 
 def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, doomed: set[str]) -> dict[str, str]:
-    """Return of the doomed, best first, those that no kept record is near. Each then stands for its neighbourhood."""
+    """Return the last of their kind among the doomed, best first. Each then stands for its neighbourhood."""
     saved: dict[str, str] = {}
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in doomed), key=lambda i: _value(subjects[i]), reverse=True

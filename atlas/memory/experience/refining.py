@@ -21,7 +21,7 @@ def plan_refine(
     dimension: int,
     on_progress: Progress | None = None,
 ) -> RefinePlan:
-    """Return what a strategy would make of some experiences. Those that are not there are left out.
+    """Return a plan to refine some experiences. Unknown ids are left out.
 
     Args:
         dimension: Of the store's vectors.
@@ -49,10 +49,10 @@ def plan_refine(
 
 
 def apply_refine(store: Collection, plan: RefinePlan) -> int:
-    """Merge and drop exactly what a plan says. Return how many experiences went.
+    """Apply a plan. Return how many experiences were removed.
 
     Raises:
-        PlanOutdated: One of the experiences that it touches, or its marks, has changed since; nothing was done.
+        PlanOutdated: An experience that it touches, or its marks, has changed. The store was not changed.
     """
     if not plan.going:
         return 0

@@ -32,7 +32,7 @@ def is_same_task(task: Task, other: Task) -> bool:
 
 
 def asked(task: Task) -> tuple[str, tuple[str, ...], str]:
-    """Return what is equal for tasks that ask for the same: domain, telling words and input."""
+    """Return a key that is equal for equal tasks: domain, telling words and input."""
     return task.domain, telling_words(task.description), given(task.context)
 
 

@@ -29,7 +29,7 @@ def prune_subjects(store: Collection, among: Sequence[str] | None = None) -> lis
 
 
 def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubject]:
-    """Return those of the experiences that are there, by id, read whole."""
+    """Return the merge subjects that exist, by id, read whole."""
     marks = store.marks(ids)
     return {
         row["id"]: MergeSubject(

@@ -1,4 +1,4 @@
-"""Values of forgetting: an entry as it is judged, what would become of it, and the plan that says so for all."""
+"""Values of forgetting: an entry as it is judged, its next tier, and the plan for all entries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RetentionPolicy:
     """Most entries of the journal afterwards, at least 1. None for no cap."""
 
     def check(self) -> None:
-        """Raise `InvalidInput` for a number that is none, or too small."""
+        """Raise `InvalidInput` for a value that is not a number, or too small."""
         for name, count in {"keep_recent": self.keep_recent, **self.keep_types}.items():
             if not _is_whole(count) or count < 0:
                 raise InvalidInput(f"the entries to keep should be a whole number from 0 up, but {name} is {count!r}")
@@ -84,7 +84,7 @@ class Eviction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactPlan:
-    """A plan to compact. Applying it does exactly this, or nothing if one of the entries has changed."""
+    """A plan to compact. Applying it makes exactly these changes, or fails if one of the entries has changed."""
 
     moves: tuple[Move, ...]
     summaries: tuple[SummaryDraft, ...]
@@ -118,7 +118,7 @@ class CompactPlan:
 
     @property
     def is_empty(self) -> bool:
-        """True if there is nothing to do."""
+        """True if the plan changes no entry."""
         return not self.moves and not self.summaries and not self.evictions
 
     @property

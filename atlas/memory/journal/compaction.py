@@ -1,7 +1,7 @@
 """Forgetting: which entries move to a farther tier, why, and which summaries stand for them.
 
 `plan_compact` is pure: from what is known of each entry to a plan. `read_subjects` reads what it has to know, and
-`apply_compact` writes what the plan says.
+`apply_compact` writes the plan.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def plan_compact(
     moment: Moment = NO_MOMENT,
     on_progress: Progress | None = None,
 ) -> CompactPlan:
-    """Return who would move to which tier, which entries a cap would delete, and which summaries would be written.
+    """Return a plan: entries by tier, entries that a cap would delete, and summaries that would be written.
 
     Args:
         subjects: Every entry, the newest first.
@@ -133,7 +133,7 @@ def plan_compact(
 
 
 def read_subjects(log: EntryLog) -> list[Subject]:
-    """Return all that forgetting has to know of a journal's entries, newest first. Of their vectors nothing."""
+    """Return the subjects of forgetting, newest first, without their vectors."""
     rows = log.store.scan(order_by="created_at", descending=True)
     ids = [row["id"] for row in rows]
     usage, marks = log.store.usage(ids), log.store.marks(ids)
@@ -170,13 +170,13 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
 
 
 def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | None:
-    """Do exactly what a plan says, as one operation. Return its id.
+    """Apply a plan, as one operation. Return its id.
 
     Args:
         kind: The type of summaries.
 
     Raises:
-        PlanOutdated: See `check_compact`; nothing was done.
+        PlanOutdated: See `check_compact`; the store was not changed.
     """
     deleted = f", {len(plan.evictions)} entries deleted" if plan.evictions else ""
     reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written{deleted}"
@@ -252,7 +252,7 @@ def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised:
 
 
 def _move(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool) -> Move | None:
-    """Return what becomes of an entry, or None if it stays where it is."""
+    """Return the next tier of an entry, or None if it stays."""
     entry, to_tier = subject.entry, _tier_for(subject, types, now, is_summarised)
     if to_tier == entry.tier:
         return None
@@ -306,7 +306,7 @@ def _groups(
 
 
 def _period(subject: Subject) -> int:
-    """Return the number of an entry's period. The first is from 0, which counts none, to 50."""
+    """Return the number of an entry's period. The first is from 0, the generation of uncounted ones, to 50."""
     generation = subject.entry.generation
     return (generation - (generation > 0)) // PERIOD
 

@@ -40,7 +40,7 @@ LIMIT = 10
 """Entries of a context that is given no bound."""
 
 WARM_WEIGHT = 0.5
-"""Weight of a warm entry beside a hot one: most of what it says is in a summary, or it is old."""
+"""Weight of a warm entry beside a hot one: it is old, or a summary has most of its content."""
 
 CHARACTERS_PER_TOKEN = 4
 """Of English text, roughly. A character of another script counts as a token."""
@@ -48,7 +48,7 @@ CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """The entries of a log that an agent is told in different places."""
+    """The entries of a log that an agent reads in different places."""
 
     log: EntryLog
     types: EntryTypes
@@ -126,7 +126,7 @@ def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
 def chosen(
     wanted: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
 ) -> list[JournalEntry]:
-    """Return the wanted entries in their order, then the rest, as far as they fit. What says the same comes once.
+    """Return the wanted entries in their order, then the rest, as far as they fit. Repetitions are left out.
 
     An entry that is too long for what is left of the budget makes room for shorter ones after it.
 

@@ -1,4 +1,4 @@
-"""Conversations: what was said between people and an agent, kept beyond a restart."""
+"""Conversations between people and an agent, kept beyond a restart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAIN = "main"
 """The conversation of an agent that has no more than one."""
 
 SAID_AT = "said_at"
-"""Key of when a turn was said. `created_at` is where it stands, never before an earlier turn."""
+"""Key of the time of a turn. `created_at` is its place in the log, never before an earlier turn."""
 
 
 class Conversations(Memory[Turn]):
@@ -59,7 +59,7 @@ class Conversations(Memory[Turn]):
 
         Args:
             max_turns: How many turns an agent is reminded of.
-            ttl: How long ago they may be; what is older stays and is found, but nobody is reminded of it.
+            ttl: How long ago they may be. Older ones stay and are found, but are not recalled.
 
         Raises:
             InvalidInput: One of them is negative.
@@ -74,7 +74,7 @@ class Conversations(Memory[Turn]):
         """Keep a turn and return its id.
 
         Raises:
-            InvalidInput: Nothing was said on either side, the conversation has no name, or a text cannot be kept.
+            InvalidInput: Both texts are empty, the conversation has no name, or a text cannot be kept.
         """
         fields = {"user_text": user_text, "response": response, "conversation": conversation}
         for name, text in fields.items():
@@ -118,7 +118,7 @@ class Conversations(Memory[Turn]):
 
         Their beginnings go from the texts of the turns just after them too: no search finds what was deleted.
 
-        Raises `PlanOutdated` where others changed them each time before this could be done; nothing was done.
+        Raises `PlanOutdated` where others changed them each time before this could be done; the store was not changed.
         """
         gone = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
         return retried(lambda: self._log.delete(gone))
@@ -128,14 +128,14 @@ class Conversations(Memory[Turn]):
 
         They and the turns just after them are embedded with what stands before each now.
 
-        Raises `NotFound` where there never was a turn of one of the ids; nothing was done.
+        Raises `NotFound` where there never was a turn of one of the ids; the store was not changed.
         """
         return self._log.restore(listed(ids))
 
     def window(self, conversation: str = MAIN) -> list[Turn]:
-        """Return what an agent should be reminded of: the last turns, as long as they are recent, the oldest first.
+        """Return the last turns, as long as they are recent, the oldest first.
 
-        Where the clock was put back, turns that were said after now are left out: nobody knows how old they are.
+        Where the clock was put back, turns of the future are left out: their age is unknown.
         """
         latest = self.turns(conversation, self.max_turns)
         now = self._clock.now()
@@ -190,7 +190,7 @@ def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
 
 
 TELLING = Telling(within="conversation", content_of=_said, beginnings=_beginnings)
-"""How turns tell what was said just before them."""
+"""Rules for the texts before a turn."""
 
 
 def _to_entry(turn: Turn) -> Entry:

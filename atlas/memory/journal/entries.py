@@ -34,7 +34,7 @@ TELLING = Telling(
     content_of=lambda row: from_row(row).content,
     beginnings=lambda store, ids: store.titles(ids),
 )
-"""How entries tell what stood just before them."""
+"""Rules for the texts before an entry."""
 
 CONTEXT = Context(within=TELLING.within)
 """Whose words count for the entries before them."""
@@ -64,7 +64,7 @@ class EntryLog(Log):
             return self.get([row["id"] for row in rows if row["id"] not in hidden][: max(limit, 0)])
 
     def get(self, ids: Sequence[str]) -> list[JournalEntry]:
-        """Return those of the entries that are there, in this order."""
+        """Return the entries that exist, in this order."""
         return [from_row(row) for row in self.store.get(list(ids))]
 
     def row(self, entry_id: str) -> Row:
@@ -123,7 +123,7 @@ class EntryLog(Log):
         return changed
 
     def change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
-        """Write what becomes of an entry, unless nothing does, whatever others write meanwhile. Return it."""
+        """Write the next form of an entry, if it has one, whatever others write meanwhile. Return it."""
 
         def write() -> JournalEntry:
             with self.store.reading():
@@ -186,7 +186,7 @@ class EntryLog(Log):
             retried(gain)
 
     def _never_had(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
-        """Return those of the links that neither the entry has nor an earlier version of it had."""
+        """Return the links that neither the entry has nor an earlier version of it had."""
         new = [link for link in dict.fromkeys(links) if link not in entry.links]
         if not new:
             return []

@@ -1,4 +1,4 @@
-"""The types of a journal's entries: how much one tells at first, how fast that fades, and what gates may refuse."""
+"""The types of a journal's entries: their first importance, its decay, and what gates may refuse."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class EntryType:
 
     name: str
     importance: float
-    """Of an entry about whose content nothing is known, in [0, 1]."""
+    """Importance of an entry with unknown content, in [0, 1]."""
 
     half_life_days: float | None
-    """After how long an entry that nobody used is worth half, or None for what is never forgotten."""
+    """Half-life of an unused entry's value, or None if entries of the type are never forgotten."""
 
     is_gated: bool = True
-    """True if noise and repetitions of this type are refused. What a person said never is."""
+    """True if noise and repetitions of this type are refused. What a person wrote never is."""
 
     counts_as: str = ""
     """A type in whose place it is taken into a context, or empty for itself alone."""
@@ -50,7 +50,7 @@ BUILT_IN = (
 
 
 class EntryTypes:
-    """The types that a journal knows, by name."""
+    """The types that a journal has, by name."""
 
     def __init__(self, stored: Mapping[str, str] = MappingProxyType({})) -> None:
         self._known = {entry_type.name: entry_type for entry_type in BUILT_IN}
@@ -88,7 +88,7 @@ class EntryTypes:
         return stored
 
     def __getitem__(self, name: str) -> EntryType:
-        """Return the type of this name, or raise `InvalidInput` where the journal knows none."""
+        """Return the type of this name, or raise `InvalidInput` if it is unknown."""
         if name not in self._known:
             raise InvalidInput(
                 f"a journal's entry should be of type {', '.join(self._known)}, but is of {name!r}; "
@@ -99,7 +99,7 @@ class EntryTypes:
     def of(self, name: str) -> EntryType:
         """Return the type of this name.
 
-        A middling one where the journal was not told of it: an import may bring any.
+        An unknown name gets a middling type: an import may bring any.
         """
         return self._known.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
 

@@ -27,7 +27,7 @@ def evictions(
     Args:
         candidates: Entries that may go, the newest first.
         summarised: The ids of those that a summary of the same plan stands for.
-        asked_for: The ids of those that go last although nothing marks them or links to them.
+        asked_for: The ids of entries that go last even without marks or links.
         worth: Judges one.
     """
     ranked = []

@@ -28,7 +28,7 @@ N_LOOKED_AT = 400
 """Latest entries of all types among which those are looked for."""
 
 ACCEPTED = "accepted a refused entry"
-"""Why such an entry was stored, as the history says it."""
+"""Reason for such an entry, as History shows it."""
 
 GATES = (NOISE, REPEATED)
 
@@ -47,8 +47,8 @@ class Gate:
 
     is_on: bool
     said_by: str
-    """The one who says so: `caller`, for what this journal was opened with, such as an environment variable,
-    `store`, for what was switched for all, `default`, or `no store`, where nothing could keep what it refuses."""
+    """Source of the setting: `caller`, for what this journal was opened with, such as an environment variable,
+    `store`, for what was switched for all, `default`, or `no store`, without a store for refused entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class Refusals:
     """The last ones, newest first."""
 
     def why(self, content: str) -> str:
-        """Return why an entry that says this was refused, or that one was where it is not among the latest."""
+        """Return why an entry of this content was refused, in general terms if it is not among the latest."""
         texts = (content, scrub_text(content, Counter(), homes=False))
         reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)
         return next(reasons, "a gate of the journal refuses it")
@@ -86,13 +86,13 @@ class Gates:
     """Both gates of one journal, and the collection of what they refuse."""
 
     refused: Collection | None
-    """Keeps what is refused. Without one both gates are off, so that nothing goes without trace."""
+    """Store of refused entries. Without one both gates are off, so that every entry leaves a trace."""
 
     keep_noise: bool | None
-    """None for what the store says."""
+    """None for the store's setting."""
 
     keep_repetitions: bool | None
-    """None for what the store says."""
+    """None for the store's setting."""
 
     def states(self, texts: Mapping[str, str]) -> tuple[Gate, ...]:
         """Return the gates, given what the store keeps: the caller's word goes before the store's."""
@@ -117,7 +117,7 @@ class Gates:
         return True
 
     def rejected(self, limit: int) -> Refusals:
-        """Return what was refused: how many for which reason, and the latest of them."""
+        """Return the number of refused entries by reason, and the latest of them."""
         if self.refused is None:
             return Refusals(n_total=0, by_gate={}, latest=())
         with self.refused.reading():

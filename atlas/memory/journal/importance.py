@@ -1,4 +1,4 @@
-"""How much an entry tells, and whether it tells anything that its journal does not know already."""
+"""The importance of an entry, and whether the journal contains its content already."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _IN_TEXT = re.compile(rf"\b{SCORE}\b[\"']?\s*(?:[:=]|is|of)?\s*(?={_NUMBER})", r
 NOISE, REPEATED = "noise", "near-duplicate"
 
 MIN_WORDS = 3
-"""Different words that an entry needs to tell anything: fewer are noise."""
+"""Different words that a meaningful entry needs: fewer are noise."""
 
 SAME_WORDS = 0.9
-"""Share of the words of two entries that both have, from which they may say the same."""
+"""Share of common words from which two entries may be repetitions."""
 
 SAME_PAIRS = 0.8
 """Share of the pairs of neighbouring words that both must have as well: in another order, words advise the opposite."""
 
 NEGATIONS = {"not", "never", "no", "none", "nothing", "neither", "nor", "without", "cannot", "t"}
-"""Words that turn what is said round, `t` being what is left of `don't`: two entries that say the same have as many."""
+"""Words that negate, `t` being what is left of `don't`: repetitions have the same number of them."""
 
 SCORED = "observation"
-"""The type of which, with those that count as it, a score says how much is told: what went well is worth repeating."""
+"""The type whose importance, with those that count as it, depends on a score: success is worth repeating."""
 
 SCORE_WEIGHT = 0.3
-"""How much more an observation of score 1 tells than one of score 0."""
+"""Difference in importance between observations of score 1 and 0."""
 
 FEEDBACK_WEIGHT = 0.3
 """How far the tasks that an entry was used for can move its importance, up or down, once there are many."""
@@ -55,7 +55,7 @@ FEEDBACK_PRIOR = 3
 """Uses that count as much as what was thought of the entry before there were any."""
 
 TELLING_CHARACTERS = 300
-"""From so many on, a text's length says no more of how much it tells."""
+"""Length of a text from which more adds no importance."""
 
 _FAILED = re.compile(r"\b(?:not solved|fail\w*|error|exception|traceback|timed? ?out|wrong|incorrect)\b", re.IGNORECASE)
 _ADVICE = re.compile(r"\b(?:should|must|never|always|because|instead|root cause|fix\w*|learned)\b", re.IGNORECASE)
@@ -77,13 +77,13 @@ class Refusal:
 
     reason: str
     like_id: str = ""
-    """The entry that says the same, or empty for noise."""
+    """The entry that is repeated, or empty for noise."""
 
 
 def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, Any] = MappingProxyType({})) -> float:
-    """Return how much an entry tells, in [0, 1], by its type, by what it says, and of an observation by its score.
+    """Return the importance of an entry, in [0, 1], by its type, its content, and an observation's score.
 
-    A failure, and a reason or a rule, say more than that all went well; a few words say less than a paragraph.
+    A failure, a reason or a rule counts more than a success report, and a paragraph more than a few words.
     """
     wording = 0.05 * bool(_FAILED.search(content)) + 0.05 * bool(_ADVICE.search(content))
     length = 0.05 * (min(len(content), TELLING_CHARACTERS) / TELLING_CHARACTERS - 0.5)
@@ -103,7 +103,7 @@ def with_feedback(importance: float, usage: Usage) -> float:
 
 
 def noise(content: str) -> Refusal | None:
-    """Return why a text tells nothing, or None where it may."""
+    """Return the reason why a text is noise, or None."""
     unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
     names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
     n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
@@ -113,9 +113,9 @@ def noise(content: str) -> Refusal | None:
 
 
 def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
-    """Return the earlier entry that says what an entry says, but for a few words and Protea's counters.
+    """Return the earlier entry that an entry repeats, but for a few words and Protea's counters.
 
-    Another number, such as that of an error or a score, says something else.
+    Another number, such as that of an error or a score, makes other content.
     """
     score, numbers = score_of(entry.content, entry.metadata), _numbers(entry.content)
     for other in earlier:
@@ -135,7 +135,7 @@ def telling_words(text: str) -> set[str]:
 
 
 def _shared(content: str, other: str) -> float:
-    """Return the share of their words that two texts both have. 0 where the same words say something else."""
+    """Return the share of words that two texts have in common. 0 if the same words mean something else."""
     if content == other:
         return 1.0
     first, second = (_TOKEN.findall(text.lower()) for text in (content, other))
@@ -145,7 +145,7 @@ def _shared(content: str, other: str) -> float:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return the numbers of a text in their order, without those that tell nothing."""
+    """Return the meaningful numbers of a text in their order."""
     return _NUMBERS.findall(_COUNTER.sub(" ", text))
 
 
@@ -163,7 +163,7 @@ def _overlap(first: Set[object], second: Set[object]) -> float:
 
 
 def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
-    """Return the score that an entry names, in [0, 100], higher being better, or None for none or an odd one.
+    """Return the score that an entry names, in [0, 100], higher being better, or None if it is absent or odd.
 
     That of the metadata counts before that of the text, such as `Score: 0.95`, of which the last is taken. `95 %` and
     `19/20` are shares. Other numbers are compared as they are, whether an agent counts to 1, 10 or 100.

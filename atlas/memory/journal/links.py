@@ -65,7 +65,7 @@ class LinkSuggestion:
 
 
 def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
-    """Return what can be reached from an entry over so many links. See `Journal.linked`."""
+    """Return the graph of entries within so many links of an entry. See `Journal.linked`."""
     if depth < 1:
         raise InvalidInput(f"a depth should be 1 or more, but is {depth}")
     with log.store.reading():
@@ -82,7 +82,7 @@ def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
 
 
 def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
-    """Return the links from open crashes to what may tell how they were solved. See `Journal.suggest_links`."""
+    """Return suggested links from open crashes to possible fixes. See `Journal.suggest_links`."""
     with log.store.reading():
         crashes, reflections = [
             log.recent(MOST_COMPARED, types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
@@ -103,7 +103,7 @@ def suggest_fixes(
     crash_vectors: Vectors,
     reflection_vectors: Vectors,
 ) -> list[LinkSuggestion]:
-    """Return which reflections may tell how which crashes were solved: written since, and about the same.
+    """Return possible fixes of crashes: later reflections on the same subject.
 
     Nearest first.
 

@@ -66,11 +66,11 @@ class Journal(Memory[JournalEntry]):
         """Open a journal.
 
         Args:
-            refused_store: Keeps what the gates refuse. Without one both gates are off: nothing goes without trace.
-            keep_noise: Whether entries that tell nothing are written as well; None for what `switch_gate` said last.
-            keep_repetitions: Whether entries that say what one of the latest of their type says are, or None likewise.
+            refused_store: Store of refused entries. Without one both gates are off.
+            keep_noise: Whether noise is written as well. None for the last setting of `switch_gate`.
+            keep_repetitions: Whether repetitions of recent entries are written. None likewise.
             llm: A language model, which writes the summaries of what is forgotten.
-            types: Those that it knows; None for the built-in ones and those that were registered with its store.
+            types: Those of the journal. None for the built-in ones and those that were registered with its store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         refused = Scope(collection=REFUSED_COLLECTION, content_field=self.content_field)
@@ -103,12 +103,12 @@ class Journal(Memory[JournalEntry]):
         return self._gates.states(self._store.kept())
 
     def switch_gate(self, name: str, is_on: bool) -> None:
-        """Turn the gate `noise` or `near-duplicate` on or off for all who write here and were not told otherwise."""
+        """Turn the gate `noise` or `near-duplicate` on or off for all who write here without a setting of their own."""
         check_role(Role.CURATOR, "switch a gate")
         self._store.keep(*kept_switch(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
-        """Return what the gates refused: how many for which reason, and the latest of them. They are kept whole."""
+        """Return the number of refused entries by reason, and the latest of them. They are kept whole."""
         return self._gates.rejected(limit)
 
     arejected = twin(rejected)
@@ -131,10 +131,10 @@ class Journal(Memory[JournalEntry]):
         metadata: Mapping[str, Any] | None = None,
         links: Sequence[Link | tuple[str, str]] = (),
     ) -> str | None:
-        """Write an entry. Return its id, or None where a gate kept it out: `rejected` says why.
+        """Write an entry. Return its id, or None where a gate refused it: `rejected` returns the reason.
 
         Args:
-            importance: In [0, 1]; by its type and what it says where it is None.
+            importance: In [0, 1]. None to derive it from the type and the content.
             metadata: JSON values that a filter finds as `meta.name`. Some keys are the journal's own.
             links: To entries that are there, each as a type and an id.
 
@@ -164,7 +164,7 @@ class Journal(Memory[JournalEntry]):
     aadd_entries = twin(add_entries)
 
     def edit(self, /, entry_id: str, **changes: Any) -> JournalEntry:
-        """Change an entry, and embed it again if what it says has changed. Return the changed one.
+        """Change an entry, and embed it again if its content has changed. Return the changed one.
 
         Args:
             changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`; in other metadata, what
@@ -183,7 +183,7 @@ class Journal(Memory[JournalEntry]):
 
         Their beginnings go from the texts of the entries just after them too: no search finds what was deleted.
 
-        Raises `PlanOutdated` where others changed them each time before this could be done; nothing was done.
+        Raises `PlanOutdated` where others changed them each time before this could be done; the store was not changed.
         """
         gone = list(dict.fromkeys(ids))
         return retried(lambda: self._log.delete(gone))
@@ -193,7 +193,7 @@ class Journal(Memory[JournalEntry]):
 
         They and the entries just after them are embedded with what stands before each now.
 
-        Raises `NotFound` where there never was an entry of one of the ids; nothing was done.
+        Raises `NotFound` where there never was an entry of one of the ids; the store was not changed.
         """
         return self._log.restore(ids)
 
@@ -239,7 +239,7 @@ class Journal(Memory[JournalEntry]):
     # What to tell an agent
 
     def context_for_evolution(self, limit: int | None = None, *, token_budget: int | None = None) -> list[JournalEntry]:
-        """Return what an agent should know that is about to change itself, the most urgent first.
+        """Return the most urgent entries for an agent that is about to change itself.
 
         The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
         so many of each, then the entries of most value.
@@ -254,7 +254,7 @@ class Journal(Memory[JournalEntry]):
     def context_for_task(
         self, task: str, limit: int | None = None, *, token_budget: int | None = None, count_retrieval: bool = True
     ) -> list[JournalEntry]:
-        """Return what an agent should know at a task: the last directive, entries about the task, then by value.
+        """Return entries for an agent at a task: the last directive, entries about the task, then by value.
 
         Args:
             count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
@@ -271,7 +271,7 @@ class Journal(Memory[JournalEntry]):
     def context_for_task_generation(
         self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
-        """Return what an agent should know that looks for a task: a summary, the latest tasks, then by value."""
+        """Return entries for an agent that looks for a task: a summary, the latest tasks, then by value."""
         return self._contexts.by_quota(TASK_GENERATION, checked_limit(limit, token_budget), token_budget)
 
     acontext_for_task_generation = twin(context_for_task_generation)
@@ -279,7 +279,7 @@ class Journal(Memory[JournalEntry]):
     # Links
 
     def link(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:
-        """Say how one entry is related to another. Return the first with its links. Again, it changes nothing.
+        """Link one entry to another. Return the first with its links. A second time has no effect.
 
         Args:
             link_type: Of the first to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
@@ -306,9 +306,9 @@ class Journal(Memory[JournalEntry]):
     alinked = twin(linked)
 
     def suggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
-        """Return which later reflections may tell how which crashes were solved, the most alike first.
+        """Return later reflections that may be fixes of open crashes, the most similar first.
 
-        Crashes whose fix is known and there, and links that were refused, are left out. This writes nothing.
+        Crashes whose fix is known and there, and links that were refused, are left out. This only reads.
         """
         return links.suggestions(self._log, self.types)[: max(limit, 0)]
 
@@ -368,7 +368,7 @@ class Journal(Memory[JournalEntry]):
     acheck_compact = twin(check_compact)
 
     def apply_compact(self, plan: CompactPlan) -> str | None:
-        """Do exactly what a plan says, or raise `PlanOutdated`. Return the operation's id, or None."""
+        """Apply a plan, or raise `PlanOutdated`. Return the operation's id, or None."""
         return None if plan.is_empty else compaction.apply_compact(self._log, plan, self.types[SUMMARY])
 
     aapply_compact = twin(apply_compact)
@@ -376,7 +376,7 @@ class Journal(Memory[JournalEntry]):
     def compact(
         self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None, *, max_entries: int | None = None
     ) -> CompactPlan:
-        """Forget what is worth least, as `plan_compact` says. Return what was done. `undo` takes it back."""
+        """Apply the plan of `plan_compact`. Return the result. `undo` takes it back."""
 
         def plan_and_apply() -> CompactPlan:
             plan = self.plan_compact(keep_recent, keep_types, max_entries=max_entries)

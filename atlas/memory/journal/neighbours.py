@@ -31,7 +31,7 @@ class Telling:
     """The metadata key of a record's group, such as a generation or a conversation."""
 
     content_of: Callable[[Mapping[str, Any]], str]
-    """From a whole row to what the record itself says."""
+    """From a whole row to the content of the record itself."""
 
     beginnings: Callable[[Collection, Sequence[str]], Mapping[str, str]]
     """From ids to the beginnings of those that are there."""
@@ -74,7 +74,7 @@ class Log:
         """Delete and change records, and what others hold of them.
 
         Args:
-            changed: Records as they will be, with what they say themselves as their documents.
+            changed: Records as they will be, with their own content as their documents.
         """
         with self.store.reading():
             records = renewed(self.store, self.telling, gone=gone, changed=changed)
@@ -102,12 +102,12 @@ class Log:
 
 
 def text_of(content: str, before: Sequence[str]) -> str:
-    """Return the text that is embedded and indexed: what a record says, and the beginnings of those just before it."""
+    """Return the text that is embedded and indexed: the content and the beginnings of the records just before."""
     return "\n\n".join([content, *before])
 
 
 def title_of(content: str) -> str:
-    """Return the beginning of what a record says, on one line."""
+    """Return the beginning of a record's content, on one line."""
     return " ".join(content.split())[:TITLE_CHARACTERS]
 
 
@@ -146,7 +146,7 @@ def renewed(
 
     Args:
         gone: The ids of records that go.
-        changed: Records as they will be, by id, with what they say as their documents. Those of which anything changes
+        changed: Records as they will be, by id, with their content as their documents. Those of which anything changes
             are among the result.
     """
     touched = {*gone, *changed}

@@ -22,16 +22,16 @@ REFUSED_LINKS = "refused_links"
 """Under which an entry's metadata lists the links that a person refused, as `type:id`."""
 
 SUMMARISED_AT = "summarised_at"
-"""Under which a summary says when it was written. In the log it stands where the last of its sources does."""
+"""Key of the time at which a summary was written. In the log it stands where the last of its sources does."""
 
 PROMOTED_TO = "promoted_to"
 """Under which an entry's metadata lists what it was promoted to, as `experience:id` or `strategy:id`."""
 
 PLACED_AT = "placed_at"
-"""Under which an entry says where it stands in the log, if that is not at its own time: the clock had been put back."""
+"""Key of an entry's place in the log, if that is not at its own time: the clock had been put back."""
 
 OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
-"""The keys of an entry's metadata that the journal itself writes, which nobody else may set or take away."""
+"""The keys of an entry's metadata that only the journal itself may set or remove."""
 
 
 FIELDS = frozenset(["entry_type", "generation", "importance", "tier", SCORE, *LINK_TYPES, "content"])
@@ -73,7 +73,7 @@ def new_entry(
 
 
 def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
-    """Return what a vector store keeps of an entry: what can be filtered and sorted by, and the whole as `content`.
+    """Return the stored metadata of an entry: keys to filter and sort by, and the whole as `content`.
 
     Args:
         before: The beginnings of the entries just before it, oldest first: what it was about when it was written.
@@ -121,7 +121,7 @@ def from_row(row: Mapping[str, Any]) -> JournalEntry:
 
 
 def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
-    """Return a row as it is with another version of its entry that says the same: neither text nor vectors change."""
+    """Return a row with another version of its entry of the same content: neither text nor vectors change."""
     return {**row, "metadata": to_entry(entry).metadata}
 
 
@@ -141,7 +141,7 @@ def as_protea(entry: JournalEntry) -> dict[str, Any]:
 
 
 def promotions_of(entry: JournalEntry) -> list[str]:
-    """Return what an entry was promoted to, as `experience:id` or `strategy:id`. It may have been deleted since."""
+    """Return the record that an entry was promoted to, as `experience:id` or `strategy:id`. It may be deleted."""
     return _texts(entry, PROMOTED_TO)
 
 
@@ -151,7 +151,7 @@ def refusals_of(entry: JournalEntry) -> list[str]:
 
 
 def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
-    """Return the targets of links by their type, without types that there are none of."""
+    """Return the targets of links by their type, without unused types."""
     by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
     return {name: targets for name, targets in by_type.items() if targets}
 
@@ -177,18 +177,18 @@ def told_at(entry: JournalEntry) -> datetime:
 
 
 def time_of(entry: JournalEntry) -> datetime:
-    """Return where an entry stands in the log. Before all others where it has no time."""
+    """Return the place of an entry in the log. Before all others if it has no time."""
     return entry.created_at or _EARLIEST
 
 
 def _summarised(entry: JournalEntry) -> datetime:
-    """Return when a summary was written, as far as it says so in a way that can be read."""
+    """Return the time at which a summary was written, or None if it cannot be read."""
     at = _instant_under(entry, SUMMARISED_AT)
     return datetime.fromisoformat(at) if at else _EARLIEST
 
 
 def _instant_under(entry: JournalEntry, name: str) -> str:
-    """Return a time of an entry's metadata, as the store sorts by it, or empty where none can be read."""
+    """Return a time of an entry's metadata, as the store sorts by it, or empty if it cannot be read."""
     try:
         return instant(datetime.fromisoformat(entry.metadata[name]))
     except (KeyError, TypeError, ValueError, OverflowError):

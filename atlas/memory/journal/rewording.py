@@ -12,7 +12,7 @@ from atlas.storage.history import Image, Reword
 
 
 def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
-    """Return what takes the beginnings of purged records out of the texts of others, and embeds these again."""
+    """Return a function that removes purged beginnings from other records' texts, and embeds these again."""
     logs = [(journal, entries.TELLING), (talks, conversations.TELLING)]
     indexed = {
         memory.collection_name: (memory.embedder, memory.collection.packer(), telling)
@@ -42,7 +42,7 @@ def _said(telling: Telling, encoded: str) -> str:
 
 
 def _without(document: str, content: str, gone: set[str]) -> str:
-    """Return the text that finds a record, without those of the beginnings after what it says itself."""
+    """Return the text of a record without the beginnings of gone records."""
     if not document.startswith(f"{content}\n\n"):
         return document
     before = document.removeprefix(f"{content}\n\n").split("\n\n")

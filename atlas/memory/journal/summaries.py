@@ -1,4 +1,4 @@
-"""Summaries of entries that are forgotten: the sentences that say most of them, or what a language model writes."""
+"""Summaries of forgotten entries: their most central sentences, or a language model's text."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _CODE = re.compile(
     r"|(?:assert|return|print|raise)\b.*[()\[\]{}=]|(?:if|for|while|with|try|except|else|elif)\b.*:$"
     r"|[\w.]+\(.*\)?$|[\w.\[\]]+ [-+*/]?= |\W+$|Traceback \(|File \"|-{3,}.*-{3,}$"
 )
-"""Lines of programs, their traces and what parts them: they stand in many entries, and say little of any."""
+"""Lines of programs, their traces and separators: they occur in many entries and mean little."""
 
 _FAULT = re.compile(r"\b\w*(?:Error|Exception)\b")
 
@@ -137,11 +137,11 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, most: int) -> Summar
 def central_sentences(
     texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MOST_SENTENCES
 ) -> list[str]:
-    """Return the n sentences that say most of what all say, without repetition, in their order.
+    """Return the n most central sentences, without repetition, in their order.
 
-    Sentences that differ in numbers alone count as one, which says how many there are: else those that a program wrote
+    Sentences that differ in numbers alone count as one, with their number: else those that a program wrote
     into every entry, such as how long it ran, would be the most central of all. Those that begin with the reason of
-    something come before all others, and lines of code only where there is nothing else.
+    something come before all others, and lines of code only for want of others.
 
     Args:
         most: Sentences that are compared, evenly picked from the different ones.
@@ -163,7 +163,7 @@ def central_sentences(
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
-    """Return the names of the errors that several texts tell of, and how many do, or empty where there is none."""
+    """Return the names of the errors that several texts mention, with counts, or empty if there is none."""
     often = Counter(name for text in texts for name in set(_FAULT.findall(text)))
     named = [
         f"{name} ({n} entries)" for name, n in sorted(often.items(), key=lambda item: (-item[1], item[0])) if n > 1
@@ -196,8 +196,8 @@ def in_lines(head: str, points: Sequence[str]) -> str:
 class Summariser:
     """Has a language model write summaries, a few at once, until it cannot be asked any more.
 
-    A summary is never lost for want of a model: where it gives none that can be used, the sentences that were picked
-    from the entries stay, and the draft says why.
+    A summary is never lost for want of a model: if its text is unusable, the sentences that were picked
+    from the entries stay, and the draft contains the reason.
     """
 
     def __init__(self, llm: LLMClient) -> None:

@@ -116,12 +116,12 @@ class ChromaStrategyBank(Memory[Strategy]):
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy that an attempt becomes, or that it is one more source of.
 
-        None for an attempt that did not succeed, and where the abstractor finds nothing to reuse. An attempt that a
+        None for an attempt that did not succeed, and where the abstractor finds no reusable part. An attempt that a
         strategy names among its sources is not abstracted again. What is retired gets sources too, and stays retired;
-        the log says so.
+        it is logged.
 
         Raises:
-            LLMError: The abstractor asks a language model, which gave no usable answer; nothing was written.
+            LLMError: The abstractor asks a language model, which gave no usable answer; the store was not changed.
         """
         return self._writer.write(self._without_secrets(trajectory))
 
@@ -130,10 +130,10 @@ class ChromaStrategyBank(Memory[Strategy]):
     def add(self, strategy: Strategy) -> str:
         """Add a strategy as it is, such as one that a person wrote and return its id.
 
-        Statistics that it brings along are not kept: a rate here is what recorded attempts say.
+        Statistics that it brings along are not kept: a rate here comes from recorded attempts.
 
         Raises:
-            InvalidInput: It cannot be kept, or the bank has it already, by id or by what it says.
+            InvalidInput: It cannot be kept, or the bank has it already, by id or by content.
         """
         valid = self._without_secrets(checked(strategy, self._clock.now()))
         added = self._store.add_unknown(*self._writer.columns(valid))
@@ -144,7 +144,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aadd = twin(add)
 
     def plan_write(self, trajectories: Sequence[Trajectory], on_progress: Progress | None = None) -> StrategyWritePlan:
-        """Return what `apply_write` would make of attempts. Nothing is touched, but the abstractor is asked.
+        """Return a plan to write strategies from attempts. The store is not changed, but the abstractor is asked.
 
         Attempts that did not succeed are left out. Those of one situation become one strategy, with all as its
         sources, or sources of the one that is there for it.
@@ -157,10 +157,10 @@ class ChromaStrategyBank(Memory[Strategy]):
     aplan_write = twin(plan_write)
 
     def apply_write(self, plan: StrategyWritePlan) -> list[str]:
-        """Write exactly what a plan says, as one operation. Return the ids of the strategies that were added.
+        """Apply a plan, as one operation. Return the ids of the strategies that were added.
 
         Raises:
-            PlanOutdated: Strategies came, went or changed since; nothing was done.
+            PlanOutdated: Strategies came, went or changed since; the store was not changed.
             InvalidInput: A strategy of the plan cannot be kept, or takes sources or the time away from a stored one.
         """
         now = self._clock.now()
@@ -193,8 +193,8 @@ class ChromaStrategyBank(Memory[Strategy]):
 
         Raises:
             NotFound: It is not there.
-            InvalidInput: Another field, a value that cannot be stored, or what another strategy says already.
-            PlanOutdated: Others changed it each time before this could be written; nothing was done.
+            InvalidInput: Another field, a value that cannot be stored, or a repetition of another strategy.
+            PlanOutdated: Others changed it each time before this could be written; the store was not changed.
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
@@ -203,7 +203,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aedit = twin(edit)
 
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> StrategyMergePlan:
-        """Return what `apply_merge` would make of groups of strategies that say the same. Nothing is touched.
+        """Return a plan to merge groups of duplicate strategies. The store is not changed.
 
         The most used of each group stays, else the oldest, as it is. It takes over the others' sources, parameters,
         attempts, tags and notes, is pinned if one is, and retired by hand if all are.
@@ -222,10 +222,10 @@ class ChromaStrategyBank(Memory[Strategy]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: StrategyMergePlan) -> list[Strategy]:
-        """Merge exactly what a plan says, as one operation. Return the strategies that stay.
+        """Apply a plan, as one operation. Return the strategies that stay.
 
         Raises:
-            PlanOutdated: One of the strategies, or its marks, has changed since; nothing was done.
+            PlanOutdated: One of the strategies, or its marks, has changed since; the store was not changed.
         """
         survivors = [group.kept_id for group in plan.groups]
         rows = {row["id"]: row for row in self._store.get(survivors)}
@@ -248,7 +248,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     amerge = twin(merge)
 
     def versions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
-        """Return a strategy as it was before each edit, the last first, or none where it was never edited."""
+        """Return a strategy as it was before each edit, the last first. Empty if it was never edited."""
         return item_versions(self._store.versions(strategy_id), decode_strategy)
 
     aversions = twin(versions)
@@ -273,7 +273,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aattempts = twin(attempts)
 
     def attempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the recorded attempts of several strategies, oldest first, none of one that is not there."""
+        """Return the recorded attempts of several strategies, oldest first. Empty for unknown ids."""
         return self._store.uses(strategy_ids)
 
     aattempts_of = twin(attempts_of)
@@ -293,7 +293,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     arates = twin(rates)
 
     def retired(self) -> dict[str, str]:
-        """Return what keeps each strategy from being read that is not: `by hand` or `by its outcomes`, by id."""
+        """Return the reason why each retired strategy is out of use, `by hand` or `by its outcomes`, by id."""
         return retired(self._store, self.retirement)
 
     aretired = twin(retired)
@@ -334,7 +334,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     def restore_many(self, exported: Sequence[ExportedStrategy]) -> list[str]:
         """Put exported strategies back with their ids, marks and attempts. Return the ids of those that were put back.
 
-        What the bank holds already, by id or by what it says, stays as it is.
+        Strategies that the bank has already, by id or by content, stay as they are.
         """
         by_id = {item.strategy.id: item for item in exported}
         if not by_id:

@@ -1,4 +1,4 @@
-"""Deciding how to merge strategies that say the same: which one stays, and what it takes over from the others.
+"""Deciding how to merge duplicate strategies: which one stays, and what it takes over from the others.
 
 Pure: from what is known of each strategy to a plan that shows what would be there afterwards.
 """
@@ -22,7 +22,7 @@ class StrategyMergeGroup:
     """Strategies that become one."""
 
     merged: Strategy
-    """The kept one as it would be: what it says, with the sources and parameters of all."""
+    """The kept one as it would be: its own content, with the sources and parameters of all."""
 
     why_kept: str
     removed: tuple[Strategy, ...]
@@ -48,7 +48,7 @@ def plan_strategy_merge(
     n_total: int,
     moment: Moment,
 ) -> StrategyMergePlan:
-    """Return what these groups become: the most used of each stays, else the oldest.
+    """Return a plan that merges each group into its most used strategy, else the oldest.
 
     Raises:
         InvalidInput: There is no strategy of one of the ids.

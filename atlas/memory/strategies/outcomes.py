@@ -72,7 +72,7 @@ def rates_of(
 
 
 def retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
-    """Return what keeps each strategy from being read that is not, by id."""
+    """Return the reason why each retired strategy is out of use, by id."""
     with store.reading():
         by_outcomes = dict.fromkeys(outworn(store, rule), BY_OUTCOMES)
         return by_outcomes | dict.fromkeys(store.ids({"marks.buried": True}), BY_HAND)
@@ -107,5 +107,5 @@ def _lower_bound(n_succeeded: int, n: int) -> float:
 
 
 def prior(usage: Usage) -> float:
-    """Return what a strategy may be counted on for."""
+    """Return the lower bound of a strategy's success rate."""
     return _lower_bound(usage.n_successes, usage.n_uses)

@@ -35,7 +35,7 @@ def checked(strategy: Strategy, now: datetime) -> Strategy:
     """Return the strategy with a title and the time at which it was made, if it is one that can be kept and found.
 
     Raises:
-        InvalidInput: It says no situation or no suggestion, or something in it is of the wrong type.
+        InvalidInput: Its situation or suggestion is empty, or something in it is of the wrong type.
     """
     for name in ("id", "situation", "suggestion"):
         text = getattr(strategy, name)
@@ -52,7 +52,7 @@ FIELDS = frozenset(["derived_by", "domain", "sources", "content", "search_text"]
 
 
 def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
-    """Return what a store keeps of a strategy: keys to filter and sort by, and the whole as `content`."""
+    """Return the stored metadata of a strategy: keys to filter and sort by, and the whole as `content`."""
     if strategy.created_at is None:
         raise InvalidInput(f"strategy {strategy.id!r} has no time at which it was made")
     metadata = {
@@ -72,7 +72,7 @@ def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
 
 
 def content_hash(strategy: Strategy) -> str:
-    """Return the same for strategies that say to do the same when the same holds, but for spaces."""
+    """Return a hash that is equal for strategies of equal situation and suggestion, but for spaces."""
     content = [
         "\n".join(" ".join(line.split()) for line in t.split("\n")) for t in (strategy.situation, strategy.suggestion)
     ]

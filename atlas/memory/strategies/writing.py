@@ -34,7 +34,7 @@ Combine = Callable[[Strategy, Strategy], Strategy | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyWritePlan:
-    """A plan to write strategies from attempts. Applying it does exactly this, or nothing."""
+    """A plan to write strategies from attempts. Applying it makes exactly these changes, or fails."""
 
     added: tuple[Strategy, ...]
     joined: tuple[Strategy, ...]
@@ -47,13 +47,13 @@ class StrategyWritePlan:
     """The ones of them that strategies have as sources already."""
 
     n_nothing: int
-    """The ones in which the abstractor found nothing to reuse."""
+    """The ones without a reusable part."""
 
     problems: tuple[str, ...]
     """Why others could not be abstracted."""
 
     spent: str = ""
-    """The cost of asking a language model, for people, or empty where none was asked that tells."""
+    """Cost of asking a language model, as a text. Empty without a model that reports it."""
 
     retired: tuple[str, ...] = ()
     """The ids of those in `joined` that are retired, and stay so: agents are not given them."""
@@ -66,7 +66,7 @@ class StrategyWritePlan:
 
     @property
     def n_joined_sources(self) -> int:
-        """Attempts that say what another one, or a strategy that is there, says too."""
+        """Attempts that repeat another one, or a strategy of the bank."""
         return self.n_attempts - self.n_known - self.n_nothing - len(self.problems) - len(self.added)
 
 
@@ -79,7 +79,7 @@ class StrategyDraft:
     """Of what is embedded, shape (dim,), of unit length."""
 
     near: str
-    """The id of a strategy of the bank that says when to apply it alike, or empty where there is none."""
+    """The id of a strategy of the bank for a similar situation, or empty."""
 
 
 def grouped(
@@ -170,7 +170,7 @@ class StrategyWriter:
         )
 
     def apply(self, plan: StrategyWritePlan) -> list[str]:
-        """Write exactly what a plan says. See `ChromaStrategyBank.apply_write`."""
+        """Apply a plan. See `ChromaStrategyBank.apply_write`."""
         if frozenset(self.store.ids()) != plan.ids_before:
             raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan again")
         self._check_origins(plan.joined)
@@ -197,7 +197,7 @@ class StrategyWriter:
     def _abstracted_all(
         self, succeeded: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
     ) -> tuple[list[Strategy], list[str]]:
-        """Return what the abstractor makes of attempts that no strategy comes from, and why it failed on others."""
+        """Return the strategies of attempts that are no sources yet, and the errors of others."""
         strategies, problems = list[Strategy](), list[str]()
         for n_done, trajectory in enumerate(succeeded, start=1):
             if trajectory.id not in sources:
@@ -211,7 +211,7 @@ class StrategyWriter:
         return strategies, problems
 
     def _abstracted(self, trajectory: Trajectory) -> Strategy | None:
-        """Return what the abstractor makes of an attempt, which becomes one of its sources if that is not said."""
+        """Return the strategy of an attempt, which becomes one of its sources."""
         strategy = call(self.abstractor.abstract, trajectory)
         if strategy is None:
             return None
@@ -239,7 +239,7 @@ class StrategyWriter:
             return placed, stored, retired(self.store, self.retirement) if near else {}
 
     def _near(self, vector: Vectors) -> str:
-        """Return the id of the strategy that is there for a situation, or empty where there is none."""
+        """Return the id of the strategy for a situation, or empty."""
         near = self.store.query(vector, 1)
         return near.ids[0] if near.ids and 1.0 - near.distances[0] >= self.same_situation else ""
 
@@ -256,7 +256,7 @@ class StrategyWriter:
         return strategy
 
     def _combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
-        """Return a strategy with another of an alike situation, or None where a model says that they are two."""
+        """Return a strategy combined with one of a similar situation, or None if a model finds them different."""
         both = with_sources(stored, other)
         if says_the_same(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
             return both
@@ -285,7 +285,7 @@ class StrategyWriter:
 
 
 def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
-    """Return a strategy that has another one's sources too, and keeps what that says to do as one of its `variants`."""
+    """Return a strategy with another one's sources and with its suggestion as one of the `variants`."""
     metadata = dict(strategy.metadata)
     if not says_the_same(strategy, other):
         metadata["variants"] = [*_variants(strategy), {"suggestion": other.suggestion, "sources": list(other.sources)}]
@@ -293,7 +293,7 @@ def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
 
 
 def says_the_same(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether a strategy, or one of its variants, says to do the same as another, but for spaces."""
+    """Return whether a strategy, or one of its variants, has another's suggestion, but for spaces."""
     variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
     if len(variants) >= MOST_VARIANTS:
         return True

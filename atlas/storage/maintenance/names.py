@@ -64,7 +64,7 @@ class NamesFile:
         """Put what a function makes of it in its place.
 
         Raises:
-            StoreUnavailable: It cannot be written; nothing was changed.
+            StoreUnavailable: It cannot be written; the store was not changed.
         """
         beside = temporary_path(self.path)
         try:

@@ -60,7 +60,7 @@ class PurgeResult:
 
 
 def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
-    """Return what purging records would do. Nothing is touched.
+    """Return what purging records would do. The store is not changed.
 
     Args:
         ids: Ids, or beginnings that no other record's id shares; of records that are there or were deleted. One that
@@ -92,7 +92,7 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     """Purge exactly the records of a plan, as one operation, which cannot be undone.
 
     Raises:
-        PlanOutdated: One of them, or its marks, has changed since; nothing was done.
+        PlanOutdated: One of them, or its marks, has changed since; the store was not changed.
     """
     draft = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=reason)
     keys = [(record.collection, record.id) for record in plan.records]

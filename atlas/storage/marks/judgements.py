@@ -90,8 +90,8 @@ class JudgementBook:
         """Keep again what was forgotten.
 
         Raises:
-            PlanOutdated: One of these hits was judged again since; nothing was done.
-            InvalidInput: One of the records was purged since; nothing was done.
+            PlanOutdated: One of these hits was judged again since; the store was not changed.
+            InvalidInput: One of the records was purged since; the store was not changed.
         """
         about = [(collection, i) for collection, i, _ in (_key(name.removeprefix(JUDGED)) for name in forgotten)]
         try:

@@ -390,7 +390,7 @@ class SqlLedger:
         Raises:
             InvalidInput: A live record has one of the ids, or one id comes twice, and `skip_known` is not set.
             EmbeddingModelMismatch: The store's vectors are of another model.
-            PlanOutdated: Another record has the same value of `alone_in`; nothing was written.
+            PlanOutdated: Another record has the same value of `alone_in`; the store was not changed.
         """
         with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
@@ -466,7 +466,7 @@ class SqlLedger:
             used: Usage of records; refuse if that of one is another by now.
 
         Raises:
-            PlanOutdated: A record has changed or was used; nothing was removed.
+            PlanOutdated: A record has changed or was used; the store was not changed.
         """
         with writing(self.database, self.clock, operation) as writer:
             if unchanged_since is not None:

@@ -202,8 +202,8 @@ class SqlNotes:
             moves: Whether the store's revision moves, as results of searches that are kept under it are void then.
 
         Raises:
-            PlanOutdated: Something else than expected is kept; nothing was written.
-            InvalidInput: One of the records was purged; nothing was written.
+            PlanOutdated: Something else than expected is kept; the store was not changed.
+            InvalidInput: One of the records was purged; the store was not changed.
         """
         with self._database.write() as connection:
             for collection, record_id in about:

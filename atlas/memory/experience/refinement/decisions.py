@@ -34,7 +34,7 @@ class RefinedSet:
 
 
 class ExplainingStrategy(Protocol):
-    """A refine strategy that says why: what a plan is made with."""
+    """A refine strategy that gives reasons. Plans need one."""
 
     name: str
     """The name of what made a decision: `rules`, or the name of a language model."""

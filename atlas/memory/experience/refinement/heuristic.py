@@ -28,8 +28,8 @@ class HeuristicRefineStrategy:
     """Refinement without a language model.
 
     Two experiences are near-duplicates when their tasks and what was done are both nearly the same. Each group keeps
-    its best attempt, whose metadata lists the others under `merged_from`. Noise is an experience that teaches nothing:
-    no solution, no feedback and no step that says anything.
+    its best attempt, whose metadata lists the others under `merged_from`. Noise is an experience without a lesson:
+    no solution, no feedback and no telling step.
     """
 
     name = "rules"
@@ -46,7 +46,7 @@ class HeuristicRefineStrategy:
         """Choose how it judges.
 
         Args:
-            duplicate_similarity: Cosine from which two texts say nearly the same.
+            duplicate_similarity: Cosine from which two texts count as duplicates.
             diversity: See `maximal_marginal_relevance`.
             mix_outcomes: Whether attempts that ended differently, or at different tasks, may be near-duplicates. What
                 is read now needs one of them; a store that is to learn needs all.

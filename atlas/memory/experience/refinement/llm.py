@@ -1,4 +1,4 @@
-"""Refining a retrieved set by a language model's judgement, which can do nothing but keep, merge, drop and reorder."""
+"""Refining a retrieved set by a language model's judgement, which can only keep, merge, drop and reorder."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class LLMRefineStrategy:
     """ReMem's refinement by a language model.
 
     The memory is never changed: what comes back are the given experiences, fewer or in another order. Where the model
-    gives no usable answer, they come back as they were, and `explain` says why.
+    gives no usable answer, they come back as they were, and `explain` returns the reason.
     """
 
     set_size = 12
@@ -78,7 +78,7 @@ class LLMRefineStrategy:
         return (await self.explain(experiences, context)).experiences
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Refine with the reason for each experience's fate, and for doing nothing where the model failed."""
+        """Refine with the reason for each experience's decision, or for leaving all as they are if the model failed."""
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:
             return _unchanged(experiences, "there is nothing to choose from")
@@ -112,7 +112,7 @@ def _checked(
         mix_outcomes: Whether a failure may be merged into a success, as in what an agent is shown, but not in a store.
 
     Raises:
-        InvalidInput: An id was not given, or has not exactly one decision; nothing is kept; or a merge makes no sense.
+        InvalidInput: An id was not given, or has not exactly one decision, all are dropped, or a merge makes no sense.
     """
     decisions = [
         RefineDecision(

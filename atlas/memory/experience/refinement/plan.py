@@ -58,7 +58,7 @@ class PlannedDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefinePlan:
-    """A plan to refine. Applying it does exactly this, or nothing if one of the experiences has changed."""
+    """A plan to refine. Applying it makes exactly these changes, or fails if one of the experiences has changed."""
 
     decisions: tuple[PlannedDecision, ...]
     """Set by set, each in the order in which it was found."""
@@ -182,7 +182,7 @@ class Judging:
 def _planned(
     number: int, ids: Sequence[str], refined: RefinedSet, subjects: Mapping[str, MergeSubject]
 ) -> list[PlannedDecision]:
-    """Return what a strategy made of one set, in the order in which the set was found. Nothing pinned is dropped."""
+    """Return the planned decisions on one set, in the order in which it was found. Pinned records are never dropped."""
     decided = {decision.experience_id: _allowed(decision, subjects) for decision in refined.decisions}
     kept_ids = [i for i in ids if decided[i].action == KEEP]
     # What is saved from being dropped has no place in the refined order, so it comes last.
@@ -206,7 +206,7 @@ def _planned(
 
 
 def _unjudged(ids: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
-    """Return a set as it is, for one that nobody was asked about."""
+    """Return a set as it is, as the decision of a failed judge."""
     decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in ids]
     experiences = [subjects[i].experience for i in ids]
     return RefinedSet(

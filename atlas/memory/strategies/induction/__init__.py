@@ -1,7 +1,7 @@
 """Induction: a strategy from a successful attempt (ArcMemo).
 
 `template` works by pattern, and `llm` asks a language model. `slots` turns particulars of a task into parameters, and
-`summaries` tells in a few lines what was done.
+`summaries` describes in a few lines what was done.
 """
 
 from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor

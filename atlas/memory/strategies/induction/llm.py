@@ -88,7 +88,7 @@ class LLMStrategyAbstractor:
         self.llm = llm_client
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy of a successful attempt, or None where it failed or nothing is reusable.
+        """Return the strategy of a successful attempt, or None if it failed or has no reusable part.
 
         Raises:
             LLMError: The model cannot be asked, or its answer was twice not what was asked for.
@@ -112,7 +112,7 @@ class LLMStrategyAbstractor:
         )
 
     async def combined(self, held: Strategy, other: Strategy) -> Strategy | None:
-        """Return the held strategy with what both say to do, or None where the model finds that they are two.
+        """Return the held strategy with the advice of both, or None if the model finds them different.
 
         Raises:
             LLMError: The model cannot be asked, or its answer was twice not what was asked for.
@@ -150,7 +150,7 @@ def _told(strategy: Strategy) -> str:
 
 
 def _complete(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer that says all that a strategy needs, and that a store can hold."""
+    """Return an answer after a check that it is complete and can be stored."""
     check_json(answer, "the answer")
     if not answer["reusable"]:
         return answer

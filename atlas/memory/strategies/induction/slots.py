@@ -19,7 +19,7 @@ _NO_NAME = (
     r"When|While|With|You|Your)"
 )
 QUANTITIES = frozenset({"amount", "number", "path", "percentage", "quoted", "time"})
-"""Kinds that say what a program is to do, where a task asks for one."""
+"""Kinds that specify what a program should do, so that they stay in tasks that ask for one."""
 
 MIN_VALUE_CHARACTERS = 2
 MAX_VALUE_CHARACTERS = 60
@@ -47,7 +47,7 @@ _KINDS = (
 _PARTICULAR = re.compile("|".join(rf"(?P<{kind}>(?<![\w{{])(?:{pattern})(?![\w}}]))" for kind, pattern in _KINDS))
 
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:\n])\s*\Z")
-"""Before a word whose capital says nothing: of three capital words there, the first is no name."""
+"""Before a word whose capital means no name: of three capital words there, the first is no name."""
 
 _TYPES = {"number": "number", "amount": "number", "percentage": "number", "date": "date", "time": "time"}
 
@@ -56,8 +56,8 @@ class Generaliser:
     """Replaces what is particular to one task by `{name}`, and remembers what stood there.
 
     What the agent's tool calls used is named as their arguments are, and numbered where several values have one name.
-    The rest is told by its form: dates, amounts, ids, quoted words, numbers, names of several words; each such kind has
-    one placeholder.
+    The rest is recognised by form: dates, amounts, ids, quoted words, numbers, names of several words. Each such kind
+    has one placeholder.
     """
 
     def __init__(self, steps: Iterable[Step] = (), *, keep: Container[str] = ()) -> None:

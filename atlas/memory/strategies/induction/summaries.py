@@ -1,4 +1,4 @@
-"""The gist of an attempt, and of a program that it gave, in a few lines, as far as it can be told without a model."""
+"""The gist of an attempt, and of a program in it, in a few lines, without a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_FAULTS = 2
 """Of those that reflections blame, the latest: earlier ones are often taken back by later ones."""
 
 SAME_WORDS = 0.6
-"""Share of the words of two lessons that both have, from which they say the same."""
+"""Share of common words from which two lessons are repetitions."""
 
 MIN_WORDS = 5
 """Words that a statement needs."""
@@ -38,7 +38,7 @@ MAX_PROGRAM_CHARACTERS = 20_000
 """A longer program is not read."""
 
 QUOTED_CHARACTERS = 600
-"""Of a program that is quoted. A longer one is told by its comments and the functions it calls."""
+"""Lines of a program that is quoted. A longer one is described by its comments and the functions it calls."""
 
 MAX_COMMENTS = 6
 MAX_NAMES = 8
@@ -50,7 +50,7 @@ _USUAL = frozenset(
     pop print range set split str strip sum tuple upper values zip
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""Names that nearly every program calls, so that they tell nothing of one."""
+"""Names that nearly every program calls, so that they describe none."""
 
 _DOING = (ast.Assign, ast.AugAssign, ast.For, ast.Import, ast.ImportFrom, ast.Return, ast.While, ast.With)
 """Statements of a program that a line of words has not, even one that happens to be Python."""
@@ -78,7 +78,7 @@ _ADVICE = re.compile(
 
 
 def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """Return the tools that were called and what was asked and said, in order.
+    """Return the tools that were called and the statements and questions, in order.
 
     The middle of a long attempt is left out.
     """
@@ -94,13 +94,13 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
 
 
 def reflections_of(trajectory: Trajectory) -> list[str]:
-    """Return what the agent said about earlier tries, the latest ones: thoughts that no action came of."""
+    """Return the agent's thoughts on earlier tries, the latest ones: those without an action."""
     thoughts = [step.thought.strip() for step in trajectory.steps if not step.action.strip()]
     return [thought[:TEXT_CHARACTERS] for thought in thoughts if thought][-MAX_REFLECTIONS:]
 
 
 def feedback_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """Return what was said of the attempt, where it is no reflection of the agent's own."""
+    """Return the feedback on the attempt, without the agent's own reflections."""
     feedback = str(trajectory.metadata.get("feedback", "") or "").strip()
     if not feedback or reflections_of(trajectory):
         return []
@@ -108,7 +108,7 @@ def feedback_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> lis
 
 
 def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """Return what the attempt's reflections say was wrong before, latest first, each once."""
+    """Return the mistakes that the attempt's reflections name, latest first, each once."""
     faults = []
     for thought in reversed(reflections_of(trajectory)):
         first = sentences(thought)[0]
@@ -120,7 +120,7 @@ def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
 
 
 def advice_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """Return what the latest reflection says should be done."""
+    """Return the advice of the latest reflection."""
     thoughts = reflections_of(trajectory)
     advice = [sentence for sentence in sentences(thoughts[-1]) if _ADVICE.search(sentence)] if thoughts else []
     return _distinct([_short(generalise(sentence)) for sentence in advice])[:MAX_LESSONS]
@@ -137,7 +137,7 @@ def is_program(code: str) -> bool:
 
 
 def program_gist(code: str) -> str:
-    """Return a program itself where it is short, else its own comments and what it calls, or empty where it is none."""
+    """Return a program itself if it is short, else its own comments and calls, or empty if it is no program."""
     tree = _parsed(code)
     if tree is None:
         return ""
@@ -186,7 +186,7 @@ def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> 
 
 
 def _tells(sentence: str) -> bool:
-    """Return whether a sentence says something of the task: no courtesy, line of a list, or heading."""
+    """Return whether a sentence is about the task: no courtesy, line of a list, or heading."""
     is_listed = sentence.endswith(":") or _LABEL.match(sentence) is not None or len(sentence.split()) < MIN_WORDS
     return sentence.endswith("?") or not (is_listed or _PLEASANTRY.match(sentence))
 
@@ -233,7 +233,7 @@ def _alike(first: str, other: str) -> bool:
 
 
 def _without_echoes(lines: Sequence[str]) -> list[str]:
-    """Return the lines without those that say nearly what an earlier one said."""
+    """Return the lines without near repetitions of earlier ones."""
     spoken = [line for line in lines if line.startswith(("Say", "Ask"))]
     distinct = set(_distinct(spoken))
     return list(dict.fromkeys(line for line in lines if line in distinct or line not in spoken))
@@ -264,7 +264,7 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
 
 
 def _comments(code: str) -> list[str]:
-    """Return what a program's comments say, the first ones, each once."""
+    """Return the first comments of a program, each once."""
     try:
         tokens = [*tokenize.generate_tokens(io.StringIO(textwrap.dedent(code)).readline)]
     except (tokenize.TokenError, SyntaxError):

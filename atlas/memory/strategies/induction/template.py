@@ -26,13 +26,13 @@ TEMPLATE = "template"
 TITLE_CHARACTERS = 100
 SITUATION_CHARACTERS = 600
 MIN_CONTENT_WORDS = 3
-"""Words that a situation needs, beside its domain's name: with fewer, it says of nothing when it applies."""
+"""Words that a situation needs beside its domain's name. With fewer it applies to everything."""
 
 MIN_TOLD_WORDS = 2
-"""The same where reflections tell it, which come to the point."""
+"""The same for situations from reflections, which come to the point."""
 
 MIN_STEPS = 3
-"""Different steps that an attempt without reflections needs: with fewer, there is no way to go about it to tell."""
+"""Different steps that an attempt without reflections needs. With fewer there is no procedure to describe."""
 
 _EXAMPLES = re.compile(
     r"^\s*(?:>>>|Examples?\b|For example|def |class |import |from \S+ import|assert |Input:|Output:|Constraints)",
@@ -53,15 +53,15 @@ _STUCK = re.compile(r"(stuck in a loop)(?: in which I (?:continually )?([^.]{1,3
 
 
 class TemplateStrategyAbstractor:
-    """Makes strategies by pattern, without a language model, and says so in what it writes.
+    """A maker of strategies by pattern, without a language model, which its output states.
 
-    The situation is the task with its particulars as parameters, or, where the task's text says nothing, what the
-    attempt's reflections say that it was about. The suggestion holds what reflections blamed and advised, or the steps
+    The situation is the task with its particulars as parameters, or, if the task's text is empty, what the
+    attempt's reflections are about. The suggestion holds what reflections blamed and advised, or the steps
     that were taken.
     """
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy of a successful attempt, or None where it failed, is too specific, or says too little."""
+        """Return the strategy of a successful attempt, or None if it failed, is too specific, or too short."""
         return await asyncio.to_thread(_abstracted, trajectory)
 
 
@@ -109,7 +109,7 @@ def _of_task(description: str, generalise: Generaliser) -> str:
 
 
 def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
-    """Return what the attempt was about, as the latest reflection that says so tells it."""
+    """Return the subject of the attempt, as the latest reflection on it describes it."""
     for pattern in (_ASKED, _PLAN, _STUCK):
         for thought in reversed(thoughts):
             found = pattern.search(thought)
@@ -120,7 +120,7 @@ def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
 
 
 def _whole(parts: Sequence[str]) -> str:
-    """Return as many sentences as there is room for, at least the first."""
+    """Return as many parts as fit, at least the first."""
     text = parts[0] if parts else ""
     for part in parts[1:]:
         if len(text) + len(part) >= SITUATION_CHARACTERS:
@@ -165,7 +165,7 @@ def _n_content_words(text: str, domain: str = "") -> int:
 
 
 def _title(situation: str) -> str:
-    """Return the first sentence that says what is wanted, else the first, without the words that lead to it."""
+    """Return the first sentence with a wish, else the first, without the words that lead to it."""
     parts = sentences(situation)
     chosen = next((sentence for sentence in parts if _WANTED.match(sentence)), parts[0])
     text = _WANTED.sub("", chosen).removesuffix(".")

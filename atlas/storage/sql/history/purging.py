@@ -90,7 +90,7 @@ class SqlPurges:
             left: What is left to do then.
 
         Raises:
-            PlanOutdated: One of them, or its marks, has changed since the moment; nothing was done.
+            PlanOutdated: One of them, or its marks, has changed since the moment; the store was not changed.
         """
         with writing(self._database, self._clock, operation) as writer:
             connection = writer.connection

@@ -57,7 +57,7 @@ def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str
     """Bring deleted records back as they were. How many. Those that are there already stay as they are.
 
     Raises:
-        NotFound: There never was a record of one of the ids, or it was purged; nothing was done.
+        NotFound: There never was a record of one of the ids, or it was purged; the store was not changed.
     """
     n_restored = 0
     with writing(database, clock, operation) as writer:
