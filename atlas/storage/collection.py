@@ -1,7 +1,7 @@
 """One collection of records, as a memory reads and writes it: of a ledger, or behind a vector store of the user's own.
 
 What a collection must do itself is abstract. Everything else has a default that is built on it, for a store without
-history, marks and usage: there is nothing to bring back or to mark, and every moment is the same.
+history, marks and usage: restoring and marking are refused, and every moment is the same.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Collection(ABC):
 
     @property
     def directory(self) -> Path | None:
-        """The directory of the store, beside whose ledger a map may be kept. None where there is none."""
+        """The directory of the store, beside whose ledger a map may be kept. None without a directory."""
         return None
 
     @property
     def problem(self) -> str:
-        """A failure that costs no answer, such as an index out of reach, as a sentence. Empty where there is none."""
+        """A failure that costs no answer, such as an index out of reach, as a sentence. Empty without a failure."""
         return ""
 
     @property
@@ -155,11 +155,11 @@ class Collection(ABC):
         Args:
             embedding: None to search by words alone.
             text: None to search by vector alone.
-            context: Whose words count for the records before them. Those are found too. A store that knows no order
+            context: Whose words count for the records before them. Those are found too. A store without an order
                 leaves it out.
             worth: Says which of them are wanted. Others may come as well. None for all.
             compared: Says whose word pieces are compared with the query's as well. A store that keeps no vectors of
-                word pieces leaves it out. None for none.
+                word pieces leaves it out. None to compare no pieces.
         """
 
     @abstractmethod
@@ -301,11 +301,11 @@ class Collection(ABC):
         return {}
 
     def packer(self) -> Pack | None:
-        """Return what packs the token vectors of texts that are written. None where none are kept."""
+        """Return the packer of token vectors for new texts, or None if the store keeps no token vectors."""
         return None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return cosines of pairs of some n records, and of each with the nearest record that says something else.
+        """Return cosines of pairs of some n records, and of each with the nearest record of other content.
 
         Empty where they are not measured: the values that are usual with the model serve then.
         """
@@ -314,7 +314,7 @@ class Collection(ABC):
     # Usage
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return what agents did with each record. Searches of the last half minute may be missing."""
+        """Return counts of retrievals and uses. Searches of the last half minute may be missing."""
         return dict.fromkeys(ids, NO_USAGE)
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
@@ -325,12 +325,12 @@ class Collection(ABC):
         """Count the records that a search returned. They are written in batches, one of which may be due now."""
 
     def write_retrievals(self) -> None:  # noqa: B027 - a store that keeps none does nothing
-        """Write what `note_retrievals` has counted in this process, so that `usage` knows of it."""
+        """Write what `note_retrievals` has counted in this process, so that `usage` includes it."""
 
     # Marks
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Return what people have said of each record."""
+        """Return people's marks on each record."""
         return {record_id: Marks() for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
@@ -354,7 +354,7 @@ class Collection(ABC):
         return NO_MOMENT
 
     def derived(self) -> str | None:
-        """Return what was measured of the collection and kept, or None. It can be measured again at any time."""
+        """Return the measurements of the collection, or None. They can be repeated at any time."""
         return None
 
     def keep_derived(self, text: str) -> None:  # noqa: B027 - a store that keeps nothing beside its records does nothing

@@ -1,4 +1,4 @@
-"""Damage to what a store has written: the error that says what to do, and reading a record's own texts back."""
+"""Damage to a store's files: errors that name the remedy, and reading a record's own texts back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def damaged(path: Path | None, what: str) -> StoreDamaged:
 
 
 def decoded(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
-    """Return what a function makes of one of a record's texts that ATLAS has written.
+    """Return the value that a function reads from a record's text.
 
     Raises:
         StoreDamaged: The text is not there, or the function cannot read it.
@@ -54,7 +54,7 @@ def stored_instant(row: Mapping[str, Any], name: str = "created_at") -> datetime
 
 
 def decoded_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
-    """Return what a function makes of the JSON of a whole record, or raise `StoreDamaged`."""
+    """Return the value that a function reads from the JSON of a whole record, or raise `StoreDamaged`."""
     return decoded(lambda text: decode(json.loads(text)), metadata, "content")
 
 
@@ -64,7 +64,7 @@ def parsed(text: Any, *names: str) -> dict[str, Any]:
     SQLite finds damage to its pages, but keeps no checksums: a bit that flips inside a text comes back as it is.
 
     Raises:
-        Unreadable: It is none, or has not; inside a `Database`'s connection that is `StoreDamaged`.
+        UnreadableRow: It is no JSON object, or lacks a name. A `Database`'s connection turns it into `StoreDamaged`.
     """
     try:
         parsed_row = json.loads(text)

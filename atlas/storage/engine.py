@@ -114,7 +114,7 @@ class UsageTables(Protocol):
     """The uses of records, and how often searches returned them."""
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return what happened to each record, and to those that were merged into it."""
+        """Return the usage of each record, including that of the ones merged into it."""
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return each use of each record, and of those that were merged into it, oldest first."""
@@ -134,7 +134,7 @@ class UsageTables(Protocol):
         operation_id: str = "",
         is_waiting: bool = False,
     ) -> None:
-        """Add one use and its outcome, durably. An attempt of which a use counts for the record adds none."""
+        """Add one use and its outcome, durably. A second use of the record by an attempt is ignored."""
 
     def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
         """Return when a search last returned each record, of those that one returned after a time.
@@ -251,7 +251,7 @@ class Publication:
     """Higher than of every earlier one. It is the time of its publication, in nanoseconds since 1970."""
 
     job: str
-    """The job that made it. Empty where none did."""
+    """The job that made it. Empty without a job."""
 
     is_whole: bool
     """False where it is too large to be held, so that only its maker has it."""
@@ -261,16 +261,16 @@ class SharedState(Protocol):
     """The part of a store beside its records that its servers have in common."""
 
     def locked(self, name: str, on_wait: Callable[[], None] = ...) -> AbstractContextManager[bool]:
-        """Return a block of this name that nobody else is in, on whatever machine. It yields whether it had to wait."""
+        """Return a block that excludes all others of this name, on every machine. It yields whether it had to wait."""
 
     def ledger_id(self) -> str:
         """Return the id of the ledger as it is now."""
 
     def published(self, name: str) -> Publication | None:
-        """Return which result is there, without its content. None where none is."""
+        """Return the published result, without its content, or None."""
 
     def content(self, name: str, version: int) -> bytes | None:
-        """Return a version of a result. None where another one, or none, is there by now."""
+        """Return a version of a result, or None if it was replaced or deleted."""
 
     def publish(self, name: str, content: bytes, *, job: str, ledger_id: str) -> int:
         """Put a result in place of what is there, and return its version."""
@@ -339,7 +339,7 @@ class LedgerEngine(Protocol):
         """Close the connections. A later call opens new ones."""
 
     def after_write(self, listener: Callable[[], None]) -> None:
-        """Call a function after every write of this process. It should return at once, and raise nothing."""
+        """Call a function after every write of this process. It should return at once, without an error."""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which everything that this thread reads is of one state of the ledger."""
@@ -351,17 +351,17 @@ class LedgerEngine(Protocol):
         """Return the index of a collection's vectors that the ledger has beside it, and which follows it."""
 
     def n_bytes_elsewhere(self) -> int:
-        """Return what it takes on a server's disk. 0 where it is a file of the store's directory."""
+        """Return its size on a server's disk. 0 for a file of the store's directory."""
 
     def copy_into(self, target: Any, on_progress: Progress | None = None) -> int:
-        """Copy all of it into another ledger that holds nothing, in one transaction, and return how many rows.
+        """Copy all of it into another ledger that is empty, in one transaction, and return how many rows.
 
         Args:
             target: A ledger of whatever engine.
 
         Raises:
             InvalidInput: The other one holds something.
-            StoreError: What arrived differs from what was copied; nothing of it was kept.
+            StoreError: What arrived differs from what was copied, and the copy was discarded.
         """
 
     def checks(self) -> tuple[Check, ...]:
@@ -401,7 +401,7 @@ class LedgerEngine(Protocol):
         """Return the live records of these numbers, by number, without vectors and content."""
 
     def described(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
-        """Return what can be filtered and sorted by of the live records of these numbers, by number."""
+        """Return the id and metadata of the live records of these numbers, by number."""
 
     def revision(self) -> int:
         """Return the newest revision of the whole store, marks included."""
@@ -413,13 +413,13 @@ class LedgerEngine(Protocol):
         """Return this point in the history."""
 
     def position(self, collection: str) -> Position:
-        """Return where a collection is now: cheap enough to ask before every query."""
+        """Return the current position of a collection: cheap enough to ask before every query."""
 
     def holds_more_than(self, collection: str, n_records: int) -> bool:
         """Return whether a collection has more live records than this. It counts no further."""
 
     def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
-        """Return what changed in a collection after a revision, oldest change first. Deletions come without vectors."""
+        """Return the changes in a collection after a revision, oldest first. Deletions come without vectors."""
 
     def changed_ids(self, collection: str, since: int, *, limit: int = -1) -> list[str]:
         """Return the ids of the records that were added, changed or deleted after a revision, oldest change first."""
@@ -437,7 +437,7 @@ class LedgerEngine(Protocol):
         """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
 
     def prompts(self) -> str:
-        """Return the prompts of that model as text. Empty if none were written."""
+        """Return the prompts of that model as text. Empty without prompts."""
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
         """Bind a store that has no model yet. One that has is left as it is."""

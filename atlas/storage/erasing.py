@@ -1,6 +1,6 @@
-"""Files in a store's directory beside the ledger that may hold what records said, and what a purge does to them.
+"""Files beside the ledger that may contain texts of records, and how a purge removes them.
 
-A text of the ledger says that a purge is not done yet, so whoever opens the store next goes on where it was stopped.
+A note in the ledger marks an unfinished purge, so whoever opens the store next goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REFUSED_TRACES = f"{_RECEIVED}/*/*.refused"
 """Traces that a server could make no attempt of, and that may hold anything."""
 
 _BEGUN_NAMES, _BEGUN_LABEL = ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
-"""Files that are to be put in place of others. Names are written under their lock. A label holds nothing of records."""
+"""Files that will replace others. Names are written under their lock. A label has no content of records."""
 
 _OURS = (
     *("atlas.sqlite", "atlas.sqlite-wal", "atlas.sqlite-shm", "atlas.sqlite-journal"),
@@ -62,7 +62,7 @@ UNDER_WAY = (
 
 
 def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
-    """Do what purges have left to do. Return why it is not done yet, and what to do, or nothing where it is.
+    """Finish purges. Return the reason why one is unfinished, and the remedy, or an empty text.
 
     Args:
         path: The store's directory.
@@ -113,7 +113,7 @@ def copies(store: Path) -> list[Path]:
 
 
 def strangers(store: Path) -> list[Path]:
-    """Return what is in the directory and is not ours to remove, such as a backup that was written into it."""
+    """Return the files in the directory that are not ours to remove, such as a backup."""
     ours = set(_matching(store, _OURS))
     return sorted(path for path in store.iterdir() if path not in ours)
 

@@ -22,11 +22,11 @@ class IndexUnusable(Exception):
 
 
 class IndexUnreachable(IndexUnusable):
-    """The index cannot be asked or written now, and nothing says that it is damaged. Do without, and leave it."""
+    """The index is out of reach for now, without a sign of damage. Do without it, and leave it."""
 
 
 class IndexBehind(IndexUnreachable):
-    """The answer does not take into account all that the seal says. An earlier seal may do."""
+    """The answer lacks writes that the seal covers. An earlier seal may do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +104,10 @@ class FollowingIndex(Protocol):
         """Keep others from writing it. Gives False where another process kept it for longer than the timeout."""
 
     def seal(self) -> Seal:
-        """Return how far queries may believe it: what the last writer left. Empty where nobody finished writing."""
+        """Return the seal that queries may rely on, from the last writer. Empty if its write is unfinished."""
 
     def written(self) -> Seal:
-        """Return where a writer goes on. It is after the seal where what was written does not show yet."""
+        """Return the seal at which a writer continues. It is later than `seal` while writes are not visible yet."""
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Begin to write on from a seal, by about so many changes."""
@@ -115,7 +115,7 @@ class FollowingIndex(Protocol):
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Finish writing, and say how far it has followed which ledger."""
+        """Finish writing, and record the position in the ledger that it has followed."""
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Hold these vectors under these keys, in place of what the keys held."""
@@ -144,11 +144,11 @@ class LocalIndex:
     fault = ""
 
     def seal(self) -> Seal:
-        """Return what the last writer left."""
+        """Return the seal of the last writer."""
         raise NotImplementedError
 
     def written(self) -> Seal:
-        """Return where a writer goes on: all that was written shows."""
+        """Return the seal at which a writer continues: all writes are visible."""
         return self.seal()
 
 

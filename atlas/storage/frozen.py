@@ -13,7 +13,7 @@ PREFIX = "frozen-"
 """Beginning of the names of the directories within a store where its frozen copies lie."""
 
 STAMP = "frozen.json"
-"""Name of the file in a store's directory that says when it was frozen. A store with it opens for reading alone."""
+"""Name of the file in a store's directory with the time of its freezing. A store with it opens for reading alone."""
 
 
 def frozen_copy(store: Path, name: str) -> Path:
@@ -42,7 +42,7 @@ def frozen_at(store: Path) -> datetime | None:
     """Return when a store was frozen. None for one that agents may write to.
 
     Raises:
-        StoreUnavailable: The store is a frozen copy, and does not say of when.
+        StoreUnavailable: The store is a frozen copy of an unreadable time.
     """
     try:
         return datetime.fromisoformat(json.loads((store / STAMP).read_text(encoding="utf-8"))["frozen_at"])

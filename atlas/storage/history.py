@@ -36,13 +36,13 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """Another record that says what one says, or names it."""
+    """Another record that repeats a passage of a record, or names it."""
 
     collection: str
     record_id: str
     title: str
     where: str
-    """`in the trash`, `in an earlier version`, `in its marks`. Empty for what it says now."""
+    """`in the trash`, `in an earlier version`, `in its marks`. Empty for its present text."""
 
     n_shared: int
     """Lines, sentences and words with digits that it shares. 0 where it only names the record."""
@@ -65,7 +65,7 @@ class Sighting:
 
     records: tuple[Removal, ...]
     quotes: tuple[Quote, ...]
-    """Other records that say the same, or name one of these."""
+    """Other records that repeat a passage of these, or name one."""
 
     n_reasons: int
     """Operations whose reason quotes one of them."""
@@ -95,7 +95,7 @@ class History(Protocol):
         """Return everybody who did anything, whoever did so last first."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-        """Return what an operation did to each record, in its order."""
+        """Return the change of each record in an operation, in its order."""
 
     def collections_of(self, operation_id: str) -> set[str]:
         """Return the collections whose records an operation touched, or raise `NotFound`."""
@@ -106,7 +106,7 @@ class History(Protocol):
     def undo_many(
         self, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
     ) -> UndoneMany:
-        """Undo all operations that are wanted as one, or say what that would do where nothing is expected of it."""
+        """Undo all operations that are wanted as one, or preview that if `expected` is None."""
 
     def merge(
         self,
@@ -146,7 +146,7 @@ class Purges(Protocol):
     """The ledger's part of purges: what they find, take out, and leave to do."""
 
     def sight(self, ids: Sequence[str], collection: str) -> Sighting:
-        """Return what the ledger holds of records."""
+        """Return the traces of records in the ledger."""
 
     def purge(
         self,
@@ -166,7 +166,7 @@ class Purges(Protocol):
         """Keep what of purges, by operation, is left to do."""
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:
-        """Note that nothing is left to do of purges."""
+        """Note that purges are finished."""
 
     def rewrite(self, collections: Iterable[str]) -> None:
         """Build the tables of words again from what is there, and write the file again, without free pages."""

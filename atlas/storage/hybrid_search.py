@@ -83,10 +83,10 @@ def candidates(
         vector: None to search by words alone; all similarities are 0 then.
         text: None to search by vector alone; all word values are 0 then.
         context: Whose words count for the records before them, which are found too: of all that are not buried, the n
-            that hold the most telling words, whatever the filter says of them.
+            that hold the most telling words, whether or not they pass the filter.
         worth: Says which of them are read and returned. None for all.
         compared: Says which of them are compared with the query word piece by word piece as well, which changes their
-            similarities. None for none.
+            similarities. None to skip that.
     """
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
@@ -109,7 +109,7 @@ def candidates(
 def _around(
     collection: SearchableCollection, text: str, n: int, scope: Scope, worded: Matches, context: Context
 ) -> dict[int, float]:
-    """Return what the words of the records just after each one add to it, of those of a scope to which they add."""
+    """Return the words' share that later records of a log add to each record of a scope."""
     values = worded.values
     if scope.passing is not None:  # what does not pass is told of the same thing nevertheless
         values = collection.ledger.words.find(collection.name, text, Scope(hidden=scope.hidden), n).values
@@ -171,7 +171,7 @@ def _joined(ours: Seqs, added: Seqs) -> Seqs:
 
 
 def _of_others(matching: Callable[[Where], Seqs]) -> Seqs:
-    """Return what waits for review, without what whoever this runs for has written."""
+    """Return the records that wait for review, except the current actor's own."""
     waiting, reader = matching(WAITING), actor_name("")
     return np.setdiff1d(waiting, matching({HELD_FOR: reader})) if len(waiting) and reader else waiting
 

@@ -48,15 +48,15 @@ class LateInteraction:
         """The projection, and the id of the ledger that it was read of."""
 
         self._is_of_no_use = False
-        """True once the model has given word pieces that tell nothing, or none."""
+        """True once the model has given no token vectors, or useless ones."""
 
         self._lock = lock_of(self)
 
     def packer(self) -> Callable[[TokenVectors], bytes] | None:
-        """Return what packs token vectors for this store, or None where it keeps none and nothing can be written.
+        """Return the packer of token vectors for this store, or None if it keeps none or is read-only.
 
         The first writer finds the projection that all later ones use. Where that is damaged, texts are written without,
-        and searches say so.
+        and searches report it.
         """
         try:
             projection = self._projection()
@@ -68,7 +68,7 @@ class LateInteraction:
         return None if projection is None else projection.packed
 
     def makes_any(self) -> bool:
-        """Return whether the model gives word pieces that tell texts apart, so that missing ones can be made."""
+        """Return whether the model gives useful token vectors, so that missing ones can be made."""
         if not len(self._embedder.query_tokens("word").ids):
             return False
         return self._projection() is not None or fitted(self._embedder) is not None
@@ -120,7 +120,7 @@ class LateInteraction:
 
 
 def kept(ledger: LedgerEngine, dimension: int) -> Projection | None:
-    """Return the projection of a store, or None where it has none.
+    """Return the projection of a store, or None before the first one.
 
     Args:
         dimension: Of the model's vectors.
@@ -136,7 +136,7 @@ def kept(ledger: LedgerEngine, dimension: int) -> Projection | None:
 
 
 def fitted(embedder: TokenEmbedder) -> Projection | None:
-    """Return the projection of a model, or None where it gives no token vectors, or none that tell texts apart.
+    """Return the projection of a model, or None if it gives no token vectors, or useless ones.
 
     Those of some models are so alike that a text is found in any other.
     """

@@ -180,19 +180,19 @@ class LedgerCollection(Collection):
         return hybrid_search.by_vector(self._searched, vector, k, where, with_buried)
 
     def packer(self) -> Pack | None:
-        """Return what packs the token vectors of texts that are written. None where none are kept."""
+        """Return the packer of token vectors for new texts, or None if the store keeps no token vectors."""
         return self.parts.late.packer() if self.parts.late is not None else None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return cosines of pairs of some n records, and of each with the nearest record that says something else."""
+        """Return cosines of pairs of some n records, and of each with the nearest record of other content."""
         return similarities.sample(self._ledger, self._name, self.parts.nearest, n)
 
     def derived(self) -> str | None:
-        """Return what was measured of the collection and kept, or None."""
+        """Return the measurements of the collection, or None."""
         return self._ledger.notes.read(DERIVED).get(self._name)
 
     def keep_derived(self, text: str) -> None:
-        """Keep what was measured of the collection. A read-only store keeps nothing."""
+        """Keep measurements of the collection. A read-only store skips it."""
         if not self._ledger.read_only:
             self._ledger.notes.write({DERIVED + self._name: text})
 
@@ -282,11 +282,11 @@ class LedgerCollection(Collection):
         return set(self._ledger.get(self._name, ids, light=True))
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids whose records were purged: no record may have them."""
+        """Return which of the ids belonged to purged records. They cannot be used again."""
         return self._ledger.history.purged(self._name, ids)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return what agents did with each record. Searches of the last half minute may be missing."""
+        """Return counts of retrievals and uses. Searches of the last half minute may be missing."""
         return self._ledger.usage.read(self._name, ids)
 
     def record_use(
@@ -329,12 +329,12 @@ class LedgerCollection(Collection):
             retrievals.flush()
 
     def write_retrievals(self) -> None:
-        """Write what `note_retrievals` has counted in this process, so that `usage` knows of it."""
+        """Write what `note_retrievals` has counted in this process, so that `usage` includes it."""
         if not self._ledger.read_only:
             self.parts.retrievals.flush()
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Return what people have said of each record, empty marks where nobody marked it."""
+        """Return people's marks on each record, or empty marks."""
         marks = self._ledger.marks.read(self._name, ids)
         return {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
 
@@ -354,7 +354,7 @@ class LedgerCollection(Collection):
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
     def versions(self, record_id: str) -> list[Version]:
-        """Return what a record said before each edit, the last first."""
+        """Return a record as it was before each edit, the last first."""
         return self._ledger.history.versions(self._name, record_id)
 
     def moment(self) -> Moment:

@@ -32,10 +32,10 @@ HALF_LIFE_DAYS = (0.01, 1_000_000.0)
 
 _BEGINNING = "profile"
 _PREFIX, _IN_USE = "profile:", "profile_in_use"
-"""The beginning of the name of each saved profile's text, and the name of the text that says which one is in use."""
+"""Prefix of the notes of saved profiles, and the note with the name of the one in use."""
 
 _UNSEEN = {"Cc", "Cf", "Zl", "Zp"}
-"""Unicode categories of characters that have no place in one line, or that nobody sees."""
+"""Unicode categories of characters that break a line or are invisible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Earlier:
     """How the profiles stood before a change. `ProfileBook.put_back` takes that change back."""
 
     rows: Mapping[str, str | None]
-    """The rows that the change touched: the value of each before, or None where there was none."""
+    """The rows that the change touched: the value of each before, or None if it was missing."""
 
     written: Mapping[str, str | None]
     """The same rows as the change left them."""
@@ -77,7 +77,7 @@ class ProfileBook:
         """Return one profile that can be used.
 
         Raises:
-            NotFound: There is none of this name.
+            NotFound: There is no profile of this name.
             InvalidInput: What is held under the name cannot be used.
         """
         found = self._find(name)
@@ -86,9 +86,9 @@ class ProfileBook:
         return found
 
     def in_use(self) -> Profile:
-        """Return the profile that searches of this store use. The built-in one where none was chosen.
+        """Return the profile that searches of this store use. The built-in one by default.
 
-        Where the one that was chosen cannot be read, it has the built-in weights and says why.
+        An unreadable one has the built-in weights and the reason.
         """
         notes = self._notes.read(_BEGINNING)
         name = notes.get(_IN_USE.removeprefix(_BEGINNING))
@@ -126,7 +126,7 @@ class ProfileBook:
         """Forget a profile. Where it was the one in use, the built-in one is used from now on.
 
         Raises:
-            NotFound: There is none of this name.
+            NotFound: There is no profile of this name.
             InvalidInput: It is the built-in one.
             ReadOnlyStore: The store was opened for reading only.
         """
@@ -140,7 +140,7 @@ class ProfileBook:
         """Let searches of this store use a profile, those of other processes too.
 
         Raises:
-            NotFound: There is none of this name.
+            NotFound: There is no profile of this name.
             InvalidInput: What is held under the name cannot be used.
             ReadOnlyStore: The store was opened for reading only.
         """
@@ -175,7 +175,7 @@ class ProfileBook:
 
 
 def problem_in_use(profile: Profile) -> str:
-    """Return what is wrong with the profile that searches should use, and what they do meanwhile, or nothing."""
+    """Return the problem of the profile in use, and its replacement, or an empty text."""
     if not profile.problem:
         return ""
     return (
@@ -250,5 +250,5 @@ def _normal(name: str) -> str:
 
 
 def _seen(name: str) -> str:
-    """Return what names have in common that a person takes for the same: but for case, width and spaces."""
+    """Return a key that is equal for names that a person cannot tell apart: case, width and spaces are ignored."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())

@@ -1,6 +1,6 @@
 """Values that a ledger engine takes and gives: records, points in its history, and changes that are about to be made.
 
-They say nothing of how an engine keeps them, so the code above it is the same for each.
+They are independent of how an engine stores them, so the code above it is the same for each.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Record:
     """The whole record as its component encodes it."""
 
     content_hash: str = ""
-    """Equal for records that say the same. Empty where nobody asked."""
+    """Equal for records of equal content. Empty unless asked for."""
 
     stored_at: str = ""
     """The time of its first storing, as ISO 8601. Where empty, a write keeps the time that it has, or sets the present
@@ -162,7 +162,7 @@ class OperationDraft:
     reason: str = ""
     undoes: str | None = None
     is_reviewed: bool = False
-    """True if what it adds waits until a curator accepts it, and it may change nothing else."""
+    """True if what it adds waits until a curator accepts it, and it may only add."""
 
     unchanged_since: Mapping[str, Moment] = field(default_factory=dict)
     """Moments by the ids of records. A write is refused if another operation has changed the record since."""
@@ -178,7 +178,7 @@ class Tip:
 
 
 NO_TIP = Tip()
-"""The tip of a ledger that nothing was written to, or of a follower that has seen nothing."""
+"""The tip of an empty ledger, or of a follower before its first read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Position:
     ledger_id: str
     revision: int
     model: tuple[str, int] | None = None
-    """Name and dimension of the embedding model that the ledger is bound to then. None where that is not said."""
+    """Name and dimension of the embedding model that the ledger is bound to then. None if unknown."""
 
     tip: Tip = NO_TIP
 
@@ -205,7 +205,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The records whose words count for those before them, where several tell of one thing, as in a log."""
+    """The log whose later records lend their words to earlier ones."""
 
     within: str
     """The metadata key whose value they share. Among those that do, they stand in the order of `created_at`."""
@@ -224,7 +224,7 @@ class Matches:
     information: float
     """The value that a record would near which held every term often: the sum of their weights.
 
-    A term that nothing holds counts too, unless others ask for what it is made of. Those that are left out do not.
+    A term without records counts too, unless its parts are asked for. Those that are left out do not.
     """
 
 
@@ -236,7 +236,7 @@ class CopyContents:
     """Live records by collection."""
 
     model: str
-    """The embedding model that it is bound to. Empty where there is none."""
+    """The embedding model that it is bound to. Empty without a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +245,13 @@ class Check:
 
     name: str
     look: Callable[[], str]
-    """Returns what is wrong, or nothing."""
+    """Returns the problem, or an empty text."""
 
     mend: Callable[[], None] | None = None
     """None where only a person can decide what to do."""
 
     is_last: bool = False
-    """True where nothing else is looked at once it finds something: reading may raise then, and a mend would write
+    """True if the checks after it are skipped once it fails: reading may raise then, and a mend would write
     into the damage."""
 
 

@@ -109,7 +109,7 @@ class Store:
         """Open a store directory, creating it unless it is opened for reading only.
 
         Args:
-            create: Whether it may be created where there is none.
+            create: Whether it may be created if it does not exist.
             begun: Whether it may be one in which a copy of another one was begun.
 
         Raises:
@@ -204,7 +204,7 @@ class Store:
 
     @property
     def prompts(self) -> Prompts | None:
-        """The prompts that its texts were embedded with. None if none were written."""
+        """The prompts that its texts were embedded with. None without prompts."""
         return read_prompts(self.ledger.prompts())
 
     def bind(self, model: EmbeddingModel, embedder: object = None) -> None:
@@ -274,11 +274,11 @@ class Store:
         return self.ledger.history.count(wanted)
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """Return what an operation did to each record, in its order."""
+        """Return the change of each record in an operation, in its order."""
         return self.ledger.history.changes(operation_id, limit, offset)
 
     def collections_of(self, operation_id: str) -> set[str]:
-        """Return the collections whose records an operation touched, or raise `NotFound` where there is none."""
+        """Return the collections whose records an operation touched, or raise `NotFound` if it is unknown."""
         return self.ledger.history.collections_of(operation_id)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
@@ -293,7 +293,7 @@ class Store:
         return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)
 
     def plan_undo(self, wanted: Operations) -> UndoneMany:
-        """Return what undoing all operations that are wanted would do, the newest first. Nothing is changed.
+        """Return a plan to undo all operations that are wanted, the newest first. The store is not changed.
 
         Raises:
             NotAllowed: Others did some of it, and whoever this runs for is no curator.
@@ -335,7 +335,7 @@ class Store:
             check_role(Role.CURATOR, "undo what others did")
 
     def n_bytes(self) -> int:
-        """Return what the store takes on disk, here and on its server."""
+        """Return the size of the store on disk, here and on its server."""
         total = 0
         for path in self.path.rglob("*"):
             with suppress(OSError):  # gone between being listed and being looked at
@@ -350,7 +350,7 @@ class Store:
         return self._follow_with_indexes()
 
     def finish_purges(self) -> str:
-        """Do what purges have left to do. Return why it is not done yet, and what to do, or nothing where it is."""
+        """Finish purges. Return the reason why one is unfinished, and the remedy, or an empty text."""
         if not self.ledger.purges.unfinished():
             return ""
         problem = erasing.finish(self.path, self.ledger, self.marks_files, self._drop_index)
@@ -359,7 +359,7 @@ class Store:
         return problem
 
     def _follow_with_indexes(self) -> int:
-        """Bring the indexes that queries use up to the ledger. A small collection has none."""
+        """Bring the indexes that queries use up to the ledger. A small collection has no index."""
         return sum(self.collection(name).parts.nearest.upkeep.finish() for name in self.ledger.collections())
 
     def close(self) -> None:

@@ -87,14 +87,14 @@ class BackupContents:
     """Records by collection."""
 
     model: str
-    """The embedding model that the backup is bound to. Empty where there is none."""
+    """The embedding model that the backup is bound to. Empty without a model."""
 
     revived: tuple[str, ...]
     """Ids of records that were purged from the store since, and that restoring it would bring back."""
 
 
 def read_backups(ledger: LedgerEngine) -> list[Backup]:
-    """Return the backups that were made of a store, as far as it knows, the oldest first."""
+    """Return the recorded backups of a store, the oldest first."""
     backups = [Backup(path=path, made_at=made_at) for path, made_at in ledger.notes.read(_MADE).items()]
     return sorted(backups, key=lambda backup: backup.made_at)
 
@@ -116,8 +116,8 @@ def backup(store: Store, target: Path) -> BackupReport:
     Raises:
         NotAllowed: Whoever this runs for is no admin.
         InvalidInput: The file exists already, or ATLAS has not made all of the ledger's schema.
-        StoreUnavailable: It cannot be written; nothing is left behind.
-        StoreDamaged: The ledger is damaged, so that the backup could not be restored; nothing is left behind.
+        StoreUnavailable: It cannot be written. The unfinished file is removed.
+        StoreDamaged: The ledger is damaged, so that the backup could not be restored. It is removed.
     """
     check_role(Role.ADMIN, "write a backup")
     check_store(store.path)
@@ -143,7 +143,7 @@ def backup(store: Store, target: Path) -> BackupReport:
 
 
 def look_into(store: Store, source: Path) -> BackupContents:
-    """Return what restoring a backup would make of the store. All is checked that a restore checks.
+    """Return the contents that a restore would put into the store, after all checks of a restore.
 
     Raises:
         NotAllowed: Whoever this runs for is no admin.
@@ -187,7 +187,7 @@ def restore(store: Store, source: Path) -> BackupReport:
 
 
 def _restored(source: Path) -> dict[str, str]:
-    """Return a backup that a store is made of. Its file tells when it was made, where the store does not know."""
+    """Return a backup that a store is made of. The file's time is used if the store has none."""
     made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
     return {str(source.resolve()): made_at.isoformat()}
 
@@ -234,7 +234,7 @@ def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
 
 
 def _read_entry(file: zipfile.ZipFile, name: str) -> bytes:
-    """Return what an entry unpacks to, which is read in pieces."""
+    """Return the chunks that an entry unpacks to."""
     text = io.BytesIO()
     with file.open(name) as packed:
         shutil.copyfileobj(packed, text, _PIECE)
@@ -289,7 +289,7 @@ def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
 
 
 def _replace_names(store: Store, names: bytes | None) -> None:
-    """Put the names of the backup in place of the store's. A backup without any leaves none."""
+    """Put the names of the backup in place of the store's. Without names in the backup, the store's are removed."""
     try:
         names_text(store).change(lambda _: names)
     except StoreUnavailable as error:
@@ -299,7 +299,7 @@ def _replace_names(store: Store, names: bytes | None) -> None:
 
 
 def _relabel(store: Store) -> None:
-    """Let the label name the restored ledger's model, whose checksum only opening it with an embedder would tell."""
+    """Let the label name the restored ledger's model, whose checksum is computed when an embedder opens it."""
     model = store.model
     if model is None:
         (store.path / LABEL).unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from atlas.storage.store import Store
 
 
 def copy_store(source: Store, target: Store, on_progress: Progress | None = None) -> int:
-    """Copy a store into one that holds nothing, with its history, so that what was done before can still be undone.
+    """Copy a store into one that is empty, with its history, so that what was done before can still be undone.
 
     A copy that was cut off is no store, and goes on with the next call, unless the source was written meanwhile: then
     it begins again. What is written to the source during the copy is not copied.

@@ -33,7 +33,7 @@ class Finding:
 
     check: str
     problem: str
-    """The difference from the ledger, empty where there is none."""
+    """The difference from the ledger, empty if they are equal."""
 
     is_fixed: bool = False
 
@@ -106,7 +106,7 @@ def _index_problem(store: Store, name: str) -> str:
 
 
 def _silence(index: FollowingIndex) -> str:
-    """Return why the service that keeps an index does not answer. Nothing where it does, or where none keeps it."""
+    """Return why the service of an index does not answer. Empty if it answers, or without a service."""
     if not index.is_remote:
         return ""
     try:
@@ -155,7 +155,7 @@ def _look_at_word_pieces(store: Store) -> str:
 
 
 def _mend_word_pieces(store: Store) -> None:
-    """Forget how token vectors are packed, and all of them, as none can be read. The next write begins again."""
+    """Drop all token vectors and their packing, as they cannot be read. The next write begins again."""
     store.ledger.token_vectors.clear()
 
 

@@ -29,7 +29,7 @@ _YOUNG_SECONDS = 3_600.0
 def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     """Copy the store as it is now into a directory within it, and return that directory.
 
-    What is deleted and what waits for review is not in the copy, nor in its history, which says how much was left out.
+    What is deleted and what waits for review is not in the copy, nor in its history, which counts what was left out.
     A purge of anything removes the copy, which may hold what is purged.
 
     Args:
@@ -38,7 +38,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
 
     Raises:
         NotAllowed: Whoever this runs for is no admin.
-        StoreUnavailable: The copy cannot be written; nothing is left behind.
+        StoreUnavailable: The copy cannot be written. The unfinished copy is removed.
     """
     check_role(Role.ADMIN, "freeze a copy of the store")
     check_store(store.path)
@@ -66,7 +66,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
 
 
 def sweep(store: Path, live: Collection[str]) -> None:
-    """Remove the frozen copies that nothing leads to any more, and what a killed process left of others.
+    """Remove frozen copies that are no longer referenced, and the remains of killed processes.
 
     Args:
         live: Names of those that stay.

@@ -23,13 +23,13 @@ Change = Callable[[bytes | None], bytes | None]
 
 
 class NamesText(Protocol):
-    """The text. `atlas.maps.labels` knows what it says."""
+    """The text. `atlas.maps.labels` reads it."""
 
     def read(self) -> bytes | None:
         """Return it. None where no name was given."""
 
     def state(self) -> str:
-        """Return what is another text whenever it has changed."""
+        """Return a text that differs after every change."""
 
     def change(self, change: Change) -> None:
         """Put what a function makes of it in its place. Nobody else changes it meanwhile. None removes it."""
@@ -50,7 +50,7 @@ class NamesFile:
         self.path = directory / NAMES
 
     def read(self) -> bytes | None:
-        """Return it. None where there is none."""
+        """Return the text, or None before the first one."""
         try:
             return self.path.read_bytes()
         except FileNotFoundError:
@@ -101,7 +101,7 @@ class NamesNote:
         self._earlier = NamesFile(directory)
 
     def read(self) -> bytes | None:
-        """Return it. None where there is none."""
+        """Return the text, or None before the first one."""
         text = self._text()
         if text is None and self._earlier.path.exists():
             with suppress(ReadOnlyStore):

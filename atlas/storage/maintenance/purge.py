@@ -25,7 +25,7 @@ class PurgePlan:
 
     records: tuple[Removal, ...]
     quotes: tuple[Quote, ...]
-    """Other records that say the same, or name one of these: they stay."""
+    """Other records that repeat a passage of these, or name one. They stay."""
 
     n_reasons: int
     """Operations whose reason quotes one of them, and would lose it."""
@@ -40,7 +40,7 @@ class PurgePlan:
     """Other files in that directory, which stay."""
 
     backups: tuple[Backup, ...]
-    """The backups that were made of this store, as far as it knows. They stay."""
+    """The recorded backups of this store. They stay."""
 
     indexes: tuple[str, ...]
     """Indexes in services that are another store's, or whose service was left for good. They stay."""
@@ -60,7 +60,7 @@ class PurgeResult:
 
 
 def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
-    """Return what purging records would do. The store is not changed.
+    """Return a plan to purge records. The store is not changed.
 
     Args:
         ids: Ids, or beginnings that no other record's id shares; of records that are there or were deleted. One that
@@ -69,7 +69,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
 
     Raises:
         NotFound: None, or several, begin with one of them, or it was purged already.
-        InvalidInput: There are none, or one of them is empty.
+        InvalidInput: The list is empty, or one of the ids is.
     """
     if isinstance(ids, str) or not ids:
         raise InvalidInput(f"a purge should be given a list of at least one id, but got {ids!r}")

@@ -5,8 +5,8 @@ A thread of its own writes it soon after a write of the ledger. The first line o
 that it is a copy of, and a checksum of the rows. So a copy that a crash prevented is made when the store is opened
 next, and a file that somebody has changed is replaced.
 
-A lock between processes covers both reading the ledger and replacing the file. So nobody replaces a file by an older
-state of the ledger. A file that was begun and that nobody is writing was left by a process that was killed.
+A lock between processes covers both reading the ledger and replacing the file. So no file is replaced by an older
+state of the ledger. An unlocked, unfinished file is the remains of a killed process.
 
 To change marks in a file, edit a copy of it, and import that: `atlas import FILE`.
 """
@@ -122,7 +122,7 @@ class MarksFiles:
             fork_safety.watch(self)
 
     def follow(self) -> None:
-        """Copy what differs soon, in a thread. A caller waits for nothing."""
+        """Copy differences soon, in a thread. The caller does not wait."""
         with self._lock:
             self._is_stale = True
             if self._thread is not None and self._thread.is_alive():
@@ -196,7 +196,7 @@ class MarksFiles:
         self._thread, self._is_stale = None, False
 
     def _work(self, closing: threading.Event) -> None:
-        """Copy until nothing was written meanwhile. What is written before the end is left to `finish`."""
+        """Copy until no write came in between. What is written before the end is left to `finish`."""
         while not closing.wait(self._pause):
             began = time.monotonic()
             is_copied = self._copy_or_warn()
@@ -248,7 +248,7 @@ class MarksFiles:
         return head == _head(self._ledger.marks.state(), body).encode()
 
     def _rows(self, collection: str) -> dict[int, dict[str, Any]]:
-        """Return what a file says of each record, by the record's number."""
+        """Return the entry of each record in a file, by the record's number."""
         ledger = self._ledger
         where = TOUCHED if ledger.holds_more_than(collection, MAX_ROWS) else None
         records = ledger.described(ledger.matching(collection, where).tolist())
@@ -276,7 +276,7 @@ class _WholeFile(Storage):
         self._tables: dict[str, dict[str, Any]] = {}
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Return what was written into it."""
+        """Return the text that was written."""
         return self._tables
 
     def write(self, data: dict[str, dict[str, Any]]) -> None:

@@ -1,7 +1,7 @@
-"""Judgements: which records people or agents said a query should find, and which it should not.
+"""Judgements of people and agents: which records a query should find, and which it should not.
 
 They are texts that the ledger keeps, one for a query and a record. So a backup holds them, processes see each other's
-at once, and two who judge at the same time lose nothing.
+at once, and two who judge at the same time both succeed.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ class JudgementBook:
     def state(self) -> str:
         """Return a text that is another one after every judgement, with how many there are and when the last was made.
 
-        Empty where there are none.
+        Empty without judgements.
         """
         judgements = self.every()
         return f"{len(judgements)}, {judgements[-1].judged_at.isoformat()}" if judgements else ""
 
     def judge(self, query: str, collection: str, record_id: str, *, is_right: bool | None) -> None:
-        """Keep whether a query should find a record, in place of what was said before. None takes that back.
+        """Keep whether a query should find a record, in place of an earlier judgement. None removes it.
 
         Raises:
-            InvalidInput: The query says nothing, or the record was purged.
+            InvalidInput: The query is empty, or the record was purged.
             ReadOnlyStore: The store was opened for reading only.
         """
         name = JUDGED + _name(checked(query), collection, record_id)
@@ -101,7 +101,7 @@ class JudgementBook:
 
 
 def checked(query: str) -> str:
-    """Return a query as it is kept, without spaces around it, or raise `InvalidInput` where it says nothing."""
+    """Return a query as it is kept, without spaces around it, or raise `InvalidInput` if it is empty."""
     check_text(query, "the query")
     if not query.strip():
         raise InvalidInput("a judged query should say something, but is empty")

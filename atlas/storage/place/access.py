@@ -13,7 +13,7 @@ from atlas.storage.place.label import address_of
 
 
 def access_place(directory: Path) -> AccessPlace:
-    """Return where the store keeps them that a directory is, or whose files of this machine it has.
+    """Return the place of a store's access values: its directory, or tables of its database.
 
     Raises:
         StoreUnavailable: The store is in PostgreSQL, and its driver is not installed.

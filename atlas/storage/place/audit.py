@@ -1,7 +1,7 @@
 """The events that an administrator of a store looks up: who came in, who was refused, and who gave whom a role.
 
 It is kept beside the ledger, a line of JSON for each event, and is only ever added to. No export or backup of memories
-carries it. A purge of a record leaves it alone, as it never says what a record said.
+carries it. A purge of a record leaves it alone, as it contains no texts of records.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REST_SECONDS = 60.0
 """Time in which equal refusals are two lines at most, so that whoever guesses keys does not fill the disk."""
 
 _MOST_TOLD_APART = 50
-"""Different refusals that are told apart in that time."""
+"""Different refusals that are counted apart in that time."""
 
 MANY, TOO_MANY = "several", "more refusals than are told apart"
 
@@ -65,15 +65,15 @@ class AuditLog:
 
     clock: Clock = field(default_factory=SystemClock)
     owner: str = ""
-    """Name of whoever runs the process, for what is done where nobody says who they are."""
+    """Name of the user of the process, for events without an actor."""
 
     _refusals: dict[tuple[str, str], int] = field(default_factory=dict)
-    """By whom and about what, refusals of this minute that no line says yet."""
+    """Refusals of this minute without a line yet, by actor and subject."""
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, what: str, *, who: str = "", about: str = "", n: int = 1) -> None:
-        """Add an event. What is done stays done where it cannot be written. The process's log says so then.
+        """Add an event. What is done stays done where it cannot be written. The process's log has the error then.
 
         Args:
             who: Name of whoever did it. Empty for whoever this runs for.
@@ -91,7 +91,7 @@ class AuditLog:
             logger.error("the audit log cannot be written (%s): %s", error, _encode(event))
 
     def refuse(self, who: str, about: str) -> None:
-        """Add that somebody was refused. Equal refusals are counted, and said in one more line after a minute."""
+        """Add a refusal. Equal refusals are counted, and written as one more line after a minute."""
         with self._lock:
             if not self._refusals:
                 resting = threading.Timer(_REST_SECONDS, self.flush)
@@ -106,7 +106,7 @@ class AuditLog:
             self.note(REFUSED, who=key[0], about=key[1])
 
     def flush(self) -> None:
-        """Write how many refusals there were that no line says yet. A server that stops calls it."""
+        """Write the counts of refusals that lack a line. A server that stops calls it."""
         with self._lock:
             counted, self._refusals = self._refusals, {}
         for (who, about), n in counted.items():

@@ -1,4 +1,4 @@
-"""Values by name that say who may do what, in a text of JSON."""
+"""Access values by name, in a text of JSON."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class AccessValues(Generic[T]):
     decode: Callable[[dict[str, Any]], T]
     _threads: threading.Lock = field(default_factory=threading.Lock)
     _seen: tuple[StoredText, dict[str, T]] | None = None
-    """The text as it was read last, with what it said."""
+    """The text as it was read last, with its values."""
 
     def read(self) -> dict[str, T]:
-        """Return what is said now, and nothing where nothing is.
+        """Return the current values. Empty before the first write.
 
         Raises:
             StoreUnavailable: The store is out of reach, or the text is damaged (its cause is `DamagedText` then).
@@ -71,7 +71,7 @@ class AccessValues(Generic[T]):
 
     @contextmanager
     def changing(self) -> Iterator[dict[str, T]]:
-        """Yield what is said, and keep it where the block ends without an error. Others wait meanwhile."""
+        """Yield the values, and keep changes if the block ends without an error. Others wait meanwhile."""
         with self._threads, _reached(text := self._text()), text.changing() as replace:
             values = self.read()
             yield values

@@ -97,7 +97,7 @@ class PlainCollection(Collection):
         return self._vector_store
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records found. A store is not asked for none, which chromadb refuses."""
+        """Return the records found. An empty list is not sent to the store, as chromadb refuses it."""
         return run(self._store.get(ids)) if ids else []
 
     def add(
@@ -165,13 +165,13 @@ class PlainCollection(Collection):
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
-        """Return the k nearest records. It keeps no marks, so none is buried."""
+        """Return the k nearest records. Buried records cannot be left out, as the store keeps no marks."""
         return run(self._store.query(plain(embedding), k, where))
 
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """Return what the store itself finds, by whole words, or raise `InvalidInput` where it knows no words."""
+        """Return what the store itself finds, by whole words, or raise `InvalidInput` if it has no word search."""
         if not get_offered(self._vector_store, "search_text"):
             raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
         return run(self._store.search_text(text, k, where))
@@ -188,7 +188,7 @@ class PlainCollection(Collection):
         worth: Worth | None = None,
         compared: Worth | None = None,
     ) -> Candidates:
-        """Return the n nearest records and the n that hold the most telling words, if the store knows words.
+        """Return the n nearest records and the n that hold the most telling words, if the store has word search.
 
         How much could be held, it can only guess: from the best value, and from how many of the words that record has.
         """
@@ -264,7 +264,7 @@ class PlainCollection(Collection):
         """Return how many records there are.
 
         Raises:
-            InvalidInput: The store cannot say it.
+            InvalidInput: The store cannot count.
         """
         if not self._can_count:
             raise InvalidInput(
@@ -373,7 +373,7 @@ class PlainCollection(Collection):
         run(replace_records(self._store, before, after), to_its_end=True)
 
     def _held(self, embedding: npt.ArrayLike) -> list[Any]:
-        """Return an embedding as the store takes it: with its windows only where it knows of them."""
+        """Return an embedding as the store takes it: with its windows if it supports them."""
         return plain(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
 
 

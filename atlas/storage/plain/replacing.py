@@ -1,4 +1,4 @@
-"""Replacing the records of a store that can only delete and add: what fails halfway loses nothing silently."""
+"""Replacing records in a store that can only delete and add. A failure halfway is undone or reported."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ COLUMNS = {"usage.n_uses": COUNT, "usage.n_successes": SUCCESSES}
 
 
 def statistics(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record's metadata says of its uses, as fields of `Strategy`, or nothing where it was never used."""
+    """Return the usage fields of a record's metadata, as fields of `Strategy`. Empty if it was never used."""
     count, rate = metadata.get(COUNT, 0), metadata.get(RATE, UNTRIED_RATE)
     return {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _successes(count, rate)), RATE: rate} if count else {}
 
 
 def with_successes(strategy: Strategy) -> Strategy:
-    """Return somebody else's strategy with as many successes as its rate says, where it has uses and counts none."""
+    """Return a plugged-in strategy. If it lacks a count of successes, that is estimated from its rate."""
     count, rate = strategy.usage_count, strategy.success_rate
     is_rate = isinstance(count, int) and isinstance(rate, int | float) and 0 <= rate <= 1
     return replace(strategy, n_succeeded=_successes(count, rate)) if is_rate and not strategy.n_succeeded else strategy

@@ -110,11 +110,11 @@ class AccessRow:
     name: str
 
     def __str__(self) -> str:
-        """Return where it is."""
+        """Return its name and the database's address."""
         return f"{self.name} of {self.database.address}"
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return it as it is now. None where there is none."""
+        """Return the text as it is now, or None before the first one."""
         with self.database.session() as connection:
             row = connection.execute(
                 "SELECT version, CASE WHEN version = ? THEN '' ELSE content END FROM access_texts WHERE name = ?",
@@ -126,7 +126,7 @@ class AccessRow:
 
     @contextmanager
     def changing(self) -> Iterator[Callable[[str], None]]:
-        """Yield what replaces the text, in a block that nobody else is in on whatever machine."""
+        """Yield a function that replaces the text, in a block that excludes all others on every machine."""
         with self.database.connected() as connection, connection.transaction():
             connection.execute(f"SET LOCAL lock_timeout = {int(_WAIT_SECONDS * 1000)}")
             connection.execute(

@@ -114,7 +114,7 @@ class PostgresConnection:
                 self._run(statement, rows)
 
     def _write_unless_there(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Add the rows of which none is there yet, by way of a table of this connection."""
+        """Add the missing ones of some rows, by way of a table of this connection."""
         self.raw.execute(
             f"CREATE TEMPORARY TABLE IF NOT EXISTS new_{table} ON COMMIT DELETE ROWS AS "
             f"SELECT {columns} FROM {table} WITH NO DATA"
@@ -198,7 +198,7 @@ class PostgresDatabase:
 
     @contextmanager
     def write_beside(self) -> Iterator[PostgresConnection]:
-        """Yield a connection in a transaction that writers need not wait for: it writes nothing of the records.
+        """Yield a connection in a transaction that writers need not wait for: it does not touch the records.
 
         Raises:
             NotAllowed: Whoever this runs for is a viewer.
@@ -282,7 +282,7 @@ class PostgresDatabase:
         return True
 
     def n_bytes_elsewhere(self) -> int:
-        """Return what its tables and indexes take on the server's disk."""
+        """Return the size of its tables and indexes on the server's disk."""
         with self.session() as connection:
             row = connection.execute(
                 "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
@@ -301,7 +301,7 @@ class PostgresDatabase:
         return f"postgresql-{server}-{database}-{table}"
 
     def check(self) -> str:
-        """Return nothing: a server with checksums finds damage when it reads a page."""
+        """Return an empty text: a server with checksums finds damage when it reads a page."""
         return ""
 
     def _lock(self, connection: PostgresConnection) -> None:

@@ -31,7 +31,7 @@ class PostgresDialect:
             )
 
     def value(self, a: str) -> str:
-        """Return the expression of a value: JSON, which says of what kind it is."""
+        """Return the expression of a value as JSON, which keeps its type."""
         return f"coalesce(to_jsonb({self.text(a)}), to_jsonb({a}.number))"
 
     def text(self, a: str) -> str:
@@ -39,11 +39,11 @@ class PostgresDialect:
         return f"({a}.value || {a}.rest)"
 
     def grouped(self, a: str) -> str:
-        """Return what to group by."""
+        """Return the expression to group by."""
         return f"{a}.value, {a}.rest, {a}.number"
 
     def order(self, a: str, direction: str) -> str:
-        """Return what to order by. Where there is no number there is a text, which comes after every number."""
+        """Return the expression to order by. Texts come after every number."""
         nulls = "LAST" if direction == "ASC" else "FIRST"
         return f"{a}.number {direction} NULLS {nulls}, {a}.value {direction}, {a}.rest {direction}"
 
@@ -73,7 +73,7 @@ class PostgresDialect:
         return Sql(f"value {operator[0]}= ? AND (value, rest) {operator} (?, ?)", (first, first, rest))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes: key, value and number of the record. A number that is none is no value, as in SQLite."""
+        """Add attributes: key, value and number of the record. NaN is no value, as in SQLite."""
         connection.executemany(
             "INSERT INTO attributes (key, value, rest, number, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             [(key, *_columns(value), seq) for key, value, seq in rows if value == value],

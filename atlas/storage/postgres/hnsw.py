@@ -94,7 +94,7 @@ class HnswIndex(LocalIndex):
             self._threads.release()
 
     def seal(self) -> Seal:
-        """Return what the last writer left. An empty seal where nobody finished writing."""
+        """Return the seal of the last writer. Empty if its write is unfinished."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT seal FROM index_seals WHERE collection = ?", (self._collection,)
@@ -112,7 +112,7 @@ class HnswIndex(LocalIndex):
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Have all that was written in the index, say how far it has followed which ledger, and commit both."""
+        """Make all writes visible in the index, record the position in the ledger that it has followed, and commit."""
         seal = Seal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
         with self._to_write() as raw:
             self._build(raw)

@@ -29,7 +29,7 @@ def open_postgres(
 
     Args:
         directory: The store's files of this machine.
-        create: Whether it may be made where there is none.
+        create: Whether it may be made if it does not exist.
     """
     database = PostgresDatabase(address, directory, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
     try:

@@ -85,13 +85,13 @@ def cut(part: WordPlaces) -> Iterator[WordPlaces]:
 
 
 def without(part: WordPlaces, seq: int) -> WordPlaces:
-    """Return who holds a word without one record."""
+    """Return the postings of a word without one record."""
     is_kept = part.seqs != seq
     return WordPlaces(part.seqs[is_kept], part.often[is_kept], part.places[np.repeat(is_kept, part.often)])
 
 
 def weighed(part: WordPlaces) -> Postings:
-    """Return who holds a word, how often by the weight of each field."""
+    """Return the records with a word, with its frequency weighted by field."""
     if not len(part.seqs):
         return Postings(part.seqs, np.zeros(0))
     weights = np.where(part.places >= SEARCH_TEXT, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
@@ -100,7 +100,7 @@ def weighed(part: WordPlaces) -> Postings:
 
 
 def no_one() -> WordPlaces:
-    """Return that nobody holds a word."""
+    """Return empty postings."""
     return WordPlaces(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
@@ -115,7 +115,7 @@ def pack(part: WordPlaces) -> tuple[bytes, bytes, bytes]:
 
 
 def unpack(seqs: bytes, often: bytes, places: bytes) -> WordPlaces:
-    """Return who holds a word from the bytes of a row."""
+    """Return the postings of a word from the bytes of a row."""
     return WordPlaces(
         np.frombuffer(seqs, "<i8").astype(np.int64),
         np.frombuffer(often, "<u4").astype(np.int64),
@@ -124,7 +124,7 @@ def unpack(seqs: bytes, often: bytes, places: bytes) -> WordPlaces:
 
 
 def side_by_side(words: Sequence[WordPlaces]) -> WordPlaces:
-    """Return who holds words side by side, with the places of the last one."""
+    """Return the postings of consecutive words, with the places of the last one."""
     if len(words) < 2:
         return words[0] if words else no_one()
     keys = occurrences(words[-1]) - (len(words) - 1)

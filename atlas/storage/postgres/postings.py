@@ -162,13 +162,13 @@ def make_word_table_anew(connection: Connection, collection: str) -> None:
 
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
-    """Take in the words of a record when the transaction ends. It has none in the table."""
+    """Index the words of a record when the transaction ends. It has no postings yet."""
     key = _waiting(connection).keys[collection]
     _waiting(connection).records[key].append((seq, tokens_of_record(document), tokens_of_record(search_text)))
 
 
 def drop_words(connection: Connection, seq: int) -> None:
-    """Take out the words of a record, whose row still says what they are."""
+    """Remove the postings of a record, whose row still has its texts."""
     flush(connection)
     row = connection.execute(
         "SELECT t.key, r.document, r.search_text FROM records r JOIN word_tables t ON t.collection = r.collection "
@@ -267,7 +267,7 @@ def _merge_mixed(connection: Connection, key: int, terms: Sequence[str]) -> None
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
-    """Return how a collection's table differs from its records, or nothing."""
+    """Return how a collection's table differs from its records, or an empty text."""
     table = word_table(connection, collection)
     if table is None:
         return "it has no table of words"
@@ -299,7 +299,7 @@ def is_token(word: str) -> bool:
 
 
 def read_totals(connection: Connection, table: str) -> Totals:
-    """Return how many records a table of words knows, and how long they are."""
+    """Return the number of records in a table of words, and their total length."""
     n_records, n_tokens = connection.execute(
         "SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)
     ).fetchone() or (0, 0)
@@ -307,7 +307,7 @@ def read_totals(connection: Connection, table: str) -> Totals:
 
 
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
-    """Return who holds each of some words."""
+    """Return the postings of each word."""
     parts = _read(connection, table, words)
     return {word: weighed(parts[word]) for word in words}
 
@@ -373,7 +373,7 @@ def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs
 
 
 def _holders(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPlaces]:
-    """Return who holds each term: a word, words side by side, or any that begins so."""
+    """Return the postings of each term: a word, consecutive words, or all words with a prefix."""
     words = {term: tokens(term.text) for term in terms}
     whole = {word for term, pieces in words.items() for word in (pieces[:-1] if term.is_prefix else pieces)}
     read = _read(connection, table, sorted(whole))

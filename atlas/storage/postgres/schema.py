@@ -56,7 +56,7 @@ CREATE TABLE audit_lines (
 """
 
 WITHOUT_FILES = "DROP TABLE pending_marks; DROP TABLE marks_files;"
-"""Tables that SQLite once had for files of marks, and that nothing was written to here."""
+"""Tables for files of marks, which only SQLite ever used."""
 
 MIGRATIONS = {1: INDEX, 2: ARTEFACTS, 3: ACCESS, 4: WITHOUT_FILES}
 """From each older version, what makes the next one of it."""
@@ -143,7 +143,7 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
 
 
 def _version(connection: PostgresConnection, database: PostgresDatabase) -> int:
-    """Return the version of the tables. 0 where there are none."""
+    """Return the version of the tables. 0 without tables."""
     found = connection.execute(
         "SELECT count(*) FROM pg_tables WHERE schemaname = ? AND tablename = 'meta'", (database.address.schema,)
     ).fetchone()

@@ -17,7 +17,7 @@ _PUBLISH = """
         version = greatest(held.version + 1000, excluded.version), job = excluded.job, content = excluded.content
     RETURNING version
 """
-"""The server's clock numbers versions, in nanoseconds. So none comes back after a purge has deleted the row."""
+"""The server's clock numbers versions, in nanoseconds. So versions stay unique after a purge has deleted the row."""
 
 
 class PostgresShared:
@@ -27,7 +27,7 @@ class PostgresShared:
         self._database = database
 
     def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:
-        """Return a block of this name that nobody else is in, on whatever machine. It yields whether it had to wait."""
+        """Return a block that excludes all others of this name, on every machine. It yields whether it had to wait."""
         return self._database.locked(name, on_wait)
 
     def ledger_id(self) -> str:
@@ -36,7 +36,7 @@ class PostgresShared:
             return read_ledger_id(connection)
 
     def published(self, name: str) -> Publication | None:
-        """Return which result is there, without its content. None where none is."""
+        """Return the published result, without its content, or None."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT version, job, octet_length(content) > 0 FROM artefacts WHERE name = ?", (name,)
@@ -44,7 +44,7 @@ class PostgresShared:
         return Publication(version=row[0], job=row[1], is_whole=row[2]) if row else None
 
     def content(self, name: str, version: int) -> bytes | None:
-        """Return a version of a result. None where another one, or none, is there by now."""
+        """Return a version of a result, or None if it was replaced or deleted."""
         with self._database.read() as connection:
             row = connection.raw.execute(
                 "SELECT content FROM artefacts WHERE name = %s AND version = %s", (name, version), binary=True

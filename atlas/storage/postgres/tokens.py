@@ -1,7 +1,7 @@
 """The tokens of a text, as SQLite's tokenizer `unicode61` with `remove_diacritics 2` parts it.
 
 So both engines find the same by the same words, which a contract test holds. What a character is, SQLite is asked: its
-tables are of Unicode 6.1, and stay so, whatever this Python knows of later versions.
+tables are of Unicode 6.1, and stay so, whatever the Unicode version of this Python.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def tokens(text: str) -> list[str]:
 
 
 _MARK = "\0"
-"""In the place of a mark above or below the letter before it. At the beginning of a word it is none."""
+"""In the place of a mark above or below the letter before it. It cannot begin a word."""
 
 
 @lru_cache(maxsize=2**16)
 def _folded(character: str) -> str:
-    """Return what a character is within a word: a letter without case and accents, a mark, or the word's end."""
+    """Return the class of a character within a word: a letter without case and accents, a mark, or the word's end."""
     with _lock:
         _tokenizer.execute("DELETE FROM texts")
         _tokenizer.execute("INSERT INTO texts VALUES (?)", (f"a{character}b",))

@@ -1,6 +1,6 @@
 """How values go to PostgreSQL and come back, so that they are what SQLite would give.
 
-PostgreSQL's texts hold no NUL. It goes as another control character, escaped, which nobody sees.
+PostgreSQL's texts hold no NUL. It goes as another control character, escaped, which is invisible.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _NumericLoader(NumericBinaryLoader):
 
 
 def numeric(value: int | float) -> Decimal:
-    """Return a number as a `numeric` that says whether it is whole."""
+    """Return a number as a `numeric` that keeps whether it is whole."""
     if isinstance(value, int):
         return Decimal(value)
     exact = Decimal(repr(value))

@@ -123,13 +123,13 @@ class Database(Protocol):
         """Let go of what was written last, where it is kept twice. Return False while a reader needs it."""
 
     def n_bytes_elsewhere(self) -> int:
-        """Return what it takes on a server's disk."""
+        """Return its size on a server's disk."""
 
     def identity(self) -> str:
         """Return a name of these files or tables, which a copy of them does not have."""
 
     def check(self) -> str:
-        """Return what the database itself finds wrong with its files, or nothing."""
+        """Return the damage that the database itself finds in its files, or an empty text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +154,10 @@ class Words(Protocol):
         """Build a collection's table from its records, under another name."""
 
     def put_words(self, connection: Connection, collection: str, seq: int, document: str, search_text: str, /) -> None:
-        """Take in the words of a record. It has none in the table."""
+        """Index the words of a record, which is not in the table yet."""
 
     def drop_words(self, connection: Connection, seq: int, /) -> None:
-        """Take out the words of a record, whose row still says what they are."""
+        """Remove the words of a record, whose row still has its texts."""
 
     def is_scattered(self, connection: Connection, collection: str, /) -> bool:
         """Return whether a table is in so many parts that looking words up takes far too long."""
@@ -169,16 +169,16 @@ class Words(Protocol):
         """
 
     def check_word_table(self, connection: Connection, collection: str, /) -> str:
-        """Return how a collection's table differs from its records, or nothing."""
+        """Return how a collection's table differs from its records, or an empty text."""
 
     def is_token(self, word: str, /) -> bool:
         """Return whether the table holds the word as it is, and as one."""
 
     def read_totals(self, connection: Connection, table: str, /) -> Totals:
-        """Return how many records a table knows, and how long they are."""
+        """Return the number of records in a table, and their total length."""
 
     def read_postings(self, connection: Connection, table: str, words: Sequence[str], /) -> dict[str, Postings]:
-        """Return who holds each of some words. Those that occur too often are left out."""
+        """Return the postings of each word. Words that occur too often are left out."""
 
     def read_lengths(self, connection: Connection, table: str, seqs: Seqs, /) -> Lengths:
         """Return how many tokens each of these records has, of both fields."""
@@ -215,10 +215,10 @@ class Dialect(Protocol):
         """Return the expression of a value that is a text."""
 
     def grouped(self, a: str) -> str:
-        """Return what to group by, so that equal values are together."""
+        """Return the expression to group by, so that equal values are together."""
 
     def order(self, a: str, direction: str) -> str:
-        """Return what to order by, so that values come in order, numbers before texts. `ASC` or `DESC`."""
+        """Return the expression to order by, so that values come in order, numbers before texts. `ASC` or `DESC`."""
 
     def less(self, a: str, b: str) -> str:
         """Return the condition that one value comes before another."""
@@ -233,7 +233,7 @@ class Dialect(Protocol):
         """Add attributes: key, value and number of the record. Those that are there stay."""
 
     def forget_results(self, connection: Connection) -> None:
-        """Delete the results of long work that the ledger holds, which may say what is purged."""
+        """Delete the results of long work in the ledger, which may contain purged texts."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
         """Return numbers of records and values, of the `attributes AS a` that a condition holds for."""

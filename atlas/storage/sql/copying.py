@@ -32,7 +32,7 @@ TABLES: dict[str, str] = {
 """The columns of each table that is copied, those that others refer to first. `meta` and attributes are beside."""
 
 ENGINES_OWN = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
-"""Names of `meta` that say something of the engine."""
+"""Names of `meta` that belong to the engine."""
 
 BATCH = 2_000
 
@@ -41,7 +41,7 @@ Writing = Callable[[], AbstractContextManager[Connection]]
 
 
 def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | None = None) -> int:
-    """Copy all that a ledger holds into one that holds nothing, or a beginning of the same. Return how many rows.
+    """Copy all that a ledger holds into one that is empty or has a beginning of the same. Return how many rows.
 
     Args:
         source: A connection that sees one state of its ledger.
@@ -69,7 +69,7 @@ def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | No
 
 
 def begin_copy(source: Connection, target: Connection) -> None:
-    """Note in a ledger that holds nothing that a copy is made in it, or go on with one of the same state.
+    """Note in an empty ledger that a copy is made in it, or go on with one of the same state.
 
     What was copied of another state is taken out again.
 
@@ -85,7 +85,7 @@ def begin_copy(source: Connection, target: Connection) -> None:
 
 
 def _state(source: Connection) -> str:
-    """Return what no two states of a ledger share, and no two ledgers."""
+    """Return a text that is unique to a ledger and its state."""
     uses = source.execute("SELECT count(*), coalesce(sum(n_uses + n_retrieved), 0) FROM usage").fetchone()
     return json.dumps([read_ledger_id(source), read_revision(source), read_tip(source).name, *map(int, uses)])
 
@@ -99,7 +99,7 @@ def end_copy(source: Connection, target: Connection) -> str:
     """Let a copy be a store of its own, if it holds the same rows, byte for byte. Else take everything out again.
 
     Returns:
-        The table that differs. Empty where none does.
+        The table that differs. Empty if all are equal.
     """
     for table, columns in TABLES.items():
         if _digest(source, table, columns) != _digest(target, table, columns):

@@ -168,7 +168,7 @@ def _attribute(dialect: Dialect, collection: str, compare: Compare) -> Sql:
 
 
 def _truth(collection: str, compare: Compare) -> Sql:
-    """Return every record is pinned, or buried, or not, also one that nobody has marked."""
+    """Return a condition on pinned or buried records that also covers unmarked ones."""
     passes = {truth: matches(compare, {compare.key: truth}) for truth in (True, False)}
     if passes[True] == passes[False]:
         return _always(passes[True])
@@ -201,7 +201,7 @@ def _usage(collection: str, compare: Compare) -> Sql:
 
 
 def total_sql(column: str) -> str:
-    """Return what a column of `usage AS u` amounts to over several records: a sum, or the last time."""
+    """Return the aggregate of a column of `usage AS u` over several records: a sum, or the last time."""
     return f"coalesce(sum(u.{column}), 0)" if column.startswith("n_") else f"max(u.{column})"
 
 

@@ -120,17 +120,17 @@ class SqlLedger:
         return self._make_index(collection, dimension)
 
     def n_bytes_elsewhere(self) -> int:
-        """Return what it takes on a server's disk. 0 where it is a file of the store's directory."""
+        """Return its size on a server's disk. 0 for a file of the store's directory."""
         return self.database.n_bytes_elsewhere()
 
     def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
-        """Copy all of it into another ledger that holds nothing, and return how many rows.
+        """Copy all of it into another ledger that is empty, and return how many rows.
 
         It goes on where an earlier copy of the same state was cut off.
 
         Raises:
             InvalidInput: The other one holds something, or ATLAS has not made all of the schema of either.
-            StoreError: What arrived differs from what was copied; nothing of it is kept.
+            StoreError: What arrived differs from what was copied, and the copy was discarded.
         """
         with self.database.read() as source:
             self._refuse_foreign(source)
@@ -250,7 +250,7 @@ class SqlLedger:
             return {row[0]: read_record(row) for row in rows}
 
     def described(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
-        """Return what can be filtered and sorted by of the live records of these numbers, by number."""
+        """Return the id and metadata of the live records of these numbers, by number."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, id, metadata FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
@@ -281,7 +281,7 @@ class SqlLedger:
             return meta.read_moment(connection)
 
     def position(self, collection: str) -> Position:
-        """Return where a collection is now: cheap enough to ask before every query."""
+        """Return the current position of a collection: cheap enough to ask before every query."""
         with self.database.read() as connection:
             return meta.read_position(connection, collection)
 
@@ -294,7 +294,7 @@ class SqlLedger:
             return bool(rows.fetchall())
 
     def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
-        """Return what changed in a collection after a revision, oldest change first. Deletions come without vectors."""
+        """Return the changes in a collection after a revision, oldest first. Deletions come without vectors."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, id, revision, n_windows FROM records WHERE collection = ? AND revision > ? "
@@ -344,7 +344,7 @@ class SqlLedger:
             return meta.read_model(connection)
 
     def prompts(self) -> str:
-        """Return the prompts of that model as text. Empty if none were written."""
+        """Return the prompts of that model as text. Empty without prompts."""
         with self.database.read() as connection:
             return meta.read_prompts(connection)
 

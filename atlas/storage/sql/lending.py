@@ -76,7 +76,7 @@ class Lending(Generic[C]):
             also()
 
     def before_fork(self) -> None:
-        """Close the connections that no thread is using, and lend none until the fork is over."""
+        """Close idle connections, and stop lending until the fork is over."""
         self._lock.acquire()
         self._let_go()
 

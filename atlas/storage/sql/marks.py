@@ -203,7 +203,7 @@ def check_own(connection: Connection, operation: OperationDraft, collection: str
 
 
 def _held_as_before(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
-    """Return marks with what says who waits for review as it is, which accepting alone changes."""
+    """Return marks with the present `held_for` of each record, which only accepting changes."""
     before = read_marks(connection, collection, list(wanted))
     return {
         record_id: replace(marks, held_for=before.get(record_id, NO_MARKS).held_for)

@@ -33,7 +33,7 @@ def write_texts(connection: Connection, beginning: str, texts: Mapping[str, str]
 
 
 def read_ledger_id(connection: Connection) -> str:
-    """Return the random id that tells a ledger from every other, and from itself before a restore or a purge."""
+    """Return the random id of a ledger, which changes with a restore or a purge."""
     return str(connection.execute("SELECT value FROM meta WHERE name = 'ledger_id'").fetchone()[0])
 
 
@@ -95,7 +95,7 @@ _POSITION = f"""
 
 
 def read_position(connection: Connection, collection: str) -> Position:
-    """Return where a collection is now."""
+    """Return the current position of a collection."""
     ledger_id, revision, model, dimension, *tip = connection.execute(_POSITION, (collection,)).fetchone()
     return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _tip(*tip))
 
@@ -126,7 +126,7 @@ def has_change(connection: Connection, tip: Tip) -> bool:
 def has_later_change(connection: Connection, collection: str, at: Position) -> bool:
     """Return whether a change after a position's newest one left a record at its revision or an earlier one.
 
-    Revisions only grow, so nobody can have seen that revision together with that change.
+    Revisions only grow, so no reader has seen that revision together with that change.
     """
     row = connection.execute(
         "SELECT 1 FROM changes c JOIN records r ON r.collection = c.collection AND r.id = c.record_id "
@@ -146,7 +146,7 @@ IS_PURGED = f"EXISTS (SELECT 1 FROM meta WHERE name = '{PURGED}' || r.collection
 """A condition on `records AS r`."""
 
 GONE = "null"
-"""The before-image of a change of a purged record: JSON for nothing, where NULL says that there was no record."""
+"""The before-image of a change of a purged record: JSON null, where NULL means that there was no record."""
 
 
 def note_purged(connection: Connection, collection: str, record_id: str, operation_id: str) -> None:
@@ -155,13 +155,13 @@ def note_purged(connection: Connection, collection: str, record_id: str, operati
 
 
 def purged_by(connection: Connection, collection: str, record_id: str) -> str | None:
-    """Return the id of the operation that purged a record. None where none did."""
+    """Return the id of the operation that purged a record, or None."""
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"{PURGED}{collection}:{record_id}",)).fetchone()
     return row[0] if row else None
 
 
 def purged_among(connection: Connection, collection: str, ids: Sequence[str]) -> set[str]:
-    """Return those of some ids that purged records had."""
+    """Return which of the ids belonged to purged records."""
     names = {f"{PURGED}{collection}:{record_id}": record_id for record_id in ids}
     rows = connection.execute("SELECT name FROM meta WHERE name IN (SELECT value FROM json_each(?))", (Texts(names),))
     return {names[row[0]] for row in rows.fetchall()}

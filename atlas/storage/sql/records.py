@@ -43,7 +43,7 @@ class BeforeImage:
     """A record, or its marks, as it was before a change."""
 
     before: str | None
-    """JSON. None where there was nothing."""
+    """JSON. None if it did not exist."""
 
     vectors: bytes = b""
     """The record's vectors, one after another."""
@@ -62,7 +62,7 @@ class LedgerWriter:
 
         self._keys: dict[tuple[str, str], int] = {}
         self._rows: dict[tuple[str, str], _Row | None] = {}
-        """Rows that were looked up, by collection and id. None where there is none."""
+        """Rows that were looked up, by collection and id. None for missing ones."""
 
         self._last_seq: int | None = None
         """The number of the newest record. Nobody else writes meanwhile."""
@@ -103,9 +103,9 @@ class LedgerWriter:
         return row is not None and not row.deleted
 
     def known(self, collection: str, records: Sequence[Record]) -> set[str]:
-        """Return those whose id a purged record had, or that a live one of another operation says already, by id.
+        """Return the ids of records whose id was purged, or whose content another operation's record has.
 
-        One that stands for others says what they said.
+        A record's merged attempts are compared as well.
         """
         purged = purged_among(self.connection, collection, [record.id for record in records])
         rows = self.connection.execute(
@@ -122,7 +122,7 @@ class LedgerWriter:
         return purged | {record.id for record in records if record.content_hash in hashes}
 
     def put(self, count: str, collection: str, record: Record, *, state: int | None = None) -> None:
-        """Write a record over whatever has its id: nothing, a tombstone or an older version.
+        """Write a record over the present row of its id: absent, a tombstone or an older version.
 
         Args:
             count: What the history counts it as: `added` or `changed`.
@@ -203,7 +203,7 @@ class LedgerWriter:
         write_revision(self.connection, self.revision)
 
     def _create_operation(self) -> None:
-        """Create the operation with its first change, so that nothing done is no operation."""
+        """Create the operation with its first change, so that an operation without changes leaves no trace."""
         draft = self.operation
         self.connection.execute(
             "INSERT INTO operations (id, kind, actor, created_at, reason, undoes) VALUES (?, ?, ?, ?, ?, ?) "
@@ -433,7 +433,7 @@ def _no_vectors() -> Vectors:
 
 
 def attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Return what of a record's metadata can be filtered and sorted by."""
+    """Return the part of a record's metadata that can be filtered and sorted by."""
     for name, value in metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | int | float):

@@ -22,7 +22,7 @@ ACCEPT = "accept"
 def hold(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
     """Let new records wait, where the operation's actor is under review.
 
-    That is no change of its own in the history, so that undoing the operation asks for nothing but the record.
+    That is no change of its own in the history, so that undoing the operation needs the record alone.
     """
     if not writer.operation.is_reviewed or not ids:
         return

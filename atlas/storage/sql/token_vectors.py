@@ -50,7 +50,7 @@ class SqlTokenVectors:
 
 
 def text_hash(text: str) -> bytes:
-    """Return what equal texts have in common."""
+    """Return a hash that is equal for equal texts."""
     return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
 
 

@@ -21,7 +21,7 @@ BY = ":"
 """Between the kind of an event and the trajectory that caused it: `use`, or `use:` and the trajectory's id."""
 
 UNDONE, WAITING = 1, 2
-"""Why a use counts for nothing, as bits of its column `undone`: with its operation, or until that is accepted."""
+"""Reasons why a use is not counted, as bits of its column `undone`: undone, or waiting for review."""
 
 
 class SqlUsage:
@@ -32,9 +32,9 @@ class SqlUsage:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return what happened to each record, and to those that were merged into it.
+        """Return the usage of each record, including that of the ones merged into it.
 
-        Nothing where nobody used or found it.
+        Empty usage for unused records.
         """
         counted = counted_usage(collection, ids)
         with self._database.read() as connection:
@@ -99,11 +99,11 @@ class SqlUsage:
         operation_id: str = "",
         is_waiting: bool = False,
     ) -> None:
-        """Add one use and its outcome, durably. An attempt of which a use counts for the record adds none.
+        """Add one use and its outcome, durably. A second use of the record by an attempt is ignored.
 
         Args:
             operation_id: The operation that it is part of, and with which it is undone.
-            is_waiting: Whether it counts for nothing until what the operation added is accepted.
+            is_waiting: Whether it is not counted until a curator accepts the operation's records.
         """
         kind, at = _kind(trajectory_id), self._clock.now().isoformat()
         with self._database.write() as connection:
@@ -172,7 +172,7 @@ def change_uses(connection: Connection, operation_id: str, why: int, *, is_set: 
 
 
 def _change_totals(connection: Connection, collection: str, record_id: str, n: int, n_successes: int) -> None:
-    """Add to the totals of a record, which has none yet where all its uses have waited."""
+    """Add to the totals of a record, which lacks totals while all its uses wait."""
     connection.execute(
         "INSERT INTO usage (collection, record_id) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, record_id)
     )

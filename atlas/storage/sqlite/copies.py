@@ -68,8 +68,8 @@ class SqliteCopies:
         """Take what is deleted or waits for review out of a copy, and return how many records that was.
 
         Args:
-            copy: A ledger's file that nobody else has opened.
-            operation: Purge that the copy's history names, unless there is nothing to take out.
+            copy: A ledger's file without other connections.
+            operation: Purge that the copy's history names, unless it has none to leave out.
         """
         database = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         purges = SqlPurges(database, self._clock)
@@ -91,7 +91,7 @@ class SqliteCopies:
 
         Args:
             source: The backup that it comes from, for errors.
-            marks: Those that the backup holds beside it, by collection; None where it holds none.
+            marks: Those that the backup holds beside it, by collection; None for backups without marks.
 
         Raises:
             InvalidInput: It cannot be used.
@@ -112,7 +112,7 @@ class SqliteCopies:
         """Return how much a copy holds, and of which model.
 
         Raises:
-            InvalidInput: It says no model that can be read.
+            InvalidInput: Its model cannot be read.
         """
         with closing(_connect(copy)) as connection:
             counted = "SELECT collection, count(*) FROM records WHERE deleted = 0 GROUP BY collection"
@@ -194,7 +194,7 @@ def _check_version(source: Path, ledger: Path) -> int:
 
 
 def _check_schema(source: Path, ledger: Path, version: int) -> None:
-    """Refuse a ledger whose schema holds what none of its version has: a trigger, say, which the next write would run.
+    """Refuse a ledger with foreign objects in its schema: a trigger, say, which the next write would run.
 
     It comes before whatever would evaluate checks and generated columns.
     """

@@ -26,10 +26,9 @@ _DAMAGED = (
     sqlite3.SQLITE_CONSTRAINT,
     sqlite3.SQLITE_MISMATCH,
 )
-"""The codes by which SQLite says that the file is wrong.
+"""SQLite's error codes for a damaged file.
 
-Our writes keep to its constraints, so where one fails, its indexes say other
-than its rows do."""
+Our writes keep to its constraints, so a failing constraint means that indexes and rows differ."""
 
 _REFUSED = re.compile(
     r"^no such (?!table: temp\.)|Could not decode to UTF-8|SQL logic error|malformed|syntax error|unrecognized token"
@@ -67,7 +66,7 @@ class LedgerFile:
         """True where it was smaller once, and was not checked since: what SQLite writes may make it as large again."""
 
     def problem(self) -> StoreError | None:
-        """Return the error that says the opened file is not there any more, or None."""
+        """Return the error of a file that is not there any more, or None."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -114,7 +113,7 @@ class LedgerFile:
         self._is_suspect = False
 
     def closed(self) -> None:
-        """Take whatever file is there next as the one to open. Where there is none, it is still missed."""
+        """Take the next file there as the one to open. While it is absent, it is reported as missing."""
         self._identity, self._n_bytes, self._is_suspect = None, 0, False
 
     def _missing(self) -> StoreError:
@@ -124,7 +123,7 @@ class LedgerFile:
 
 
 class SqliteConnection(sqlite3.Connection):
-    """A connection that knows how SQLite spells what the ledger asks."""
+    """A connection with SQLite's dialect of the ledger's SQL."""
 
     dialect: Dialect = SqliteDialect()
 
@@ -264,13 +263,13 @@ class SqliteDatabase:
         return f"sqlite-{_machine()}-{status.st_dev}-{status.st_ino}"
 
     def check(self) -> str:
-        """Return what SQLite finds wrong with the file, or nothing."""
+        """Return the damage that SQLite finds in the file, or an empty text."""
         with self.session() as connection:
             rows = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
         return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}"
 
     def finish(self) -> None:
-        """Bring a file that nobody else has opened into one piece, beside which readers need no other."""
+        """Bring a file without other connections into one piece, so that readers need no files beside it."""
         with self.session() as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
 
@@ -374,7 +373,7 @@ def _uri_path(path: Path) -> str:
 
 
 def _machine() -> str:
-    """Return the number of this machine's installation. Empty where it has none."""
+    """Return the number of this machine's installation. Empty without one."""
     try:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except (OSError, ValueError):

@@ -27,7 +27,7 @@ class SqliteDialect:
     text = grouped = value
 
     def order(self, a: str, direction: str) -> str:
-        """Return what to order by. SQLite has numbers before texts."""
+        """Return the expression to order by. SQLite has numbers before texts."""
         return f"{a}.value {direction}"
 
     def less(self, a: str, b: str) -> str:

@@ -41,7 +41,7 @@ CREATE TABLE marks_files (
     version    TEXT NOT NULL
 ) WITHOUT ROWID;
 """
-"""The tables of schemas 4 and 5 that said how far the files had followed: records whose entry had not, and files."""
+"""Progress tables of schemas 4 and 5: records without an entry in the files yet, and files."""
 
 BY_HAND = "by hand"
 """The actor of a change that was found in a file."""
@@ -125,7 +125,7 @@ def _keep_collection(connection: Connection, collection: str, marks: Mapping[str
 
 
 def _remembered(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:
-    """Return the marks that before-images give, and the records whose last mark none gives: those get the one before.
+    """Return the marks in before-images, and records whose last mark is lost, with the one before.
 
     An undo brings an earlier state back, which the change that ended it first holds.
     """

@@ -69,7 +69,7 @@ _STATISTICS = {
         ("sqlite_stat4", ("tbl", "idx", "neq", "nlt", "ndlt", "sample")),
     )
 }
-"""The tables of ANALYZE, which change nothing but the order in which SQLite does things."""
+"""The tables of ANALYZE, which only affect query plans."""
 
 
 def foreign_objects(connection: Connection | sqlite3.Connection, version: int = SCHEMA_VERSION) -> list[str]:

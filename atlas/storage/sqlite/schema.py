@@ -45,7 +45,7 @@ def _index_words_anew(connection: Connection, _: OldFiles) -> None:
 
 
 def _let_uses_belong_to_operations(connection: Connection, _: OldFiles) -> None:
-    """Let uses belong to operations: in version 2 they belonged to none, so undoing one left them counted."""
+    """Let uses belong to operations: in version 2 they did not, so undoing one left them counted."""
     connection.execute("ALTER TABLE events ADD COLUMN operation TEXT NOT NULL DEFAULT ''")
     connection.execute("ALTER TABLE events ADD COLUMN undone INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")

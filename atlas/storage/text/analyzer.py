@@ -4,9 +4,9 @@ SQLite's tokenizer `unicode61` parts a text at what is neither letter nor digit,
 `getUserById` for one word, and so a whole run of CJK, which has no spaces. `searchable` adds what it would miss, and
 `query_terms` asks for the same, so that either spelling finds the other.
 
-The index is kept by giving SQLite each old text once more, to be taken out word by word. So `searchable` must say the
+The index is kept by giving SQLite each old text once more, to be taken out word by word. `searchable` must return the
 same of a text for as long as the schema is the same: it uses fixed ranges of characters and Unicode 3.2's
-normalisation, not what this Python knows of Unicode. To change what it says is a new schema, which indexes all again.
+normalisation, not that of this Python. To change its result is a new schema, which indexes all again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from atlas.storage.text.stemming import stem
 
 MAX_QUERY_CHARACTERS = 20_000
 MAX_TERMS = 256
-"""A query is what its first characters, and their first terms, ask for: the beginning of a task says what it is."""
+"""Queries are cut to their first characters and terms: the beginning of a task contains its subject."""
 
 FEWEST_TYPED = 2
 """Letters of a word from which it may be the beginning of another."""
@@ -40,7 +40,7 @@ _CJK = (
     "\ua960-\ua97f\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003fffd"
 )
 _LETTERS = [letter for letter in map(chr, range(0x528)) if letter.isalpha() and letter != "\u037f"]
-"""Latin, Greek and Cyrillic, as far as SQLite's tokenizer knows their case."""
+"""Latin, Greek and Cyrillic, as far as SQLite's tokenizer folds their case."""
 
 _UPPER = "".join(letter for letter in _LETTERS if letter.isupper())
 _LOWER = "".join(letter for letter in _LETTERS if not letter.isupper())
@@ -89,7 +89,7 @@ def query_terms(text: str) -> list[Term]:
     """Return the distinct terms that a text asks for, in its order. Every character of it is literal.
 
     After each word comes the pair of it and the one before, and after the pairs of a short run of CJK the run: what
-    stands side by side in the record as well says more than the same apart.
+    stands side by side in the record as well counts more than the same apart.
     """
     terms: dict[str, Term] = {}
     before = ""
@@ -112,7 +112,7 @@ def typed_terms(text: str) -> list[Term]:
 
 
 def phrases(text: str) -> list[Term]:
-    """Return what stands between quotation marks in a text, each as words that stand side by side."""
+    """Return the phrases in quotation marks, each as consecutive words."""
     terms = map(_phrase, _QUOTED.findall(_normalised(text[:MAX_QUERY_CHARACTERS])))
     return [phrase for phrase in terms if phrase.text]
 
@@ -186,12 +186,12 @@ def _of_run(run: str) -> Iterator[Term]:
 
 
 def _lower(word: str) -> str:
-    """Return a word in lower case where the tokenizer would say the same. Else it is left to the tokenizer."""
+    """Return a word in lower case where the tokenizer would agree. Others are left to the tokenizer."""
     return word.lower() if _IDENTIFIER.fullmatch(word) else word
 
 
 def _derived(identifier: str) -> Iterator[Term]:
-    """Return what is found in an identifier beside its words: all of them in one, their parts, and stems."""
+    """Return the other terms of an identifier: all words in one, their parts, and stems."""
     words = _BREAKS.split(identifier)
     if len(words) > 1 and _says_something(identifier, sum(len(_PARTS.findall(word)) for word in words)):
         yield Term("".join(words).lower(), is_composed=True)

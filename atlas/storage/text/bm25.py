@@ -1,7 +1,7 @@
 """BM25 of the records that hold words, worked out for as few of them as must be.
 
 Without its length, a record's value is bounded by that of an empty one which holds the words as often. Records are
-scored in the order of those bounds until the next bound is below the n-th value: nothing left can be among the best.
+scored in the order of those bounds until the next bound is below the n-th value: the rest cannot be among the best.
 
 Source:
     Robertson & Zaragoza, The probabilistic relevance framework, 2009; the stop is that of Fagin, Lotem & Naor's
@@ -46,7 +46,7 @@ class Scores:
         other_values: Mapping[int, float],
         lengths_of: Callable[[Seqs], Numbers],
     ) -> None:
-        """Begin with who holds each word, and how much it tells.
+        """Begin with the postings and weight of each word.
 
         Args:
             weights: The inverse document frequency of each word.
@@ -91,7 +91,7 @@ class Scores:
         return np.asarray(self._other_scores[seqs] + np.bincount(at[wanted], terms, len(seqs)), np.float64)
 
     def _terms(self, which: slice | Seqs, lengths: Numbers | float) -> Numbers:
-        """Return what each word adds to the value of each record that holds it, if records are so long."""
+        """Return each posting's part in the value of its record, given the records' lengths."""
         often = self._often[which]
         added: Numbers = self._weights[which] * often * (K1 + 1) / (often + K1 * (1 - B + B * lengths))
         return added

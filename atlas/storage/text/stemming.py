@@ -77,7 +77,7 @@ def _without_past(word: str) -> str:
 
 
 def _completed(word: str) -> str:
-    """Return what is left of a word without -ed or -ing, as it would end without them."""
+    """Return a word without -ed or -ing, as it would end without them."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c":

@@ -74,7 +74,7 @@ class ChromaIndex(LocalIndex):
         False as well in a process that was forked from one that had used ChromaDB: it would hang there.
 
         Args:
-            to_write: False changes nothing, as whoever reads needs the lock as well.
+            to_write: False for readers, who need the lock as well.
         """
         if _is_inherited() or not self._threads.acquire(timeout=timeout_seconds):
             yield False
@@ -86,7 +86,7 @@ class ChromaIndex(LocalIndex):
             self._threads.release()
 
     def seal(self) -> Seal:
-        """Return what the last writer left. An empty seal where nobody finished writing, or the file is damaged."""
+        """Return the seal of the last writer. Empty if its write is unfinished, or the file is damaged."""
         try:
             return read_seal(self._seal_path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -107,7 +107,7 @@ class ChromaIndex(LocalIndex):
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Finish writing: let go of the files, then say how far they have followed which ledger.
+        """Finish writing: let go of the files, then record the position of the ledger that they have followed.
 
         Args:
             change: The newest change of the ledger that they have followed, and its name.
@@ -160,7 +160,7 @@ class ChromaIndex(LocalIndex):
             seal: Answer only from the files that it was set over; else from those that are there.
 
         Raises:
-            IndexUnusable: There is another seal, or none any more, or the files are damaged.
+            IndexUnusable: There is another seal, or it was removed, or the files are damaged.
         """
         if k <= 0:
             return []
@@ -233,7 +233,7 @@ class ChromaIndex(LocalIndex):
     def _to_read(self, seal: Seal) -> Any:
         """Return the collection as a seal left it.
 
-        Once it is open, deleting its files changes nothing of what it answers.
+        Deleting the files of an open index does not affect its answers.
         """
         if self._collection is None or self._opened != seal:
             self._open(seal)
@@ -278,7 +278,7 @@ class ChromaIndex(LocalIndex):
     def _digest(self) -> str:
         """Compute a checksum over every file that ChromaDB reads without checking it.
 
-        Below ChromaDB's threshold nothing is kept in HNSW files: those without metadata are made again on each opening.
+        Below ChromaDB's threshold HNSW files stay empty: those without metadata are made again on each opening.
         """
         digest = hashlib.blake2b(digest_size=16)
         directories = [metadata.parent for metadata in self._directory.glob("*/index_metadata.pickle")]
@@ -311,7 +311,7 @@ class ChromaIndex(LocalIndex):
 
 
 def _reason(error: BaseException, handled: BaseException | None) -> BaseException:
-    """Return why ChromaDB failed, a full disk, say, which it hides behind what failed because of that.
+    """Return the cause of ChromaDB's error, such as a full disk, which a later error hides.
 
     Args:
         handled: What was being handled before ChromaDB was used, which is no reason.

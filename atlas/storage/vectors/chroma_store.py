@@ -168,7 +168,7 @@ class ChromaVectorStore:
 
 
 def _open(client: Any, name: str) -> Any:
-    """Return a collection of a client, created where there is none.
+    """Return a collection of a client, created if it does not exist.
 
     Raises:
         InvalidInput: It measures by something other than the cosine.

@@ -45,7 +45,7 @@ class InMemory:
         self.seen = entries[-1].revision
 
     def covers(self, seq: int) -> bool:
-        """Return whether it knows better than the index."""
+        """Return whether it is newer than the index."""
         return seq in self._windows
 
     def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Neighbours:

@@ -39,7 +39,7 @@ class StoreIndexes:
         return OUT_OF_REACH if self.fault else ""
 
     def of(self, collection: str, dimension: int) -> FollowingIndex | None:
-        """Return the index of a collection. None where there can be none."""
+        """Return the index of a collection, or None if it cannot have one."""
         if self._remote is not None:
             return self._remote.index(self._ledger, collection, dimension)
         if self._ledger.is_file and self._is_opened_read_only:  # ChromaDB's files are written by readers
@@ -58,7 +58,7 @@ class StoreIndexes:
 
         Raises:
             NotAllowed: Whoever this runs for is no curator.
-            InvalidInput: The address is none, or is that of the service in use.
+            InvalidInput: The address is malformed, or is that of the service in use.
             NotFound: It never had an index of this store.
         """
         check_role(Role.CURATOR, "leave an index in its service")
@@ -71,7 +71,7 @@ class StoreIndexes:
         """Forget the index of a collection, wherever it has or had one.
 
         Args:
-            used: The one that queries use. None where nothing was asked yet.
+            used: The one that queries use. None before the first query.
 
         Raises:
             StoreUnavailable: A service still has vectors, as it does not answer, say.

@@ -9,14 +9,14 @@ from atlas.storage.engine import LedgerEngine
 from atlas.storage.vectors.vector_search import Nearest
 
 SAME_TEXT = 0.999
-"""Cosine from which two records count as the same text. Those say nothing of how near neighbours are."""
+"""Cosine from which two records count as the same text. Such pairs are no measure of near neighbours."""
 
 LOOKED_AT = 16
 """Nearest records among which the nearest with another text is looked for."""
 
 
 def sample(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> tuple[Vector, Vector]:
-    """Return cosines of pairs of some n records, and of each with the nearest record that says something else.
+    """Return cosines of pairs of some n records, and of each with the nearest record of other content.
 
     The records are spread evenly over the order in which they were added, so the sample of a store is always the same.
     """

@@ -73,7 +73,7 @@ class IndexUpkeep:
         self._catching_up.wait(timeout_seconds)
 
     def look_after(self) -> None:
-        """Bring an index that failed, or that nobody built, up to the ledger in the background."""
+        """Bring an index that failed, or was never built, up to the ledger in the background."""
         if self._index is not None and (self._index.is_due or self._is_forgotten(self._index)):
             self._catching_up.begin()
 

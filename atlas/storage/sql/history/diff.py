@@ -21,11 +21,11 @@ SHOWN_CHARACTERS = 4_000
 """Longer texts are cut. The whole one is in the record."""
 
 DERIVED = ("trajectory_summary", "embedding_text")
-"""Fields that follow from others, whose change says it all."""
+"""Fields that follow from others, whose changes are enough."""
 
 
 def read_changes(database: Database, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-    """Return what an operation did to each record, in its order.
+    """Return the change of each record in an operation, in its order.
 
     Raises:
         NotFound: No operation, or several, begin with this id.
@@ -114,7 +114,7 @@ def _title(image: Mapping[str, Any] | None) -> str:
 
 
 def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the leaves of what a record says, or of its marks, as texts by dotted name."""
+    """Return the leaves of a record's content, or of its marks, as texts by dotted name."""
     if image is None:
         return {}
     if aspect == MARKS:
@@ -123,7 +123,7 @@ def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def _said(image: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record's component says of it, where that is a JSON object. Else its metadata and texts."""
+    """Return the content of a record if it is a JSON object. Else its metadata and texts."""
     with suppress(UnreadableRow):
         whole = parsed(image["content"])
         return {name: value for name, value in whole.items() if name not in DERIVED}

@@ -59,7 +59,7 @@ class SqlHistory:
             return operations.read_actors(connection)
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-        """Return what an operation did to each record, in its order."""
+        """Return the change of each record in an operation, in its order."""
         return diff.read_changes(self._database, operation_id, limit, offset)
 
     def collections_of(self, operation_id: str) -> set[str]:
@@ -79,7 +79,7 @@ class SqlHistory:
     def undo_many(
         self, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
     ) -> UndoneMany:
-        """Undo all operations that are wanted as one, or say what that would do where nothing is expected of it."""
+        """Undo all operations that are wanted as one, or preview that if `expected` is None."""
         return undo_many(self._database, self._clock, wanted, actor=actor, reason=reason, expected=expected)
 
     def accept(
@@ -103,7 +103,7 @@ class SqlHistory:
         unchanged_since: Moment,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Make one record of several, as often as is asked. It is all done, or nothing.
+        """Make one record of several, as often as is asked. Either all of it happens, or it fails.
 
         Args:
             records: Those that stay, as they are after it.

@@ -57,7 +57,7 @@ def read_actors(connection: Connection) -> list[str]:
 
 
 def _condition(wanted: Operations) -> tuple[str, list[Any]]:
-    """Return what a row has to fulfil, and the values in it."""
+    """Return the condition on a row, and the values in it."""
     values = {
         "actor = ?": wanted.actor,
         "kind = ?": wanted.kind,
@@ -87,7 +87,7 @@ def _check_same_ledger(connection: Connection, moment: Moment) -> None:
 def check_unchanged(connection: Connection, collection: str, moment: Moment) -> None:
     """Raise `PlanOutdated` if what a collection held at a moment has changed since.
 
-    New records do not count: they take nothing away from what a plan was made on.
+    New records do not count: the records of the plan are still the same.
     """
     _check_same_ledger(connection, moment)
     row = connection.execute(

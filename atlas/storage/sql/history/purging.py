@@ -52,7 +52,7 @@ class SqlPurges:
         self._clock = clock
 
     def sight(self, ids: Sequence[str], collection: str) -> Sighting:
-        """Return what the ledger holds of records.
+        """Return the traces of records in the ledger.
 
         Args:
             ids: Ids, or beginnings that no other record's id shares.
@@ -119,7 +119,7 @@ class SqlPurges:
             note_unfinished(connection, left)
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:
-        """Note that nothing is left to do of purges."""
+        """Note that purges are finished."""
         with self._database.write() as connection:
             connection.executemany(
                 "DELETE FROM meta WHERE name = ?", [(_UNFINISHED + operation_id,) for operation_id in operation_ids]
@@ -247,7 +247,7 @@ def _quoting_reasons(connection: Connection, what: Sought) -> list[str]:
 
 
 def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: Sought) -> list[str]:
-    """Return the names of the judgements of some records, of queries that quote one, and of those that nobody reads."""
+    """Return the names of the judgements of some records, of queries that quote one, and of unreadable ones."""
     every = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
     return [
         JUDGED + name
@@ -259,7 +259,7 @@ def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: Sou
 def _forget_traces(
     connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], ids: Sequence[str]
 ) -> None:
-    """Take out what other rows hold of purged records though nobody wrote it there: hashes, names, ids of tasks."""
+    """Remove derived traces of purged records from other rows: hashes, names, ids of tasks."""
     every = list(chain.from_iterable(images.values()))
     what = sought(every, [])
     for operation_id in _quoting_reasons(connection, what):

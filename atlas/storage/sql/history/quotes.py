@@ -1,4 +1,4 @@
-"""Who else holds what a record says: whatever shares a line, a sentence or a telling word with it, or names it."""
+"""Other records that quote a record: they share a line, a sentence or a telling word with it, or name it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHORTEST = 20
 """Characters that a line or sentence has at least to be looked for."""
 
 MOST_WITHIN = 100
-"""Words that are looked for within others, such as `key=…`: each takes a look through all that the store says."""
+"""Words that are looked for within others, such as `key=…`: each takes a scan of the whole store."""
 
 Key = tuple[str, str]
 """A collection, and the id of a record in it."""
@@ -60,7 +60,7 @@ class Sought:
 
 
 def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
-    """Return what to look for, from records and marks as they are and were."""
+    """Return the passages to look for, from records and marks as they are and were."""
     texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
     trajectories = {parsed(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
     named = sorted({*ids, *map(str, trajectories)} - {""})
@@ -79,7 +79,7 @@ def quotes(
     """Return the records that share something, each once, those first that share what the fewest others do.
 
     Args:
-        marks: What people have said of records, by collection and id.
+        marks: People's marks on records, by collection and id.
     """
     found: dict[Key, Quote] = {}
     shared: dict[Key, set[str]] = {}
@@ -100,13 +100,13 @@ def quotes(
 
 
 def texts_of(image: dict[str, Any]) -> Iterator[str]:
-    """Return what a record, or its marks, says, as texts."""
+    """Return the texts of a record or of its marks."""
     for value in image.values():
         yield from _leaves(value)
 
 
 def passages_of(text: str) -> Iterator[str]:
-    """Return the lines and sentences of a text that are long enough to tell it from others."""
+    """Return the lines and sentences of a text that are long enough to identify it."""
     for part in _BREAK.split(text):
         if len(part) >= SHORTEST and len(passage := " ".join(part.split()).rstrip(".!?;:")) >= SHORTEST:
             yield passage

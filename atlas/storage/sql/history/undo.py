@@ -43,7 +43,7 @@ class _Change:
     state_before: int
     state_after: int
     before: dict[str, Any] | None
-    """The record, or its marks, before. None where there was nothing."""
+    """The record, or its marks, before. None if it did not exist."""
 
     vectors: bytes
 
@@ -57,7 +57,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
     Raises:
         NotFound: No such operation.
         UndoRefused: It was undone already, something that it touched has changed since, a record that would go was
-            marked since, or all that it touched was purged. Of what was purged, nothing is brought back.
+            marked since, or all that it touched was purged. Purged records are not restored.
     """
     with database.write() as connection:
         operation = read_operation(connection, operation_id)
@@ -86,10 +86,10 @@ def undo_many(
 
     What cannot be undone, as others have changed it since, stays as it is and is listed. What is undone already is
     passed over, with what undid it. What came after a preview is left and counted, so that whoever goes on writing
-    keeps nobody from undoing what was previewed.
+    does not block the undo of the preview.
 
     Args:
-        expected: What a preview said, of which exactly that is undone. None to preview: nothing is written then.
+        expected: A preview, of which exactly that is undone. None to preview without a write.
 
     Raises:
         PlanOutdated: One that was to be undone cannot be by now, or was undone already. Nothing was done.

@@ -19,7 +19,7 @@ def read_versions(database: Database, collection: str, record_id: str) -> list[V
     """Return each state of a record that another one took the place of, the last first. Deleting is no new version.
 
     Nor is what a merge, a refinement or an undo has changed: that is taken back as a whole, in the history. Nor is an
-    edit that was undone: nothing took the place of what it was.
+    edit that was undone: its version is still the present one.
     """
     with database.read() as connection:
         if purged_by(connection, collection, record_id):

@@ -1,7 +1,7 @@
 """Who holds which words, and how long texts are, as this process has read it, for as long as that is still so.
 
 Each search asks first what was written since, by whatever process. A word is read again once a record that has changed
-held it, or holds it now. Of other words, memory knows the same as the file.
+held it, or holds it now. For other words, memory and file agree.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class WordCache:
         """Of each table, the lengths of records by number. Not a number where it was not read."""
 
     def postings(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
-        """Return who holds each of some words. See `read_postings`."""
+        """Return the postings of each word. See `read_postings`."""
         current = self._current(table, words)
         read = table.connection.dialect.words.read_postings(
             table.connection, table.name, [word for word in words if word not in current]
@@ -67,7 +67,7 @@ class WordCache:
         return found
 
     def _current(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
-        """Return what is held of words that no change has touched since they were read."""
+        """Return the cached postings of words that no change has touched since they were read."""
         by_position: dict[Position, dict[str, Postings]] = {}
         for word in words:
             if entry := self._postings.get((table.name, word)):

@@ -198,7 +198,7 @@ def _within(postings: Postings, scope: Scope) -> Postings:
 def _other_values(
     connection: Connection, table: str, terms: Sequence[Term], scope: Scope, n_records: int
 ) -> dict[int, float]:
-    """Return what FTS5's `bm25` makes of terms, of function words only their share."""
+    """Return the values of FTS5's `bm25` for terms, of function words only their share."""
     shares = {term: _share(term, n_records) for term in terms}
     values: dict[int, float] = {}
     for share in {*shares.values()}:

@@ -1,10 +1,10 @@
 """The tables of keyword search: an FTS5 table for each collection, so that a word is as rare as it is among its like.
 
 They keep no text of their own. A view is their content, so that each can be checked against the records, and built
-from them again; triggers keep them in step. All of it calls `searchable`, which every connection of `Database` knows.
+from them again; triggers keep them in step. All of it calls `searchable`, which every connection of `Database` defines.
 
-Who holds a word, how often, and how long the texts are is read here from FTS5's own tables. `bm25` can say all this, at
-some 5 µs for each record that holds any word asked for, most of it spent on records that nobody will see. The
+Who holds a word, how often, and how long the texts are is read here from FTS5's own tables. `bm25` returns the same, at
+some 5 µs for each record that holds any word asked for, most of it spent on records that are not shown. The
 vocabulary gives the occurrences of a word at 1 µs each; lengths are read of those records alone that may be among the
 best.
 
@@ -122,7 +122,7 @@ def is_scattered(connection: Connection, collection: str) -> bool:
 
 
 def merge_parts(connection: Connection, collection: str, after: str) -> None:
-    """Make one of the parts that writes have left, which changes nothing but how soon words are found.
+    """Merge the parts that writes have left, which only affects speed.
 
     FTS5 does all words at once, so there is never one after which others are left.
     """
@@ -155,14 +155,14 @@ def is_token(word: str) -> bool:
 
 
 def read_totals(connection: Connection, table: str) -> Totals:
-    """Return how many records a table of words knows, and how long they are."""
+    """Return the number of records in a table of words, and their total length."""
     row = connection.execute(f"SELECT block FROM {table}_data WHERE id = ?", (_AVERAGES,)).fetchone()
     n_records, *lengths = _varints(row[0]).tolist() if row and row[0] else [0]
     return Totals(n_records, sum(lengths) / n_records if n_records else 0.0)
 
 
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
-    """Return who holds each of some words, for which `is_token` must be true. Those that occur too often are left out.
+    """Return the postings of words that are one token. Words that occur too often are left out.
 
     A word that a few records repeat without end would take as long as one that all of them hold.
     """
@@ -264,7 +264,7 @@ def _parts(table: str) -> tuple[str, ...]:
 
 
 def _damaged(what: str) -> sqlite3.DatabaseError:
-    """Return what SQLite itself raises where a file says two things."""
+    """Return the error of SQLite for contradictory files."""
     error = sqlite3.DatabaseError(what)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error

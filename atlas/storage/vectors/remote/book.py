@@ -56,10 +56,10 @@ class IndexNote:
     """All that is noted of one index."""
 
     namespace: str = ""
-    """Its name in the service. Empty where there is none. One that was cleared gets another name."""
+    """Its name in the service. Empty without one. One that was cleared gets another name."""
 
     is_made: bool = False
-    """True once the service has said that it is there. Until then it holds nothing, and is not cleared."""
+    """True once the service has confirmed it. Until then it is empty, and is not cleared."""
 
     seals: tuple[Waiting, ...] = ()
     """Seals over all that was written, the oldest first. Those before one that is seen are void."""
@@ -68,17 +68,17 @@ class IndexNote:
     """The position up to which an answer has shown what was written."""
 
     dropped: tuple[str, ...] = ()
-    """Namespaces that hold nothing that is needed, and that the service has still to forget."""
+    """Unneeded namespaces that the service has still to delete."""
 
     stay: tuple[str, ...] = ()
     """Namespaces that stay in the service: those of the ledger that this one is a copy of, and those that somebody has
     said not to ask for again."""
 
     is_finished: bool = True
-    """True where nobody has written since the newest seal, so that the keys can be counted."""
+    """True if the newest seal is the last write, so that the keys can be counted."""
 
     def seen(self, position: int) -> Waiting | None:
-        """Return the newest seal over what shows up to a position. None where there is none."""
+        """Return the newest seal that is visible at a position, or None."""
         return next((waiting for waiting in reversed(self.seals) if waiting.position <= position), None)
 
     def with_seal(self, new: Waiting, position: int) -> IndexNote:
@@ -94,7 +94,7 @@ class IndexNote:
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
 
     def leaving_all(self) -> IndexNote:
-        """Return this as it is where all that the service has stays there, and nothing of it is this ledger's."""
+        """Return this note for a ledger without namespaces of its own, all of which stay."""
         return IndexNote(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
 
 
@@ -115,7 +115,7 @@ class IndexBook:
         """The text of the notes as this one left it, while it writes."""
 
         self._is_unsure = False
-        """Whether something was sent of which nobody knows what became of it."""
+        """Whether a request was sent whose result is unknown."""
 
     @property
     def can_write(self) -> bool:
@@ -123,11 +123,11 @@ class IndexBook:
         return not self._ledger.read_only
 
     def read(self) -> IndexNote:
-        """Return what is noted. Of what another copy of the ledger has noted, only which namespaces are not its own."""
+        """Return the note. From another copy of the ledger, only the list of foreign namespaces."""
         return self._decoded(self._text(self._name))
 
     def take(self) -> bool:
-        """Take the lease, if nobody holds it, or its holder let it run out. Return whether it was taken."""
+        """Take the lease, if it is free or has run out. Return whether it was taken."""
         lease_text = self._text(self._lease_name)
         if lease_text and not self._is_over(lease_text):
             return False
@@ -153,7 +153,7 @@ class IndexBook:
         """Note something else, and renew the lease.
 
         Raises:
-            IndexUnreachable: Another process took the lease over; nothing was noted.
+            IndexUnreachable: Another process took the lease over. The note was not written.
         """
         self._write({self._name: self._encoded(note)})
 
@@ -171,7 +171,7 @@ class IndexBook:
             raise
 
     def end_write(self) -> None:
-        """Note that the service has said what became of what was sent."""
+        """Note that the result of the request is known."""
         self._is_unsure = False
 
     def give_back(self) -> bool:
@@ -202,7 +202,7 @@ class IndexBook:
         return self._change(IndexNote.leaving_all)
 
     def cleared_text(self, text: str) -> str:
-        """Return a text of notes for one after which nothing is to be kept in the service."""
+        """Return the notes' text after which the service should be empty."""
         return self._encoded(self._decoded(text).cleared())
 
     def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:

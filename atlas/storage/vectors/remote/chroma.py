@@ -1,6 +1,6 @@
 """A ChromaDB server, or Chroma Cloud, whose collections are our namespaces. What was written shows at once.
 
-A server of ChromaDB 1.x asks nobody for a key. So it belongs on this machine, or behind something that does ask.
+A server of ChromaDB 1.x does not ask for a key. So it belongs on this machine, or behind something that does ask.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Limits:
 
 
 AWAKE_SECONDS = 5.0
-"""Longest wait for a server to say that it is there."""
+"""Longest wait for a server's first answer."""
 
 CLOUD_HOST = "api.trychroma.com"
 """Chroma Cloud's own."""
@@ -128,7 +128,7 @@ class ChromaService:
         return Answer(hits=hits, sees_up_to=AT_ONCE)
 
     def count(self, namespace: str) -> int:
-        """Return how many keys a collection holds. 0 where there is none."""
+        """Return how many keys a collection holds. 0 if it does not exist."""
         try:
             return self._of(namespace, lambda collection: int(collection.count()))
         except IndexUnreachable:
@@ -153,7 +153,7 @@ class ChromaService:
         return self._call(lambda client: call(client.collection(namespace)))
 
     def _call(self, call: Callable[[Client], T]) -> T:
-        """Return what ChromaDB gives, and turn whatever it raises into our errors, which repeat no key."""
+        """Return a result of ChromaDB, and turn its errors into ours, which contain no key."""
         from chromadb.errors import ChromaError, NotFoundError
 
         client = self._client()

@@ -1,8 +1,8 @@
-"""An index in a service: the ledger notes how far it is, and nobody but the holder of the ledger's lease writes it.
+"""An index in a service: the ledger notes how far it is, and only the holder of the ledger's lease writes it.
 
 What a service holds may be ahead of what a reader sees of the ledger, or show late, or lack what somebody has deleted.
 So its hits are candidates only, which are compared again in the ledger. An answer counts only where it takes into
-account all that its seal says. Where it fails, a search does without it.
+account all writes before its seal. Where it fails, a search does without it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ POLL_SECONDS = 0.2
 """Time between two looks at whether somebody else has finished writing."""
 
 NO_NAMESPACE = "atlas-none"
-"""A name that none has. It is counted to learn whether the service answers."""
+"""An unused name. It is counted to learn whether the service answers."""
 
 _KEY = re.compile(r"[0-9]{1,18}:[0-9]{1,9}")
 
@@ -78,11 +78,11 @@ class RemoteIndex:
         """By namespace, the position up to which its last answer showed what was written."""
 
         self._resumes_at: float | None = None
-        """When what was sent without an answer cannot be done any more. None where there is none."""
+        """Time after which an unanswered request cannot take effect any more, or None."""
 
         self._looked_at = float("-inf")
         self._distrusted: set[str] = set()
-        """Namespaces that lack what their seals say."""
+        """Namespaces that lack writes of their seals."""
 
         self._counted: set[str] = set()
         """Namespaces that had as many keys as they should when this one last began to write, or had written."""
@@ -147,13 +147,13 @@ class RemoteIndex:
             self._threads.release()
 
     def seal(self) -> Seal:
-        """Return how far what was written shows. An empty seal where nobody finished writing."""
+        """Return the visible seal. Empty if a write is unfinished."""
         note = self._note()
         seen = note.seen(self._look(note))
         return seen.seal if seen else Seal()
 
     def written(self) -> Seal:
-        """Return where a writer goes on, whether what was written shows yet or not."""
+        """Return the seal at which a writer continues, whether its writes are visible yet or not."""
         note = self._note()
         return note.seals[-1].seal if note.seals else Seal()
 
@@ -272,7 +272,7 @@ class RemoteIndex:
         """Do nothing: the parent goes on with it."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Let a child hold nothing: what a thread of its parent writes, it does not."""
+        """Drop the parent's lock in a child: the parent's writes are not its own."""
         if in_child:
             self._threads, self._n_held = threading.RLock(), 0
 
@@ -289,7 +289,7 @@ class RemoteIndex:
 
     @contextmanager
     def _writing(self) -> Iterator[IndexNote]:
-        """Yield what is noted, of an index that has a namespace, while nobody else writes it."""
+        """Yield the note of an index that has a namespace, while all others wait."""
         with self.held() as is_held:
             if not is_held:
                 raise IndexUnreachable(self.fault or "somebody else is writing it, or the store is for reading only")
@@ -310,7 +310,7 @@ class RemoteIndex:
             self._is_heard = True
 
     def _change(self, write: Callable[[], T]) -> T:
-        """Have the service write. Where there is no answer, nobody writes before what was sent has had time to be done.
+        """Send a write. Without an answer, all writes wait until it cannot take effect any more.
 
         Else an old vector might come after a newer one of the same key, which no count would show.
         """
@@ -334,7 +334,7 @@ class RemoteIndex:
             raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
 
     def _make(self, note: IndexNote) -> IndexNote:
-        """Begin a namespace. It is noted before it is made, so that none is ever forgotten."""
+        """Begin a namespace. It is noted before it is made, so that it is never forgotten."""
         named = replace(note, namespace=note.namespace or f"{_plain(self._name)}-{new_id()[:12]}")
         self._book.write(named)
         self._drop(named)
@@ -358,7 +358,7 @@ class RemoteIndex:
         return True
 
     def _note(self) -> IndexNote:
-        """Return what is noted. No seals where they are not to be believed."""
+        """Return the note. Without seals if they cannot be trusted."""
         note = self._book.read()
         return replace(note, seals=()) if note.namespace in self._distrusted else note
 

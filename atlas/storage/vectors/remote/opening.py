@@ -29,7 +29,7 @@ class RemoteIndexes:
             seconds: Longest wait for an answer to a query.
 
         Raises:
-            InvalidInput: The address is none.
+            InvalidInput: The address is malformed.
         """
         read = read_index_address(address)
         self.place = str(read)

@@ -34,7 +34,7 @@ class Patience:
         return time.monotonic() < self._rests_until
 
     def ask(self, call: Callable[[], T], *, seconds: float) -> T:
-        """Return what a call of the service gives.
+        """Return the result of a call of the service.
 
         The time is that of the whole call: a service that sends a byte now and then would be waited for by any other.
 
@@ -61,7 +61,7 @@ class Patience:
 
 
 def _within(seconds: float, call: Callable[[], T]) -> T:
-    """Return what a call gives. It goes on by itself where it takes too long, and keeps no process from ending."""
+    """Return the result of a call. A slow one continues by itself, in a thread that does not block exit."""
     answer: Future[T] = Future()
 
     def run() -> None:

@@ -1,10 +1,10 @@
 """An index of Pinecone, whose namespaces are ours.
 
-Pinecone shows what was written a while later. A write says at which position of the log it is, and each answer to a
-query says up to which position it sees. What is not seen yet, the ledger's newest records make up for.
+Pinecone shows what was written a while later. A write returns at which position of the log it is, and each answer to a
+query returns up to which position it sees. What is not seen yet, the ledger's newest records make up for.
 
-The SDK (10.2) would send what had no answer again, for minutes, long after nobody waits for it any more. So it is told
-not to, and what failed for a moment is asked again here. Its `delete` does not tell a position, and needs none: what
+The SDK (10.2) would send what had no answer again, for minutes, long after the caller has left. So it is set
+not to, and what failed for a moment is asked again here. Its `delete` returns no position, and needs none: what
 the ledger no longer has is no hit.
 """
 
@@ -39,7 +39,7 @@ MOMENTARY = (408, 429, 500, 502, 503, 504)
 
 FIRST_DELAY_SECONDS, AGAIN_SECONDS = 0.25, 10.0
 """Time before the second attempt, twice as long before each further one, and after which there is no further one. It is
-less than a write is waited for, so that nothing is sent that nobody waits for."""
+less than a write is waited for, so that each request has a caller that waits."""
 
 DIGITS = 7
 """Decimals of a vector's numbers: their error is that of 32 bits, and their text is half as long."""
@@ -48,7 +48,7 @@ _BYTES_EACH, _BYTES_BESIDE = DIGITS + 5, 120
 """Of a number with its sign, point, exponent and comma, and of all that stands beside the numbers of a vector."""
 
 _METRICS = (None, "cosine", "dotproduct")
-"""Measures that rank vectors of unit length by their cosine. None where Pinecone does not say."""
+"""Measures that rank vectors of unit length by their cosine. None if Pinecone omits it."""
 
 
 class PineconeService:
@@ -117,7 +117,7 @@ class PineconeService:
         return Answer(hits=hits, sees_up_to=NOTHING if sees_up_to is None else sees_up_to)
 
     def count(self, namespace: str) -> int:
-        """Return how many keys a namespace holds, as far as Pinecone has counted. 0 where there is none."""
+        """Return how many keys a namespace holds, as far as Pinecone has counted. 0 if it does not exist."""
         return self._call_of_namespace(lambda index: index.describe_namespace(name=namespace).record_count, 0)
 
     def drop(self, namespace: str) -> None:
@@ -140,7 +140,7 @@ class PineconeService:
         return index
 
     def _call(self, call: Callable[[Index], T]) -> T:
-        """Return what the SDK gives, and turn whatever it raises into `IndexUnreachable`, which repeats no key."""
+        """Return a result of the SDK, and turn its errors into `IndexUnreachable`, which contains no key."""
         try:
             from pinecone import ApiError, PineconeError
         except ModuleNotFoundError as error:
@@ -154,7 +154,7 @@ class PineconeService:
             raise (IndexUnreachable if is_refused else NoAnswer)(said(error, KEY)) from None
 
     def _call_of_namespace(self, call: Callable[[Index], T], missing: T) -> T:
-        """Return what the SDK gives, or something else where there is no such namespace."""
+        """Return a result of the SDK, or a default if there is no such namespace."""
 
         def asked(index: Index) -> T:
             from pinecone import NotFoundError
@@ -168,7 +168,7 @@ class PineconeService:
 
 
 def _asked_again(call: Callable[[], T]) -> T:
-    """Return what a call gives. It is made again while it fails as what may do so for a moment only."""
+    """Return the result of a call. Transient errors are retried."""
     from pinecone import ApiError
 
     until, delay = time.monotonic() + AGAIN_SECONDS, FIRST_DELAY_SECONDS

@@ -17,11 +17,11 @@ AT_ONCE = 2**62
 
 
 SERVER_FAILED = 500
-"""The HTTP status from which on a server does not say whether it did what it was asked."""
+"""The HTTP status from which on the effect of a request is unknown."""
 
 
 class NoAnswer(IndexUnreachable):
-    """The service gave no answer. Nobody knows what becomes of what it was asked, which may still be done later."""
+    """The service did not answer. The effect of the request is unknown, and may still come later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class VectorService(Protocol):
     """Vectors by namespace and key. Namespaces are made once, filled, and dropped.
 
     Every method raises `NoAnswer` where the service does not answer, `IndexUnreachable` where it refuses or does not
-    answer as it should, and `IndexUnusable` where it says that a namespace is not there or not as it was made.
+    answer as it should, and `IndexUnusable` if a namespace is missing or not as it was made.
 
     A class that subclasses this inherits the answers of a service without limits of its own.
     """
@@ -82,7 +82,7 @@ class VectorService(Protocol):
         """Return the keys of at most k vectors that are nearest to one. Approximate."""
 
     def count(self, namespace: str) -> int:
-        """Return how many keys a namespace holds. 0 where there is none."""
+        """Return how many keys a namespace holds. 0 if it does not exist."""
 
     def drop(self, namespace: str) -> None:
         """Forget a namespace. One that is not there is ignored."""

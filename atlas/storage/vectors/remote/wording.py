@@ -8,7 +8,7 @@ MOST_CHARACTERS = 200
 
 
 def said(error: BaseException, key_name: str) -> str:
-    """Return what an error says, on one line, without the key that a variable has.
+    """Return the message of an error, on one line, without the value of a key.
 
     A service, or a proxy before it, may repeat what it was asked with.
     """
