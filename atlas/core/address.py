@@ -52,7 +52,7 @@ def read_address(text: str) -> Address:
     """Return the address that a text such as `postgresql://user@host/database?schema=team` is.
 
     Raises:
-        InvalidInput: It is none, or the schema's name is not plain.
+        InvalidInput: It is malformed, or the schema's name is not plain.
     """
     if not is_address(text):
         raise InvalidInput(f"a store in PostgreSQL is given as postgresql://user@host/database, not {text!r}")

@@ -5,7 +5,7 @@
     ├── NotFound                an id that the store does not hold
     ├── StoreError              something about the store directory
     │   ├── StoreUnavailable    locked, full, not writable, or not there
-    │   ├── StoreDamaged        the ledger cannot be read; nothing was overwritten
+    │   ├── StoreDamaged        the ledger cannot be read; it was not overwritten
     │   ├── SchemaTooNew        written by a newer version of ATLAS
     │   ├── ReadOnlyStore       opened for reading only
     │   └── EmbeddingModelMismatch
@@ -23,7 +23,7 @@
     ├── Cancelled               work that whoever asked for it has stopped
     └── BlockingCall            a sync method called from the loop that would have to run it
 
-Messages say what was expected, what came, and what to do.
+Messages contain what was expected, what came, and the remedy.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class EmbeddingModelMismatch(StoreError):
 
 
 class UndoRefused(AtlasError):
-    """An operation that cannot be undone. The message says why."""
+    """An operation that cannot be undone. The message contains the reason."""
 
 
 class NotAllowed(AtlasError):
@@ -98,7 +98,7 @@ class LLMBudgetExceeded(LLMError):
 
 
 class LLMReplyInvalid(LLMError):
-    """A reply that is not what was asked for. The message says how."""
+    """A reply that is not what was asked for. The message contains the difference."""
 
 
 class ImportFailed(AtlasError):

@@ -42,7 +42,7 @@ class ExportedExperience:
     usage: Usage
     vectors: Vectors | None = None
     embedding_model: str = ""
-    """The model that made the vectors, or empty if there are none."""
+    """The model that made the vectors, or empty without vectors."""
 
     content_hash: str = ""
     """Hash of the attempt as it was first read, which edits do not change. Empty if it is that of the experience."""
@@ -122,7 +122,7 @@ def _encode_content(exported: Exported) -> Json:
 
 
 def decode_line(obj: Json) -> Exported | Trajectory | JournalEntry | Turn:
-    """Return what `encode_line` wrote, or what a program wrote by hand.
+    """Return the record of a line, from `encode_line` or written by hand.
 
     That is the trajectory of `{"kind": "trajectory", "trajectory": {…}}`, and likewise an `entry` of a journal, or a
     `turn` of a conversation.

@@ -187,7 +187,7 @@ def _names(tree: Filter) -> Iterator[str]:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Return the prefix of marks or usage, or none, and the name as it is compared."""
+    """Return the prefix of marks or usage, or an empty text, and the name as it is compared."""
     folded = name.casefold().removeprefix(METADATA)
     prefix = next((prefix for prefix in ("marks.", "usage.") if folded.startswith(prefix)), "")
     return prefix, re.sub(r"[-_\s]", "", folded.removeprefix(prefix))

@@ -27,7 +27,7 @@ UNKNOWN_RELEVANCE = 0.5
 class Hit(Generic[T]):
     """One retrieved memory and why it was retrieved.
 
-    A memory of another library, plugged into a memory system, does not say why. Its hits have no `signals`, 0 for
+    A memory of another library, plugged into a memory system, gives no reasons. Its hits have no `signals`, 0 for
     `similarity`, `meaning` and `words`, and `UNKNOWN_RELEVANCE`.
     """
 
@@ -36,13 +36,13 @@ class Hit(Generic[T]):
     """Cosine with the query. In a text that is longer than the query, how near its word pieces come counts as well."""
 
     meaning: float
-    """The same on the store's own scale: 0 for texts that have nothing to do with each other, 1 for neighbours."""
+    """The same on the store's own scale: 0 for unrelated texts, 1 for neighbours."""
 
     words: float
     """Share of the query's words, in [0, 1], that the memory holds. Rare words count more."""
 
     context: float = 0.0
-    """The same of the records just after it, as far as that counts for it: in a log, several tell of one thing."""
+    """The same of the records just after it, as far as that counts for it: in a log, several belong together."""
 
     relevance: float
     """Estimated chance that it has to do with the query at all, in [0, 1], comparable across models."""
@@ -76,7 +76,7 @@ class Hit(Generic[T]):
 
 
 def unexplained(item: T) -> Hit[T]:
-    """Return a hit that nothing says the reason of."""
+    """Return a hit without signals."""
     outcome = getattr(item, "outcome", Outcome(None))
     return Hit(
         item=item,
@@ -91,7 +91,7 @@ def unexplained(item: T) -> Hit[T]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval(Generic[T]):
-    """Hits for a query: none if nothing has to do with it."""
+    """Hits for a query: empty if all are unrelated."""
 
     hits: list[Hit[T]]
     """Best first."""
@@ -100,7 +100,7 @@ class Retrieval(Generic[T]):
     """Number of records left out because their relevance is below the threshold."""
 
     threshold: float
-    """Lowest relevance of a hit, in [0, 1]. Without hits, what the best one did not reach."""
+    """Lowest relevance of a hit, in [0, 1]. Without hits, the threshold that the best one missed."""
 
     problems: tuple[str, ...] = ()
     """Failures that did not cost the answer, each as a sentence, such as that of a reranker or an index."""
@@ -126,7 +126,7 @@ class MemoryQueryResult:
     """Number of records that were not relevant enough, by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Lowest relevance of a hit, by memory. Of a memory without hits, what the best one did not reach."""
+    """Lowest relevance of a hit, by memory. Of a memory without hits, the threshold that the best one missed."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
     """Messages of the memories that failed, by memory. The hits of the others are complete."""
@@ -183,7 +183,7 @@ class Candidates:
     """Cosine of the query with the record's best window, in [-1, 1], or 0 without a vector."""
 
     words: list[float]
-    """BM25 of the query's words in the record: 0 where it holds none of them, or where there was no text."""
+    """BM25 of the query's words in the record: 0 without common words, or without a text."""
 
     metadatas: list[dict[str, Any]]
     """Without content."""

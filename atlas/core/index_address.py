@@ -75,7 +75,7 @@ def read_index_address(text: str) -> IndexAddress | PluginIndexAddress:
     """Return the address that a text such as `pinecone://notes-a1b2c3.svc.aped-1234.pinecone.io` is.
 
     Raises:
-        InvalidInput: It is none, or it has a key, which belongs into the environment. The message does not repeat it.
+        InvalidInput: It is malformed or has a key, which belongs into the environment. The message does not repeat it.
     """
     parts = _parts(text)
     if parts.scheme == "pinecone":
@@ -147,7 +147,7 @@ def _chroma_cloud(parts: SplitResult) -> IndexAddress:
 
 
 def _is_of_this_machine(host: str) -> bool:
-    """Return whether a host is this machine, where nothing is encrypted: a proxy, or an emulator for tests."""
+    """Return whether a host is this machine, which is reached unencrypted: a proxy, or an emulator for tests."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -83,7 +83,7 @@ def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> Non
 
 
 def check_names(names: Any, what: str, example: str) -> None:
-    """Raise `InvalidInput` unless these are names. A single text would be read as its letters, and find nothing."""
+    """Raise `InvalidInput` unless these are names. A single text would be read as its letters, and match no names."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"{what} should be several names such as [{example!r}], but is {names!r}"[:300])
 

@@ -62,7 +62,7 @@ NO_MARKS = Marks()
 NO_USAGE = Usage()
 
 UNTRIED_RATE = 0.5
-"""Success rate of a record that nobody has tried."""
+"""Success rate of an untried record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ class RankingWeights:
     """
 
     meaning: float = 0.45
-    """Weight of similarity in meaning: 0 for texts that have nothing to do with each other, 1 for neighbours."""
+    """Weight of similarity in meaning: 0 for unrelated texts, 1 for neighbours."""
 
     words: float = 0.55
     """Weight of the share of the query's words that the memory holds, rare words counting more, to the power 0.7."""
@@ -49,7 +49,7 @@ class RankingWeights:
     """Weight of a journal entry's importance, in [0, 1], in place of `success`: an entry is no attempt."""
 
     strictness: float = 1.0
-    """How many times the level of its store the best hit needs for any to be shown. At 0 nothing is hidden.
+    """How many times the level of its store the best hit needs for any to be shown. At 0 all hits are shown.
 
     The level is the relevance that 97 of 100 queries about other subjects do not reach in this store.
     """
@@ -114,7 +114,7 @@ class Settings:
 
     reranker: str = ""
     """ATLAS_RERANKER: a cross-encoder's name, or the directory of its files. It reads the first 20 experiences that a
-    search finds. Empty for none."""
+    search finds. Empty for no reranker."""
 
     success_updater: str = "ema"
     """ATLAS_SUCCESS_UPDATER: how strategies' success rates follow from outcomes: `ema`, `average`, `bayesian`,
@@ -136,12 +136,12 @@ class Settings:
     """ATLAS_MAX_IMPORT_MEGABYTES: size of an unpacked file above which an import refuses it."""
 
     keep_noise: bool | None = None
-    """ATLAS_KEEP_NOISE: 1 has the journal accept empty talk, 0 refuse it. By default as the store says."""
+    """ATLAS_KEEP_NOISE: 1 has the journal accept empty talk, 0 refuse it. By default the store's setting."""
 
     keep_repetitions: bool | None = None
     """ATLAS_KEEP_REPETITIONS: 1 has the journal accept entries that repeat a recent one of their type, 0 refuse them.
 
-    By default as the store says.
+    By default the store's setting.
     """
 
     scrub_secrets: bool = True
@@ -220,7 +220,7 @@ class Settings:
 
 
 def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
-    """Raise `InvalidInput` for a variable that nobody reads: a misspelt one would open another store without a word."""
+    """Raise `InvalidInput` for an unused variable: a misspelt one would silently open another store."""
     names = options - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
     for name in sorted(environ):
         if name.startswith("ATLAS_") and name not in names:
@@ -323,7 +323,7 @@ def _parse_flag(name: str, environ: Mapping[str, str]) -> bool:
 
 
 def login_name() -> str:
-    """Return the name that the operating system knows this process's user by, which is the default actor."""
+    """Return the operating system's name for this process's user, which is the default actor."""
     try:
         return os.environ.get("USER") or getpass.getuser()
     except (KeyError, OSError):

@@ -53,7 +53,7 @@ class SuccessRate:
 
     @property
     def share(self) -> float | None:
-        """Successes among the known outcomes, in [0, 1], or None if none is known."""
+        """Successes among the known outcomes, in [0, 1], or None if all are unknown."""
         return self.n_succeeded / self.n_known if self.n_known else None
 
     @property
@@ -127,7 +127,7 @@ def _sum(first: SuccessRate, second: SuccessRate) -> SuccessRate:
 
 
 MIN_GROUPS = 5
-"""Number of groups below which resampling them says nothing."""
+"""Number of groups below which resampling them is meaningless."""
 
 N_RESAMPLES = 2_000
 

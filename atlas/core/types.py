@@ -90,7 +90,7 @@ class Outcome:
     """How an attempt ended."""
 
     success: bool | None
-    """None if the source does not say. An unknown outcome is never counted as a failure."""
+    """None if unknown. An unknown outcome is never counted as a failure."""
 
     partial_score: float | None = None
     """In [0, 1], or None."""
@@ -113,7 +113,7 @@ class Trajectory:
     outcome: Outcome
     agent_id: str = ""
     timestamp: datetime | None = None
-    """Time when it ended, with a time zone, or None if the source does not say."""
+    """Time when it ended, with a time zone, or None if unknown."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Facts that the source gives of the attempt, such as `source`, `trial`, `model`, `solution`, `feedback`."""
@@ -133,7 +133,7 @@ class Experience(VectorRecord):
     """The text whose embedding finds this experience."""
 
     created_at: datetime
-    """Time when the attempt ended, or, if its source does not say, when it was stored."""
+    """Time when the attempt ended, or, if unknown, when it was stored."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     solution_output: str = ""
@@ -244,7 +244,7 @@ class Strategy(VectorRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A thing that somebody said, and the agent's answer."""
+    """A person's message, and the agent's answer."""
 
     id: str = field(default_factory=new_id, metadata={REQUIRED: True})
     conversation: str

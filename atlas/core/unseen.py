@@ -1,4 +1,4 @@
-"""Invisible characters of a text, written out as Python writes them, so that a reader knows of them."""
+"""Invisible characters of a text, written out as Python writes them, so that a reader sees them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def has_unseen(text: str) -> bool:
 
 
 def shown_id(record_id: str) -> str:
-    """Return an id as a block shows it, from which `used` of an attempt can be told: short, and on one line."""
+    """Return an id as a block shows it, short and on one line, so that `used` of an attempt can refer to it."""
     if re.fullmatch(r"[0-9a-f]{32}", record_id):
         return record_id[:SHORT_ID]
     text = "".join(

@@ -47,7 +47,7 @@ FUNCTION_WORDS = frozenset(
     ain aren couldn didn doesn don hadn hasn haven isn ll mustn needn re shan shouldn ve wasn weren won wouldn s t d m
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""Words of English that hold sentences together and name nothing: of the closed classes, and what is left of them
+"""Words of English that are function words: of the closed classes, and what is left of them
 where an apostrophe parts them."""
 
 

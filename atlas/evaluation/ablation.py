@@ -59,7 +59,7 @@ class AblationRow:
     agreement: Estimate | None
     """Mean share of the retrieved outcomes that agree with how the attempt then ended.
 
-    None if none was retrieved. Strategies come from successes alone, so they predict nothing.
+    None if none was retrieved. Strategies come from successes alone, so they are no predictors.
     """
 
     n_foretold: int
@@ -97,7 +97,7 @@ class Ablation:
     """Number of those whose task has the same text as before. Finding it is no test of meaning."""
 
     success_rate: float | None
-    """Share of successes among the known outcomes, or None if none is known."""
+    """Share of successes among the known outcomes, or None if all are unknown."""
 
     is_timed: bool
     """True if all attempts have a time. Otherwise they were replayed in the order in which they were read."""

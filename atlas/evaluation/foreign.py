@@ -1,4 +1,4 @@
-"""Foreign queries: what is asked of a store that holds nothing on it, so that the right answer is nothing."""
+"""Foreign queries: questions to a store that holds no record on them, so that no hit is right."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class JudgedCorpus:
     """Queries without a relevant record, so that the right answer is empty."""
 
     origin: str = ""
-    """The source that several corpora are made of, so that none is foreign to another. Empty for one by itself."""
+    """The source that several corpora are made of, so that they are related. Empty for one by itself."""
 
     @property
     def texts(self) -> dict[str, str]:

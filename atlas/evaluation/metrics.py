@@ -1,7 +1,7 @@
 """Metrics of a ranking: hit, recall, reciprocal rank and nDCG, and their means under a random order.
 
-All take a ranking with its judgements, and are 0 if nothing is relevant. Expectations under a random order are exact:
-each is a closed form of the hypergeometric distribution, nothing is simulated.
+All take a ranking with its judgements, and are 0 without relevant records. Expectations under a random order are exact:
+each is a closed form of the hypergeometric distribution, without simulation.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def ndcg(ranking: JudgedRanking, k: int) -> float:
 
 
 def told_nothing(ranking: JudgedRanking) -> float:
-    """Return 1 if nothing was retrieved although a record is relevant, else 0. Of this metric alone, less is better."""
+    """Return 1 if the ranking is empty although a record is relevant, else 0. Of this metric alone, less is better."""
     return float(not ranking.found and ranking.n_relevant > 0)
 
 

@@ -270,10 +270,10 @@ def evaluate_corpora(
 def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = own_rows) -> Report:
     """Try all ways to search a memory on its own attempts and on its judged queries.
 
-    No record is written, and nothing counts as retrieved.
+    No record is written or counted as retrieved.
 
     Raises:
-        NotFound: No task was tried twice, no outcome is known and no query was judged: there is nothing to measure.
+        NotFound: No task was tried twice, no outcome is known and no query was judged: a measurement is impossible.
     """
     attempts = read_attempts(memory)
     rows = rows_of(_with_caches(memory), "id")

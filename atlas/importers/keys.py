@@ -18,12 +18,12 @@ def record_keys(head: bytes) -> list[frozenset[str]]:
 
 
 def document_keys(head: bytes) -> frozenset[str]:
-    """Return the outermost keys of a JSON object, none where the file is not one."""
+    """Return the outermost keys of a JSON object, empty for other files."""
     return frozenset(_keys(head, level=1)) if head.lstrip().startswith(b"{") else frozenset()
 
 
 def member_keys(head: bytes) -> frozenset[str]:
-    """Return the keys of the objects that the outermost JSON object holds, none where the file is not one."""
+    """Return the keys of the objects that the outermost JSON object holds, empty for other files."""
     return frozenset(_keys(head, level=2)) if head.lstrip().startswith(b"{") else frozenset()
 
 

@@ -54,7 +54,7 @@ class SuccessRule:
         """Return the rule in a text such as `correctness>=0.5`.
 
         Raises:
-            InvalidInput: It is none.
+            InvalidInput: It is malformed.
         """
         match = _RULE.fullmatch(text)
         try:

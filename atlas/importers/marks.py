@@ -43,7 +43,7 @@ class MarksImport:
     """Records that the file lists, and that are not in the store."""
 
     operation_id: str | None = None
-    """The operation that changed them. None for a preview, or where nothing changed."""
+    """The operation that changed them. None for a preview, or without changes."""
 
 
 def is_marks_file(path: Path) -> bool:
@@ -56,7 +56,7 @@ def is_marks_file(path: Path) -> bool:
 
 
 def plan_marks(memory: MemorySystem, path: Path) -> MarksImport:
-    """Return what an import of a file would change. Nothing is changed.
+    """Return the changes that an import of a file would make. The store is not changed.
 
     Raises:
         ImportFailed: It cannot be read, or holds no marks.

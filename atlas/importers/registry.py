@@ -1,4 +1,4 @@
-"""The formats that ATLAS imports, by name, and how to tell them apart."""
+"""The formats that ATLAS imports, by name, and how to recognise them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from atlas.importers.rows import Limits, Row
 
 
 def by_no_score(_: Trajectory) -> str:
-    """Return nothing: what the file itself calls a success or a failure is no score."""
+    """Return an empty result: what the file itself calls a success or a failure is no score."""
     return ""
 
 

@@ -51,7 +51,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a file: an item, or the reason why there is none."""
+    """One row of a file: an item, or the reason for its absence."""
 
     position: int
     """Line of a JSONL file, element of a JSON list, or sample of a log, from 1."""

@@ -116,7 +116,7 @@ class ImportReport:
     judged: Mapping[str, int] = field(default_factory=dict)
     """Number of attempts that have their outcome from a score, by the rule that names it, such as `reward ≥ 1`.
 
-    The rule that was asked for is there even if it decided nothing. Names of scores may come from the files."""
+    The rule that was asked for is there even if it decided no outcome. Names of scores may come from the files."""
 
     @property
     def added_attempts(self) -> int:
@@ -162,7 +162,7 @@ def import_paths(
 
 
 class _Attempts:
-    """A sink that keeps attempts in memory, and passes over what is none."""
+    """A sink that keeps attempts in memory, and skips other records."""
 
     def __init__(self) -> None:
         self.trajectories: list[Trajectory] = []
@@ -298,7 +298,7 @@ class _Run:
             self.flush()
 
     def _rule(self, original: Item, prepared_item: Item, source: str) -> str:
-        """Return the score that an attempt has its outcome from, and from which value on. Nothing where none did."""
+        """Return the score that decides an attempt's outcome, and its threshold. Empty without such a score."""
         if self._options.success and _is_unknown(original):
             return "" if _is_unknown(prepared_item) else str(self._options.success)
         if isinstance(original, Trajectory) and not _is_unknown(original):

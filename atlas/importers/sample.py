@@ -46,7 +46,7 @@ def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> Lo
     """Import the sample data of a directory into every memory, and skip what the store holds of it already.
 
     Raises:
-        ImportFailed: There is none, or a row of it cannot be read.
+        ImportFailed: It is missing, or a row of it cannot be read.
     """
     files = sample_files(directory)
     if not files:
@@ -57,7 +57,7 @@ def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> Lo
 
 
 def sample_files(directory: Path) -> list[Path]:
-    """Return the files of the sample data, in the order in which they are loaded, or none where there are none."""
+    """Return the files of the sample data, in the order in which they are loaded, or an empty list."""
     story = (directory / "story" / f"{name}.jsonl" for name in STORY)
     return [*sorted(directory.glob("*.jsonl")), *(path for path in story if path.is_file())]
 
@@ -73,7 +73,7 @@ def n_sample_records(memory: MemorySystem) -> int:
 
 
 def remove_sample(memory: MemorySystem) -> str | None:
-    """Delete all sample data as one operation, and return its id, or None if there is none."""
+    """Delete all sample data as one operation, and return its id, or None without sample data."""
     reason = "removed the sample data"
     scoped = memory.experience.within("delete", reason)
     n_removed = scoped.delete(memory.experience.ids(IS_SAMPLE))

@@ -99,7 +99,7 @@ class CountingSink:
     """A sink for previews. It counts the new records, by id and by the content of attempts."""
 
     def __init__(self, memory: MemorySystem | None) -> None:
-        """Count against a memory, or against none."""
+        """Count against a memory, or against no memory."""
         self._memory = memory
         self._scrubs = memory is None or memory.storage.settings.scrub_secrets
         self._seen: set[str] = set()

@@ -20,7 +20,7 @@ class Sources:
     def from_upload(cls, files: Iterable[tuple[str, bytes]]) -> Sources:
         """Return files that were sent, each with its name.
 
-        Each lies in a directory of its own: which of them belong together cannot be told.
+        Each lies in a directory of its own: which of them belong together is unknown.
         """
         directory = tempfile.TemporaryDirectory(prefix="atlas-upload-")
         paths = []

@@ -67,5 +67,5 @@ class AccessDirectory:
             raise StoreUnavailable(f"{path} cannot be read ({error}); look at its permissions") from error
 
     def last_purge(self) -> str:
-        """Return nothing: a purge removes the copies, which lie in the same directory."""
+        """Return an empty list: a purge removes the copies, which lie in the same directory."""
         return ""

@@ -1,6 +1,6 @@
 """The person or agent on whose behalf code runs, and their permissions.
 
-One process may serve many: each request, and each run of a page, sets its actor. Where nothing is said, as in a script
+One process may serve many: each request, and each run of a page, sets its actor. By default, as in a script
 or on the command line, it is whoever runs the process, who may do everything that its files allow.
 """
 
@@ -24,7 +24,7 @@ class Role(IntEnum):
     """Set of acts that an actor may perform. A higher role may do all that a lower one may."""
 
     VIEWER = 0
-    """Reads everything and changes nothing. What a viewer looks up is not counted as retrieved."""
+    """Only reads. What a viewer looks up is not counted as retrieved."""
 
     WRITER = 1
     """Stores, edits, marks, and undoes."""
@@ -106,7 +106,7 @@ def on_behalf(act: Callable[[], Made]) -> Callable[[], Made]:
 
 
 def look_up_actors(finder: Finder) -> None:
-    """Ask this for the actor wherever no block says one.
+    """Ask this for the actor outside of all such blocks.
 
     A framework that runs parts of a page by itself, such as a button's callback, leaves no place for a block.
     """

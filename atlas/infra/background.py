@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 class Background:
-    """One piece of work, which is never done twice at once. Safe for threads. A forked child begins with none."""
+    """One piece of work, which is never done twice at once. Safe for threads. A forked child begins without work."""
 
     def __init__(self, name: str, work: Callable[[], None]) -> None:
         """Name a piece of work.
@@ -52,7 +52,7 @@ class Background:
             thread.join(timeout_seconds)
 
     def before_fork(self) -> None:
-        """Do nothing: the parent continues the work."""
+        """Keep as it is: the parent continues the work."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Forget the thread in a child, which does not have it."""

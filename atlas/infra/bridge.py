@@ -52,7 +52,7 @@ class _Twin:
             return future
 
     def cancel(self) -> None:
-        """Stop the coroutine under way, and let none follow: the twin was cancelled."""
+        """Stop the coroutine under way, and start no other: the twin was cancelled."""
         with self._lock:
             self._is_cancelled, running = True, self._running
         if running is not None and not self.loop.is_closed():
@@ -164,7 +164,7 @@ async def _contained(awaitable: Awaitable[T]) -> T:
 
 
 def _is_a_persons(error: BaseException) -> bool:
-    """Return whether a person pressed Ctrl-C, which the main thread is told, or a method raised it by itself."""
+    """Return whether a person pressed Ctrl-C, which interrupts the main thread, or a method raised it by itself."""
     return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 

@@ -90,7 +90,7 @@ class InterProcessLock:
         """Hold the lock inside the block, or yield False if others kept it for longer than the timeout.
 
         Raises:
-            StoreUnavailable: The directory that it is in is gone; to lock nothing, it is not made again.
+            StoreUnavailable: The directory that it is in is gone. It is not made again.
         """
         if not self._path.parent.is_dir():
             raise store_removed(self._path.parent, self._path)

@@ -68,7 +68,7 @@ _ASSIGNED = (
 _VARIABLE = r"\$(?:\{|(?-i:[A-Z_][A-Z0-9_]{1,100})(?![A-Za-z0-9_./+~!@#$%^&*=-]))"
 _ATTRIBUTE = r"(?-i:[a-z_]{1,30}(?:\.[a-z_][a-z0-9_]{0,30}){1,9})(?![A-Za-z0-9_./+~!@#$%^&*=-])"
 _WORDS = r"string|str|text|none|null|true|false|required|optional|missing|invalid|redacted|hidden"
-"""Words that stand for a secret where none is."""
+"""Words that stand for a secret where no secret is."""
 
 _AZURE_NAMES = r"(?:account|storage|shared[ _-]?access)[ _-]?key"
 _NAME = r"[^\s/\\\"'<>:|*?,;)\]]{1,100}"
@@ -234,7 +234,7 @@ def counting_secrets() -> Iterator[Counter[str]]:
 
 
 def describe_counts(counts: Mapping[str, int]) -> str:
-    """Return for example `Secrets replaced: API keys 1, tokens 2.`, or an empty text where there are none."""
+    """Return for example `Secrets replaced: API keys 1, tokens 2.`, or an empty text without secrets."""
     kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(counts.items()))
     return f"Secrets replaced: {kinds}." if kinds else ""
 
@@ -277,7 +277,7 @@ def scrub_value(value: Any, counts: Counter[str], *, homes: bool = True) -> Any:
 
 
 def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
-    """Return a record without secrets, or itself where it holds none. Its ids and its times stay."""
+    """Return a record without secrets, or itself without secrets. Its ids and its times stay."""
     new_counts = Counter[str]()
     names = next(names for kind, names in SCRUBBED_FIELDS.items() if isinstance(item, kind))
     try:

@@ -71,12 +71,12 @@ class ArtefactFile(ABC, Generic[T]):
 
     @property
     def written_at(self) -> int:
-        """Time at which it was saved last, in nanoseconds since 1970. 0 where there is none."""
+        """Time at which it was saved last, in nanoseconds since 1970. 0 before that."""
         self._bring_up_to_date()
         return self._file_time()
 
     def load(self) -> T | None:
-        """Return it as it was saved last. None where there is none, or the file cannot be read."""
+        """Return it as it was saved last. None if it is missing, or the file cannot be read."""
         self._bring_up_to_date()
         return load_artefact(self.path, self._decode)
 
@@ -227,7 +227,7 @@ def _write(
     arrays: Mapping[str, npt.NDArray[Any]],
     before: Callable[[Path], None] = lambda file: None,
 ) -> None:
-    """Write a file. What is to be done with it before others see it may fail, and nothing is written then."""
+    """Write a file. If the preparation before others see it fails, the file is not written."""
     text = json.dumps({**header, "version": VERSION}, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def fill(beside: Path) -> None:

@@ -38,7 +38,7 @@ class CompactionJob(MemoryJob):
         """Plan.
 
         Raises:
-            LLMUnavailable: A model was asked for, but there is none.
+            LLMUnavailable: A model was asked for, but is not configured.
         """
         with self.opened(on_progress, model_if(self.with_model)) as memory:
             return plan_now(

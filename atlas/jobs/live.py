@@ -25,7 +25,7 @@ class SavedResult(Generic[T]):
     """None where there is no file, or it cannot be read."""
 
     written_at: int = 0
-    """Time of the file, in nanoseconds since 1970. 0 where there is none."""
+    """Time of the file, in nanoseconds since 1970. 0 without a file."""
 
 
 class LiveResult(ABC, Generic[T]):
@@ -108,7 +108,7 @@ class LiveResult(ABC, Generic[T]):
         return self.memory.storage.path.resolve() / CACHE
 
     def _directory(self) -> Path:
-        """Return where it is written: in the store, or elsewhere where that must not be."""
+        """Return the directory to write to: the store's, or another where that must not be."""
         if not self.memory.storage.read_only:
             return self._cache
         with self._lock:

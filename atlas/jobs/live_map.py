@@ -52,11 +52,11 @@ class LiveMap(LiveResult[MemoryMap]):
         return MapFile(directory, COLLECTION)
 
     def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
-        """Return the map as the store is now. None where the store is empty, or where there is none yet.
+        """Return the map as the store is now, or None if the store is empty or the map is not made yet.
 
         Args:
             min_domain_size: Fewest records of a domain; 0 leaves it as the map was made.
-            is_awaited: Whether to wait for the map as the store is now, and for a sketch where there is none. Else it
+            is_awaited: Whether to wait for the map as the store is now, and for a sketch if there is no map. Else it
                 is the map as it was last, of a large store, and follows in the background.
         """
         if is_awaited or not self._is_large():
@@ -113,7 +113,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return not self._stored_file().written_at
 
     def _follow(self, min_domain_size: int) -> None:
-        """Bring the map up with the store. Make it where there is none."""
+        """Bring the map up with the store, or make it."""
         with self._work:
             current = self._newest()
             with self._once() if current is None else nullcontext():
@@ -150,7 +150,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 self._follower.start()
 
     def _first(self) -> MemoryMap | None:
-        """Return a map of a store that has none."""
+        """Return a map of a store without one."""
         embedded = self._read()
         if not embedded.ids:
             return None

@@ -30,13 +30,13 @@ def model_if(is_wanted: bool) -> AnthropicLLM | None:
     """Return the language model that the settings name, where one is wanted.
 
     Raises:
-        LLMUnavailable: It is wanted, but there is none.
+        LLMUnavailable: It is wanted, but is not configured.
     """
     return AnthropicLLM(Settings.from_environment()) if is_wanted else None
 
 
 def spent_by(llm: LLMClient | None) -> str:
-    """Return the usage of a model so far: calls, tokens and their price. Empty where none is asked."""
+    """Return the usage of a model so far: calls, tokens and their price. Empty without a model."""
     if llm is None:
         return ""
     spent = getattr(llm, "spent", None)

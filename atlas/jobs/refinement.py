@@ -62,7 +62,7 @@ class RefinementJob(MemoryJob):
         """Plan.
 
         Raises:
-            LLMUnavailable: A model was asked for, but there is none.
+            LLMUnavailable: A model was asked for, but is not configured.
         """
         llm = model_if(self.with_model)
         with self.opened(on_progress) as memory:
@@ -95,7 +95,7 @@ def plan_now(
 
 
 def refine_strategy_for(memory: MemorySystem, llm: LLMClient | None) -> ExplainingStrategy:
-    """Return what judges a store: a language model, or rules that keep apart what ended differently."""
+    """Return the judge of a store: a language model, or rules that keep apart what ended differently."""
     if llm is not None:
         return LLMRefineStrategy(llm)
     return HeuristicRefineStrategy(CachedEmbedder(memory.experience.embedder), mix_outcomes=False)

@@ -42,7 +42,7 @@ class Worker:
     """A queue of jobs that one child does, one after another. May be used from any thread.
 
     Args:
-        stays_warm: Whether the child waits for the next job where none is left. Else it ends, and lets go of what it
+        stays_warm: Whether the child waits for the next job after the last one. Else it ends, and lets go of what it
             has loaded.
     """
 
@@ -90,7 +90,7 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The child's process id. None while there is none."""
+        """The child's process id. None without a child."""
         with self._lock:
             return self._child.pid if self._child is not None else None
 
@@ -177,7 +177,7 @@ def _why_it_ended(code: int) -> str:
 
 
 def main() -> None:
-    """Run the child: read jobs, do them, and say how it goes, until there is nobody to say it to."""
+    """Run the child: read jobs, do them, and report on them, until the parent is gone."""
     protocol = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # what libraries print goes where errors go
     sys.stdout = sys.stderr

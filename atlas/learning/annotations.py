@@ -33,7 +33,7 @@ class Parameter:
 
     name: str
     type: ast.expr | None
-    """Annotation, or None where the signature has none."""
+    """Annotation, or None without one."""
 
     is_keyword: bool = False
     """True if it can be passed by name only."""

@@ -113,7 +113,7 @@ class ProvenCompression:
         """Compress later.
 
         Args:
-            documenter: Names what is found; names are derived from code and uses where there is none.
+            documenter: Names what is found. Without it names are derived from code and uses.
             engine: What searches; Stitch where it is installed.
             limits: Of the search.
             run_limits: Of each program that is run to prove that it still does the same.
@@ -251,7 +251,7 @@ class LLMCompressionStrategy(ProvenCompression):
         """Ask later.
 
         Args:
-            documenter: Names what is found; the same model where there is none.
+            documenter: Names what is found. The same model by default.
             limits: Of the questions' time, and of how many functions may be proposed.
             run_limits: Of each program that is run to prove that it still does the same.
             path: Directories of modules that the programs import.

@@ -62,7 +62,7 @@ class AnthropicLLM:
     """A language model behind the Messages API.
 
     Structured answers come as the call of a tool whose input has the schema. Models that think refuse to be forced to
-    call one, so where the service says so, it is asked for from then on instead; a reply without the call is invalid.
+    call one, so if the service demands it, it is asked for from then on instead; a reply without the call is invalid.
     """
 
     def __init__(self, settings: Settings, *, api_key: str | None = None, backoff_seconds: float = 0.5) -> None:

@@ -91,7 +91,7 @@ class TokenUsage:
         )
 
     def __str__(self) -> str:
-        """Return for example `3 calls, 12,400 tokens, $0.0021`."""
+        """Return a summary such as `3 calls, 12,400 tokens, $0.0021`."""
         cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
         return f"{self.n_calls} call{'' if self.n_calls == 1 else 's'}, {self.tokens:,} tokens, {cost}"
 

@@ -1,4 +1,4 @@
-"""One task answered by the language model twice: with what the memories say of it, and without."""
+"""One task answered by the language model twice: with its memories, and without."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Reply:
     """One answer of the model."""
 
     text: str
-    """Untrusted. Empty where there is none."""
+    """Untrusted. Empty without an answer."""
 
     problem: str
-    """Why there is none. Empty where there is one."""
+    """Reason for a missing answer. Empty otherwise."""
 
     cost: str
     """Tokens read and written, and what they cost."""

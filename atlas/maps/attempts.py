@@ -1,4 +1,4 @@
-"""Attempts at the same task: those that give its id, and those whose tasks say the same."""
+"""Attempts at the same task: those that give its id, and those of equal tasks."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class LiveColumns:
     def read(self, key: str) -> Mapping[str, Any]:
         """Return a column.
 
-        That of marks or usage is read whole each time: no revision of records tells when it changes.
+        That of marks or usage is read whole each time: changes of it have no revision of records.
         """
         if key.startswith(("marks.", "usage.")):
             return self.memory.experience.column(key)

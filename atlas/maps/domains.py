@@ -38,7 +38,7 @@ class Clusters:
     """Which group each point belongs to."""
 
     labels: Labels
-    """Shape (n,): numbered from 0, largest first. `UNCLUSTERED` where it belongs to none."""
+    """Shape (n,): numbered from 0, largest first. `UNCLUSTERED` outside of all domains."""
 
     strengths: Strengths
     """Shape (n,): how firmly it belongs to its group, in [0, 1]."""

@@ -66,8 +66,8 @@ def duplicate_attempts(
 ) -> tuple[DuplicateGroup, ...]:
     """Return the near-duplicates among the attempts at each task. Largest group first.
 
-    Texts that differ in one number or name lie as near to each other as paraphrases do, so a vector alone tells
-    nothing of the kind.
+    Texts that differ in one number or name lie as near to each other as paraphrases do, so a vector alone is
+    not enough.
 
     Args:
         embedded: The attempts.

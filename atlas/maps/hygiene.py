@@ -31,7 +31,7 @@ def rates_by_group(groups: Mapping[str, G], outcomes: Mapping[str, str]) -> dict
 def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
     """Return groups that surely do badly first: by the upper end of the interval of their rate.
 
-    Those nobody knows of last.
+    Unknown ones last.
     """
 
     def place(group: G) -> tuple[float, int]:

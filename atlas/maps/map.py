@@ -87,7 +87,7 @@ class Domain:
     """Ids of the records nearest to its middle, at most five."""
 
     suggested_by: str = ""
-    """The language model that suggested its name. Empty where none did."""
+    """The language model that suggested its name. Empty without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class MemoryMap:
 
     @property
     def is_sketch(self) -> bool:
-        """True where it is what `preview` shows at once, on which nobody has looked for domains."""
+        """True for the quick map of `preview`, without a search for domains."""
         return not self.domains and self.recipe.engine == "pca"
 
     @property
@@ -139,7 +139,7 @@ class MemoryMap:
         return float((self.labels == UNCLUSTERED).mean()) if len(self.ids) else 0.0
 
     def domain(self, number: int) -> Domain | None:
-        """Return the domain of this number. None where there is none."""
+        """Return the domain of this number. None if it is unknown."""
         return next((domain for domain in self.domains if domain.number == number), None)
 
     def members(self, number: int) -> tuple[str, ...]:

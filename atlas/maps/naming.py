@@ -117,7 +117,7 @@ _PLAIN = re.compile(r"\b[a-z]+\b")
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A text without the code that stands in it. The text itself where it is nothing but code."""
+    """A text without the code that stands in it. The text itself if it is all code."""
 
     text: str
     words: set[str]

@@ -20,7 +20,7 @@ AS_FREQUENT = 0.8
 """Share of a phrase's texts from which a longer one is taken instead."""
 
 _RUN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+)*")
-"""Words with nothing but spaces and hyphens between them."""
+"""Words with only spaces and hyphens between them."""
 
 Plain = Callable[[str], str | None]
 """Function that returns the normalised word, or None for a word that no name may contain."""

@@ -28,13 +28,13 @@ class StoredText:
 
 
 class AccessText(Protocol):
-    """A text that many servers may read and replace at once. Its `str` says where it is."""
+    """A text that many servers may read and replace at once. Its `str` is its place."""
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return it as it is now. None where there is none.
+        """Return the text as it is now, or None before the first one.
 
         Args:
-            seen: As it was read before, which is returned if nobody has replaced it since.
+            seen: As it was read before, which is returned if it was not replaced since.
 
         Raises:
             OSError: It cannot be read.
@@ -42,7 +42,7 @@ class AccessText(Protocol):
         """
 
     def changing(self) -> AbstractContextManager[Callable[[str], None]]:
-        """Yield what replaces the text, in a block that nobody else is in."""
+        """Yield a function that replaces the text, in a block that excludes all others."""
 
 
 class AccessPlace(Protocol):

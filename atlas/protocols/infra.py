@@ -54,7 +54,7 @@ class WholeEmbedder(Embedder, Protocol):
     - `encode_with_tokens(texts) -> (vectors, tokens)` gives the vectors of each document's word pieces as well, and
       `query_tokens(text)` those of a question. See `atlas.storage.late_interaction`. Without them, texts are compared
       as wholes and by their words.
-    - `word_vectors(text)` gives the words of a text with their vectors, so that a hit can say which words met. See
+    - `word_vectors(text)` gives the words of a text with their vectors, so that a hit can show which words met. See
       `atlas.embedding.met_words`.
     """
 
@@ -97,7 +97,7 @@ class LLMClient(Protocol):
             max_tokens: Of the answer. A model's thinking has room of its own.
 
         Raises:
-            LLMUnavailable: No model can be asked, now or at all. The message says what to do.
+            LLMUnavailable: No model can be asked, now or at all. The message names the remedy.
             LLMBudgetExceeded: The question would take more tokens than the operation may. It was not asked.
             LLMReplyInvalid: The reply was cut off, refused, or not of the form that was asked for.
         """

@@ -57,7 +57,7 @@ class ConceptLibrary(Protocol):
         ...
 
     def compose(self, concept_ids: list[str]) -> CodeConcept | None:
-        """Return one concept made of several, or None if nothing fits."""
+        """Return one concept made of several, or None if they do not fit."""
         ...
 
     def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:

@@ -74,7 +74,7 @@ class ConceptDocumenter(Protocol):
 class Reranker(Protocol):
     """A judge of how well documents answer a query, which reads both together: a cross-encoder, or a language model.
 
-    It is slow beside the ranking, so it sees the first few hits alone. None comes with ATLAS, and none is on unless it
+    It is slow beside the ranking, so it sees the first few hits alone. ATLAS brings no reranker. One is off unless it
     is given: one that was trained on web search may well rank attempts at tasks worse. Measure it first, with
     `atlas.evaluation.tasks`.
     """
@@ -93,7 +93,7 @@ class StrategyAbstractor(Protocol):
     """A step that makes a reusable strategy of a successful attempt."""
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy, or None if the attempt is too specific, or says too little."""
+        """Return the strategy, or None if the attempt is too specific, or too short."""
         ...
 
 

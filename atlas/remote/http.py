@@ -20,17 +20,17 @@ _ERRORS: Mapping[int, type[AtlasError]] = {
     413: InvalidInput,
     422: InvalidInput,
 }
-"""Errors by the status of answers that name none, such as those of the doors in front of the API."""
+"""Errors by the status of answers without an error's name, such as those of the doors in front of the API."""
 
 
 class Server:
     """One server, and the key that it is asked with. Safe for many threads."""
 
     def __init__(self, address: str, key: str, timeout_seconds: float) -> None:
-        """Connect to nothing yet: the first request does.
+        """Connect lazily: the first request opens the connection.
 
         Raises:
-            InvalidInput: The address is none of a server.
+            InvalidInput: The address is not that of a server.
         """
         try:
             url = httpx.URL(address.rstrip("/") + "/api/v1/")

@@ -80,7 +80,7 @@ class RemoteMemory(Remote, Verbs):
         diversity: float = 0.0,
         count_retrieval: bool = True,
     ) -> MemoryQueryResult:
-        """Return what every memory holds for a task."""
+        """Return the hits of every memory for a task."""
         return await in_thread(
             self.query_sync,
             task,
@@ -111,11 +111,11 @@ def connect(
 
     Args:
         address: Such as `http://memory.example:8501`. `ATLAS_STORE` where it is None.
-        key: A key of that server. `ATLAS_KEY` where it is None. A server of yours on this machine needs none.
+        key: A key of that server. `ATLAS_KEY` where it is None. A server of yours on this machine needs no key.
         timeout_seconds: Longest wait for an answer.
 
     Raises:
-        InvalidInput: The address is none of a server.
+        InvalidInput: The address is not that of a server.
     """
     server_address = os.environ.get("ATLAS_STORE", "") if address is None else address
     return RemoteMemory(

@@ -105,7 +105,7 @@ def encode_as(declared: Any, value: Any, place: str) -> Any:
 
 
 def _member(members: Sequence[Any], value: Any) -> Any:
-    """Return the member of a union that a value is of, or the first one where it is of none."""
+    """Return the member of a union that fits a value, or the first one."""
     for member in members:
         kind = get_origin(member) or member
         if kind in (Any, object) or (isinstance(kind, type) and isinstance(value, kind)):

@@ -11,7 +11,7 @@ from typing import Any
 def lazy_names(
     package: str, modules: Mapping[str, Collection[str]]
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the `__all__`, `__getattr__` and `__dir__` of a package, importing which imports none of its modules.
+    """Return the `__all__`, `__getattr__` and `__dir__` of a package that imports its modules on first use.
 
     Args:
         modules: The names that each module gives the package. A type checker reads them from imports under

@@ -1,13 +1,13 @@
 """The numbers that decide which hits a search finds, in which order, and which of them it shows.
 
 They stand in the order in which a score comes about: words, word pieces, scale, relevance, nudges, order, what is
-shown. `atlas.memory.base.scoring` adds them up. Each group says what its numbers were chosen on. To choose one again,
+shown. `atlas.memory.base.scoring` adds them up. Each group names the data behind its numbers. To choose one again,
 change it here and compare the rows of this command before and after:
 
     atlas evaluate PATH... --half dev
 
 The paths are the runs of the given data that docs/benchmarks.md lists. `dev` is the half of the tasks that numbers may
-be chosen on. Report figures of `--half test`. Numbers of which a group says that they were set by hand were not chosen
+be chosen on. Report figures of `--half test`. Numbers that a group declares as set by hand were not chosen
 on data: their reason stands beside them. The weights of the signals are settings of a store, with their own defaults in
 `atlas.core.settings.RankingWeights`. Those were chosen in the same way.
 """
@@ -26,25 +26,26 @@ FIELD_WEIGHTS = 1.0, 0.5
 FUNCTION_WEIGHT = 0.5
 """Share of its weight that a function word keeps, and a pair of them.
 
-A third of the words of a question hold it together and name nothing. In a small store they are rare by chance. Taken
+A third of the words of a question are function words. In a small store they are rare by chance. Taken
 out altogether, they cost where a text is nearly the query's own."""
 
 FUNCTION_WEIGHT_OF_SMALL = 0.01
-"""The same in a collection of fewer than `SMALL` records: next to nothing, so that a share of the words tells by itself
-whether a record has to do with a query."""
+"""The same in a collection of fewer than `SMALL` records: almost 0, so that the share of common words shows
+by itself whether a record is related to a query."""
 
 SMALL = 20
-"""Records below which a collection says little about itself: how rare a word is, or what is foreign to it."""
+"""Records below which a collection is too small to measure how rare a word is, or what is foreign to it."""
 
 FEW_RECORDS = 10
-"""In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
+"""Records from which on a word of the query that no record contains counts as the rarest. In a smaller collection it
+counts as little as a word of one record."""
 
 MAX_SEARCHED = 48
-"""Of more terms that are held, the rarest are searched for. Further ones find nothing better, and take longer."""
+"""Of more terms that are held, the rarest are searched for. Further ones do not improve the result, and take longer."""
 
 MAX_POSTINGS = 40_000
-"""Terms are searched for, rarest first, until records hold them this often. So nothing is left out of collections of a
-few thousand records, and of large ones the commonest words, which tell the least."""
+"""Terms are searched for, rarest first, until records hold them this often. In collections of a few
+thousand records all terms are, and in large ones all but the commonest, which matter least."""
 
 COMMON = 10_000
 FEWEST = 3
@@ -66,14 +67,14 @@ are bring no more."""
 SHARE = 0.7
 """Share of the pooled vectors' cosine that gives way to late interaction in a text that is far longer than the query.
 
-In one of the query's length, none does: there the pooled vectors know better. With a half for texts of any length, of
+In one of the query's length, none does: there the pooled vectors are better. With a half for texts of any length, of
 the nine sets of the development half three were worse by more than chance."""
 
 MOST_PIECES = 512
 """Different word pieces of a text that are kept. It bounds what a search reads of long texts.
 
 Of more, those with the highest numbers are kept: vocabularies are in the order of how common a piece is, and the rare
-ones tell the most."""
+ones matter most."""
 
 COMPARED = 100
 """Most relevant candidates whose word pieces are compared with the query's. Set by hand, to bound a search's time."""
@@ -128,7 +129,7 @@ RERANKER_WEIGHT = 0.2
 # --- What is shown: the level of a store. Chosen on the development half.
 
 FOREIGN_SHARE = 0.97
-"""Share of foreign queries that are to find nothing. A goal, so not chosen on data."""
+"""Share of foreign queries that should have no hits. A goal, so not chosen on data."""
 
 LOOKED_AT = 20
 """Candidates of either signal among which the best answers to a foreign query are. Comparing word pieces changes their
@@ -147,7 +148,7 @@ SMALL_LEVEL = 0.13
 19 records that were drawn from the development half."""
 
 TELLING = 0.15
-"""Share of what a query's words tell from which a hit is shown in any case in a collection of fewer than `SMALL`
+"""Weighted share of a query's words from which a hit is always shown in a collection of fewer than `SMALL`
 records. What two texts share by chance stays below. Chosen on the same stores."""
 
 NEAR_BEST = 0.4

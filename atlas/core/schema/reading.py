@@ -54,7 +54,7 @@ def mismatch(expected: str, value: Any) -> Mismatch:
 
 
 def inside(read: Reader, value: Any, part: str) -> Any:
-    """Return what a reader makes of a part of a value. Errors name the part."""
+    """Return a part of a value, read by a reader. Errors name the part."""
     try:
         return read(value)
     except Mismatch as error:

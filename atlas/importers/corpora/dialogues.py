@@ -93,7 +93,7 @@ def _talks(runs: Sequence[Trajectory]) -> list[_Dialogue]:
 
 
 def _turns(run: Trajectory) -> Iterator[tuple[str, str]]:
-    """Yield the messages, in order. An action after which a person speaks, or the last one, is said to them."""
+    """Yield the messages, in order. An action after which a person speaks, or the last one, is a message to them."""
     for step in run.steps:
         is_spoken = step.metadata.get("observation_from") == "user" or not step.observation
         if is_spoken and step.action.strip():

@@ -34,7 +34,7 @@ class LogEntry:
 
 
 def read_log(path: Path) -> list[LogEntry]:
-    """Return the entries of a Protea memory, none where the file is another database. It is read only.
+    """Return the entries of a Protea memory, empty for another database. It is read only.
 
     Raises:
         ImportFailed: The database cannot be read.
@@ -51,7 +51,7 @@ def read_log(path: Path) -> list[LogEntry]:
 
 
 def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
-    """Return the crashes alone, and the whole log, or none where no reflection has a crash in its generation."""
+    """Return the crashes alone, and the whole log, or an empty list without reflections on crashes."""
     crashes = [line for line in log if line.kind == CRASH]
     crashed = {line.generation for line in crashes}
     reflections = [line for line in log if line.kind == REFLECTION and line.generation in crashed]

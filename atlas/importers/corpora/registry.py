@@ -29,7 +29,7 @@ def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus
     """Return the evaluation corpora in files and directories. Other files are skipped.
 
     Raises:
-        ImportFailed: There is nothing of the kind under one of the paths, or a file of a known kind has a row that
+        ImportFailed: One of the paths has no file of a known kind, or a file of a known kind has a row that
             cannot be read: figures over a part of the data would look like figures over all of it.
     """
     limits = Limits.of(settings)

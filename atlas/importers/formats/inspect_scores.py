@@ -47,7 +47,7 @@ def verdict(sample: Json) -> Verdict:
 
 
 def judged_by(attempt: Trajectory) -> str:
-    """Return the scorers that decide whether an attempt is a success, and by what. Nothing where none does."""
+    """Return the scorers that decide whether an attempt is a success, with their thresholds. May be empty."""
     values = attempt.outcome.verification_details.get("scores") or {}
     deciding = [scorer for scorer, value in values.items() if _success(value) is not None]
     return f"{' and '.join(deciding)} = C or 1" if deciding else ""

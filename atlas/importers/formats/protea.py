@@ -82,7 +82,7 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def create_table(path: Path) -> bool:
-    """Give a SQLite file of the agent the table of entries where it has none, and return whether there are any.
+    """Create the table of entries in a SQLite file of the agent if it is absent, and return whether it has entries.
 
     Other tables in the file stay unchanged. If the file cannot be written, or has another table of that name, it stays
     unchanged, and a warning is logged.
@@ -187,7 +187,7 @@ class _Reader:
 
 
 def _log_of(connection: sqlite3.Connection) -> str:
-    """Return what tells a log from others, wherever it lies and however long it has become: its first row."""
+    """Return the first row of a log, which identifies it wherever it lies and however long it has become."""
     return row_key(next(_telling(connection), {}))[:16]
 
 
@@ -209,7 +209,7 @@ def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict
 
 
 def _telling(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
-    """Yield what tells each row from others, in the order of their ids."""
+    """Yield a digest of each row, in the order of their ids."""
     columns = _columns(connection, "memory")
     names = [name for name in TELLING if name in columns]
     for values in connection.execute(_select(names)):

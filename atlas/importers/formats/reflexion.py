@@ -107,7 +107,7 @@ def _problem(row: Json, benchmark: str) -> Task:
 
 
 def describe(prompt: str, entry_point: str = "") -> str:
-    """Return what a function stub asks for: its docstring, then its signature, or the prompt where it has none."""
+    """Return the request of a function stub: its docstring, then its signature, or else the prompt."""
     start = max(prompt.find(f"def {entry_point}("), 0) if entry_point else 0
     start = prompt.find("def ", start)
     quotes = [at for at in (prompt.find(quote, start) for quote in ('"""', "'''")) if at >= 0]

@@ -61,7 +61,7 @@ class CompressionJob(MemoryJob):
         """Search.
 
         Raises:
-            LLMUnavailable: A model was asked for, but there is none.
+            LLMUnavailable: A model was asked for, but is not configured.
         """
         path = directories(PROGRAM_PATH, self.path)
         strategy = strategy_of(model_if(self.with_model), self.max_programs, path)
@@ -112,7 +112,7 @@ def compress_now(
 def strategy_of(
     llm: LLMClient | None = None, max_programs: int = Limits().max_programs, path: Sequence[Path] = ()
 ) -> ProvenCompression:
-    """Return what finds functions: a language model, or Stitch where there is none.
+    """Return the finder of functions: a language model, or Stitch without one.
 
     Args:
         path: Directories of modules that the programs import.

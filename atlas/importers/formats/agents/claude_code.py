@@ -130,7 +130,7 @@ class _Session:
         yield from self.ended(offset)
 
     def _chain(self, line: Json) -> tuple[str, str]:
-        """Return what a line belongs to: a session, and in it the conversation with a person or a sub-agent."""
+        """Return the conversation of a line: a session, and in it the conversation with a person or a sub-agent."""
         session = as_text(line.get("sessionId"), "sessionId") or self._name
         uuid = as_text(line.get("uuid"), "uuid")
         if not line.get("isSidechain"):

@@ -125,7 +125,7 @@ def decode_spans(request: Any, refuse: Callable[[str], object]) -> Iterator[Rece
     """Yield the spans of a request, and call `refuse` with the reason for each unreadable one.
 
     Raises:
-        InvalidInput: The request as a whole is none.
+        InvalidInput: The request as a whole is malformed.
     """
     body = as_object(request, "the request")
     for n, resource_spans in enumerate(_members(body, _RESOURCES, "the request")):
@@ -145,7 +145,7 @@ def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[Spa
     Of a span's resource it keeps the service's name, which is all that is read of it.
 
     Raises:
-        InvalidInput: The request as a whole is none.
+        InvalidInput: The request as a whole is malformed.
     """
     body = as_object(request, "the request")
     for n, resource_spans in enumerate(_members(body, _RESOURCES, "the request")):

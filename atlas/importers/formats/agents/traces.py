@@ -81,7 +81,7 @@ class Trace:
         """Return the trace as an attempt, of unknown outcome.
 
         Raises:
-            InvalidInput: Nothing in it says what the task was.
+            InvalidInput: It names no task.
         """
         ordered = sorted(self.spans, key=lambda span: (span.start or _BEGINNING, span.id))
         description = self._description(ordered)

@@ -97,7 +97,7 @@ def _generator(items: ast.expr) -> ast.expr:
 
 
 def _count_truths(terms: ast.expr) -> ast.expr:
-    """Return the terms of a sum with what chooses them as a test: a 1 for each truth, none for a 0."""
+    """Return the terms of a sum with what chooses them as a test: a 1 for each truth, left out for a 0."""
     if not isinstance(terms, ast.GeneratorExp):
         return terms
     last = terms.generators[-1]
