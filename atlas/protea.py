@@ -73,7 +73,7 @@ class MemoryStore:
         self._journal = self.memory.journal
         self._journal.keep_noise = self._journal.keep_repetitions = True
         self._numbering = InterProcessLock(path / "protea.lock")
-        if has_entries and not len(self._journal) and CLEARED not in self._journal.collection.kept():
+        if has_entries and not len(self._journal) and CLEARED not in self._journal.collection.notes():
             self._bring_over(given, settings)
 
     def add(
@@ -92,7 +92,7 @@ class MemoryStore:
         if entry_type not in [known.name for known in self._journal.types]:
             middling = self._journal.types.of(entry_type)
             self._journal.register_type(entry_type, middling.importance, middling.half_life_days)
-        with self._numbering.held():
+        with self._numbering.locked():
             number = self._last_number() + 1
             held = {**(metadata or {}), ROW: number}
             self._journal.add(entry_type, content, generation=generation, importance=importance, metadata=held)
@@ -135,9 +135,9 @@ class MemoryStore:
 
         The content of a file of Protea's stays there, and does not come in again.
         """
-        with self._numbering.held():
-            self._journal.collection.keep(CLEARED, "yes")
-            self._journal.collection.keep(LAST, str(self._last_number()))
+        with self._numbering.locked():
+            self._journal.collection.write_note(CLEARED, "yes")
+            self._journal.collection.write_note(LAST, str(self._last_number()))
             self._journal.within("delete", "cleared").delete(self._journal.ids())
 
     def close(self) -> None:
@@ -153,7 +153,7 @@ class MemoryStore:
     def _last_number(self) -> int:
         rows = self._journal.browse(order_by=f"meta.{ROW}", limit=1)
         last = rows[0]["metadata"].get(f"meta.{ROW}") if rows else None
-        before = int(self._journal.collection.kept().get(LAST, "0"))
+        before = int(self._journal.collection.notes().get(LAST, "0"))
         return max(before, last if isinstance(last, int) else 0)
 
     def _bring_over(self, file: Path, settings: Settings) -> None:

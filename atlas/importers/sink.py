@@ -103,7 +103,7 @@ class CountingSink:
         self._memory = memory
         self._scrubs = memory is None or memory.storage.settings.scrub_secrets
         self._seen: set[str] = set()
-        self._said = set(memory.experience.values("content_hash")) if memory else set()
+        self._stored_hashes = set(memory.experience.values("content_hash")) if memory else set()
         self.samples: list[Item] = []
         """The first few of the items that would be added."""
 
@@ -122,7 +122,7 @@ class CountingSink:
 
     def _is_new(self, item: Item) -> bool:
         names = {_id(item), *self._hashes(item)}
-        if names & (self._seen | self._said) or self._is_held(item):
+        if names & (self._seen | self._stored_hashes) or self._is_held(item):
             return False
         self._seen |= names
         return True

@@ -37,7 +37,7 @@ class AccessFile:
     @contextmanager
     def changing(self) -> Iterator[Callable[[str], None]]:
         """Yield a function that replaces the text, while the file is locked."""
-        with InterProcessLock(self.path.with_name(f"{self.path.name}.lock")).held():
+        with InterProcessLock(self.path.with_name(f"{self.path.name}.lock")).locked():
             yield lambda text: replace_durably(self.path, text)
 
 
@@ -53,7 +53,7 @@ class AccessDirectory:
 
     def add_line(self, line: str) -> None:
         """Add a line to the audit log. It outlasts a loss of power when this returns."""
-        with InterProcessLock(self.directory / f"{AUDIT}.lock").held():
+        with InterProcessLock(self.directory / f"{AUDIT}.lock").locked():
             append_durably(self.directory / AUDIT, line + "\n")
 
     def lines(self) -> list[str]:

@@ -86,7 +86,7 @@ class InterProcessLock:
         self._lock = _file_lock(path)
 
     @contextmanager
-    def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
+    def locked(self, timeout_seconds: float = -1) -> Iterator[bool]:
         """Hold the lock inside the block, or yield False if others kept it for longer than the timeout.
 
         Raises:

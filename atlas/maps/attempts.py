@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from atlas.core.codec import decode_experience
 from atlas.core.errors import StoreDamaged
 from atlas.core.types import Experience
-from atlas.memory.experience.same_task import given, telling_words
+from atlas.memory.experience.same_task import input_key, telling_words
 from atlas.storage.damage import decoded_content
 from atlas.storage.store import Store
 
@@ -67,7 +67,7 @@ def _requests(store: Store, collection: str) -> dict[str, Asked]:
 
 def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
     """Return the context of some tasks, by the attempts' ids. One that cannot be read is like no other."""
-    return _read(store, collection, ids, lambda attempt: given(attempt.task.context))
+    return _read(store, collection, ids, lambda attempt: input_key(attempt.task.context))
 
 
 def _read(store: Store, collection: str, ids: Sequence[str], read: Callable[[Experience], str]) -> dict[str, str]:

@@ -29,7 +29,7 @@ class LiveColumns:
     """Values of experiences' metadata by id, as `memory.experience.column` gives them, as the store is now."""
 
     memory: MemorySystem
-    _held: dict[str, _Column] = field(default_factory=dict)
+    _cached: dict[str, _Column] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
     def read(self, key: str) -> Mapping[str, Any]:
@@ -41,14 +41,14 @@ class LiveColumns:
             return self.memory.experience.column(key)
         with self._lock:
             now = self.memory.storage.ledger.position(COLLECTION)  # first: what comes meanwhile is read again
-            cached = self._held.get(key)
+            cached = self._cached.get(key)
             if cached is None or cached.ledger_id != now.ledger_id:
                 values: Mapping[str, Any] = self.memory.experience.column(key)
             elif cached.revision == now.revision:
                 return cached.values
             else:
                 values = self._update(key, cached)
-            self._held[key] = _Column(values, now.ledger_id, now.revision)
+            self._cached[key] = _Column(values, now.ledger_id, now.revision)
             return values
 
     def _update(self, key: str, cached: _Column) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from atlas.core.unseen import SHORT_ID, shown_id
 from atlas.infra.actor import actor_name
 from atlas.infra.secrets import counting_secrets, without_secrets
 from atlas.memory.base.memory import Memory
-from atlas.memory.query import AnyMemory, joined, told
+from atlas.memory.query import AnyMemory, error_text, joined
 from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class UseCounter:
                 unknown.append(record_id)
             except Exception as error:  # it costs this memory's part alone
                 logger.warning("the memory %r counted no use of %r", name, record_id, exc_info=True)
-                failed.append({name: told(error)})
+                failed.append({name: error_text(error)})
         problems = list(used.problems)
         if unknown:
             problems.append(f"nothing that was retrieved for the task has the id {', '.join(map(repr, unknown))}")

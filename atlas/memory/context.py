@@ -17,8 +17,7 @@ from atlas.core.words import STOP_WORDS
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
 from atlas.llm.instructions import latin, reads_like
 from atlas.memory.base.success_rates import credible_interval
-from atlas.memory.query import joined
-from atlas.memory.query import told as described
+from atlas.memory.query import error_text, joined
 
 logger = logging.getLogger(__name__)
 
@@ -214,7 +213,7 @@ def _parts(result: MemoryQueryResult, counter: TokenCounter) -> tuple[list[_Part
             except Exception as error:  # noqa: BLE001 - one record, in which somebody else may have put anything
                 failed.append(error)
         if failed:
-            reason = _line(_defanged(described(failed[0])))
+            reason = _line(_defanged(error_text(failed[0])))
             errors[name] = f"{len(failed)} of its records cannot be shown: {reason}"
             logger.warning("memory %r: %s", name, errors[name], exc_info=failed[0])
     return parts, errors

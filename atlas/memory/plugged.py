@@ -76,12 +76,12 @@ class PluggedMemory:
                 f"expected a list of {self.item.__name__} from the {method} of {type(self.memory).__name__!r}, "
                 f"got {answer!r:.120}"
             )
-        return Retrieval(hits=[unexplained(self._known(item)) for item in items[:k]], n_hidden=0, threshold=0.0)
+        return Retrieval(hits=[unexplained(self._as_item(item)) for item in items[:k]], n_hidden=0, threshold=0.0)
 
     def _question(self, task: Task) -> Any:
         return task
 
-    def _known(self, item: Any) -> Any:
+    def _as_item(self, item: Any) -> Any:
         """Return an item of a search as ATLAS's memories return theirs."""
         return item
 
@@ -128,7 +128,7 @@ class PluggedStrategies(PluggedMemory):
     noun, item, needs, own_name = "strategy bank", Strategy, ("read", "write"), "strategy_bank"
     own_class = "atlas.memory.strategies.memory:ChromaStrategyBank"
 
-    def _known(self, item: Strategy) -> Strategy:
+    def _as_item(self, item: Strategy) -> Strategy:
         return with_successes(item)
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
@@ -146,7 +146,7 @@ def as_given(memory: M | PluggedMemory | None) -> M | Any | None:
     return memory.memory if isinstance(memory, PluggedMemory) else memory
 
 
-def own(memory: M | PluggedMemory | None) -> M | None:
+def own_memory(memory: M | PluggedMemory | None) -> M | None:
     """Return a memory if it is one of ours, else None."""
     return None if isinstance(memory, PluggedMemory) else memory
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from atlas.infra.twin import twin
-from atlas.memory.plugged import own
+from atlas.memory.plugged import own_memory
 from atlas.memory.query import AnyMemory
 
 if TYPE_CHECKING:
@@ -57,4 +57,4 @@ class PromotingMemories(ABC):
         from atlas.memory.promotion import Promoter
 
         memories: Mapping[str, Any] = self._memories
-        return Promoter(self.journal, own(memories.get("experience")), own(memories.get("strategies")))
+        return Promoter(self.journal, own_memory(memories.get("experience")), own_memory(memories.get("strategies")))

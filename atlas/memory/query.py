@@ -57,7 +57,7 @@ def gathered(outcomes: Mapping[str, Any]) -> QueryAnswers:
     for name, came in outcomes.items():
         if isinstance(came, Exception):
             logger.warning("the memory %r failed, and has no part in the answer", name, exc_info=came)
-            errors[name] = told(came)
+            errors[name] = error_text(came)
         elif isinstance(came, BaseException):
             raise came
         else:
@@ -65,7 +65,7 @@ def gathered(outcomes: Mapping[str, Any]) -> QueryAnswers:
     return QueryAnswers(answers, errors)
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return the type and message of an error."""
     return f"{type(error).__name__}: {error}"
 

@@ -82,7 +82,7 @@ class Run:
                 self._block = self._memory.build_context(self.task, BUDGET_TOKENS)
                 problem = "; ".join(f"{name}: {error}" for name, error in self._block.errors.items())
             except Exception as error:  # noqa: BLE001 - whatever it is, the run can go on without
-                self._block, problem = _EMPTY, _told(error)
+                self._block, problem = _EMPTY, _error_text(error)
             if problem:
                 _note(self, f"its memory could not be asked: {problem}")
         return self._block.text
@@ -125,7 +125,7 @@ class Run:
         if error is not None:
             # What was stopped from outside has not failed; nobody knows how it would have gone.
             success = False if isinstance(error, Exception) else None
-            outcome = replace(outcome, success=success, error_info=_told(error))
+            outcome = replace(outcome, success=success, error_info=_error_text(error))
         return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
 
 
@@ -271,7 +271,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
 
 def _report(run: Run, problem: Exception, error: BaseException | None, what: str = "remembered") -> None:
-    message = f"it was not {what}: {_told(problem)}"
+    message = f"it was not {what}: {_error_text(problem)}"
     _note(run, message)
     if error is not None:
         error.add_note(f"ATLAS: {message}")
@@ -285,7 +285,7 @@ def _note(run: Run, problem: str) -> None:
 def _tell_parent(run: Run, error: BaseException | None) -> None:
     """Return a run within another is a step of that."""
     if run.parent is not None:
-        seen = _told(error) if error is not None else "" if run.answer is None else _text(run.answer)
+        seen = _error_text(error) if error is not None else "" if run.answer is None else _text(run.answer)
         run.parent.step(action=f"sub-task: {run.task.description}", observation=seen, run=run.id)
 
 
@@ -303,7 +303,7 @@ def _text(value: Any) -> str:
     try:
         text = value if isinstance(value, str) else to_text(value)
     except Exception:  # noqa: BLE001 - agents hand over anything
-        text = _shown(value)
+        text = _representation(value)
     return _storable(text)[:TEXT_CHARACTERS]
 
 
@@ -312,11 +312,11 @@ def _plain(value: Any) -> Any:
     try:
         check_json(value, "value")
     except Exception:  # noqa: BLE001 - as above
-        return _storable(_shown(value))[:TEXT_CHARACTERS]
+        return _storable(_representation(value))[:TEXT_CHARACTERS]
     return value
 
 
-def _shown(value: Any, show: Callable[[Any], str] = repr) -> str:
+def _representation(value: Any, show: Callable[[Any], str] = repr) -> str:
     """Return a value as it shows itself, or by its type where it cannot."""
     try:
         return show(value)
@@ -324,8 +324,8 @@ def _shown(value: Any, show: Callable[[Any], str] = repr) -> str:
         return f"<{type(value).__name__} that cannot be shown>"
 
 
-def _told(error: BaseException) -> str:
-    return _storable(f"{type(error).__name__}: {_shown(error, str)}")[:ERROR_CHARACTERS]
+def _error_text(error: BaseException) -> str:
+    return _storable(f"{type(error).__name__}: {_representation(error, str)}")[:ERROR_CHARACTERS]
 
 
 def _storable(text: str) -> str:

@@ -34,7 +34,7 @@ from atlas.memory.plugged import (
     PluggedStrategies,
     as_given,
     lacking,
-    own,
+    own_memory,
     own_or_plugged,
 )
 from atlas.memory.promoting import PromotingMemories
@@ -101,7 +101,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         experience = _either(experience=experience, experience_memory=experience_memory)
         concepts = _either(concepts=concepts, concept_library=concept_library)
         strategies = _either(strategies=strategies, strategy_bank=strategy_bank)
-        self._given: dict[str, Any] = {
+        self._parts: dict[str, Any] = {
             "experience": own_or_plugged(experience, PluggedExperience),
             "concepts": own_or_plugged(concepts, PluggedConcepts),
             "strategies": own_or_plugged(strategies, PluggedStrategies),
@@ -111,7 +111,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         self._makers: dict[str, Callable[[], Any]] = {}
         self._making = threading.RLock()
         self._storage = storage
-        self._extracts_at_once = self._given["concepts"] is not None
+        self._extracts_at_once = self._parts["concepts"] is not None
         self._automatic: AutomaticCompression | None = None
         self._attribution = attribution or TrajectoryAttribution()
 
@@ -218,13 +218,13 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         if name in self._makers:
             with self._making:
                 if name in self._makers:  # no other thread has made it meanwhile
-                    self._given[name] = self._makers[name]()
+                    self._parts[name] = self._makers[name]()
                     del self._makers[name]
-        return self._given[name]
+        return self._parts[name]
 
     def _needed(self, name: str, noun: str) -> Any:
         """Return a memory of ours, or raise `NotFound`."""
-        memory = own(self._memory(name))
+        memory = own_memory(self._memory(name))
         if memory is None:
             raise lacking(self._memory(name), noun)
         return memory
@@ -280,7 +280,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         searches = await in_thread(searches_for, memories, task, k, among)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
-        return self._noted(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
+        return self._recorded_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
 
     def query_sync(
         self,
@@ -297,7 +297,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             return MemoryQueryResult()
         among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
         outcomes = ask_all(self._memories, self._storage, task, k, among, count_retrieval)
-        return self._noted(task, outcomes, count_retrieval)
+        return self._recorded_result(task, outcomes, count_retrieval)
 
     def build_context(
         self,
@@ -432,7 +432,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
     amemory_effect = twin(memory_effect)
 
-    def _noted(
+    def _recorded_result(
         self, task: Task, outcomes: Mapping[str, Retrieval[Any] | BaseException], count_retrieval: bool
     ) -> MemoryQueryResult:
         result = result_of(outcomes)

@@ -153,7 +153,7 @@ class Spool:
     @contextmanager
     def _held(self) -> Iterator[None]:
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        with InterProcessLock(self._folder / "lock").held():
+        with InterProcessLock(self._folder / "lock").locked():
             yield
 
 

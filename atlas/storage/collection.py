@@ -175,11 +175,11 @@ class Collection(ABC):
         """Return records in order, without vectors and content."""
 
     @abstractmethod
-    def kept(self) -> dict[str, str]:
+    def notes(self) -> dict[str, str]:
         """Return the texts that are kept beside the records, by name."""
 
     @abstractmethod
-    def keep(self, name: str, text: str) -> None:
+    def write_note(self, name: str, text: str) -> None:
         """Keep a text beside the records, outside the history."""
 
     @abstractmethod

@@ -68,7 +68,7 @@ def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Call
         path: The store's directory.
         drop_index: Removes the files of a collection's index.
     """
-    with InterProcessLock(path / "purge.lock").held(WAIT_SECONDS) as is_held:
+    with InterProcessLock(path / "purge.lock").locked(WAIT_SECONDS) as is_held:
         if not is_held:
             return "another process has been cleaning up after a purge for a minute; look again: atlas doctor"
         try:
@@ -131,10 +131,10 @@ def remove_leftovers(store: Path) -> list[Path]:
         Copies of the ledger that a backup or a restore is using right now, and that stay.
     """
     _remove(_matching(store, [_REFUSED_TRACES]))
-    with InterProcessLock(store / "domain_names.lock").held():
+    with InterProcessLock(store / "domain_names.lock").locked():
         _remove(_matching(store, [_BEGUN_NAMES]))
     cache = store / CACHE
-    with _lock(store).held():
+    with _lock(store).locked():
         _remove(cache.iterdir() if cache.is_dir() else ())
     return [path for path in _matching(store, _COPIES) if not _removed(path)]
 
@@ -142,7 +142,7 @@ def remove_leftovers(store: Path) -> list[Path]:
 @contextmanager
 def in_use(scratch: Path) -> Iterator[None]:
     """Let no purge remove a directory inside the block."""
-    with _scratch_lock(scratch).held():
+    with _scratch_lock(scratch).locked():
         yield
 
 
@@ -152,7 +152,7 @@ def _removed(path: Path) -> bool:
         _remove([path])
         return True
     try:
-        with _scratch_lock(path).held(0) as is_unused:
+        with _scratch_lock(path).locked(0) as is_unused:
             if not is_unused:
                 return False
     except StoreUnavailable:  # whoever used it has just removed it
@@ -189,7 +189,7 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
     if directory.name != CACHE or not ledger_id or not ledger.exists():
         yield
         return
-    with _lock(directory.parent).held():
+    with _lock(directory.parent).locked():
         if ledger_id_at(ledger) != ledger_id:
             raise PlanOutdated(
                 "the store was restored, embedded again or purged of a record while this was worked out, so it is not "
@@ -201,7 +201,7 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
 @contextmanager
 def keeping(cache: Path) -> Iterator[None]:
     """Let the block write into a store's cache, while no purge is emptying it."""
-    with _lock(cache.parent).held():
+    with _lock(cache.parent).locked():
         yield
 
 

@@ -100,7 +100,7 @@ class FollowingIndex(Protocol):
     def is_due(self) -> bool:
         """True where it failed, and has been left alone for long enough."""
 
-    def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
+    def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
         """Keep others from writing it. Gives False where another process kept it for longer than the timeout."""
 
     def seal(self) -> Seal:

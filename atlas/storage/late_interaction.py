@@ -44,7 +44,7 @@ class LateInteraction:
     def __init__(self, ledger: LedgerEngine, embedder: TokenEmbedder) -> None:
         self._ledger = ledger
         self._embedder = embedder
-        self._held: tuple[str, Projection] | None = None
+        self._cached: tuple[str, Projection] | None = None
         """The projection, and the id of the ledger that it was read of."""
 
         self._is_of_no_use = False
@@ -95,10 +95,10 @@ class LateInteraction:
     def _projection(self) -> Projection | None:
         """Return the store's projection. None before there is one."""
         ledger_id = self._ledger.moment().ledger_id
-        cached = self._held
+        cached = self._cached
         if cached is None or cached[0] != ledger_id:
-            projection = kept(self._ledger, self._embedder.dimension)
-            cached = self._held = (ledger_id, projection) if projection is not None else None
+            projection = stored_projection(self._ledger, self._embedder.dimension)
+            cached = self._cached = (ledger_id, projection) if projection is not None else None
         return None if cached is None else cached[1]
 
     def _fitted(self) -> Projection | None:
@@ -119,7 +119,7 @@ class LateInteraction:
         return self._projection()
 
 
-def kept(ledger: LedgerEngine, dimension: int) -> Projection | None:
+def stored_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
     """Return the projection of a store, or None before the first one.
 
     Args:

@@ -88,11 +88,11 @@ class LedgerCollection(Collection):
         """The operation that `within` began. It is in the history once something was written."""
         return self._operation.id if self._operation else None
 
-    def kept(self) -> dict[str, str]:
+    def notes(self) -> dict[str, str]:
         """Return the texts that are kept beside the records, by name."""
         return self._ledger.notes.read(f"kept:{self._name}:")
 
-    def keep(self, name: str, text: str) -> None:
+    def write_note(self, name: str, text: str) -> None:
         """Keep a text beside the records, which is no operation. It is durable when this returns."""
         self._ledger.notes.write({f"kept:{self._name}:{name}": text})
 

@@ -146,7 +146,7 @@ class Store:
             return cls(path, _open_ledger(path, settings, clock, read_only=True), settings)
         _make_directory(path)
         _tighten(path)
-        with InterProcessLock(path / "store.lock").held():
+        with InterProcessLock(path / "store.lock").locked():
             _check_not_lost(path)
             ledger = _open_ledger(path, settings, clock, read_only=False)
         store = cls(path, ledger, settings)
@@ -325,7 +325,7 @@ class Store:
         """Let no other thread, process or machine into such a block. For what is looked up and then written."""
         threads, processes = self._one_at_a_time  # waiting for threads alone costs no polling
         shared = self.ledger.shared
-        with threads, shared.locked("once") if shared else processes.held():
+        with threads, shared.locked("once") if shared else processes.locked():
             yield
 
     def _check_may_undo(self, operation_id: str) -> None:

@@ -47,7 +47,7 @@ def wait_for_result(memory):
     while not (result := memory.storage.ledger.notes.read(RESULT).get("")):
         assert time.monotonic() < until, "the search did not end"
         time.sleep(0.1)
-    with search_lock(memory.storage.path).held(PATIENCE_SECONDS) as is_over:
+    with search_lock(memory.storage.path).locked(PATIENCE_SECONDS) as is_over:
         assert is_over
     return result
 
@@ -70,7 +70,7 @@ def test_a_search_begins_in_the_background_and_what_it_adds_can_be_undone(tmp_pa
 def test_a_second_search_beside_the_first_does_nothing(tmp_path):
     with opened(tmp_path / "store") as memory:
         memory.store(attempt(1))
-        with search_lock(memory.storage.path).held():
+        with search_lock(memory.storage.path).locked():
             command = [sys.executable, "-W", "ignore", "-m", MODULE, str(memory.storage.path)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         assert (done.returncode, done.stderr) == (0, "")
@@ -79,7 +79,7 @@ def test_a_second_search_beside_the_first_does_nothing(tmp_path):
 
 def test_a_status_that_looks_whether_a_search_runs_prevents_none(tmp_path):
     with opened(tmp_path / "store") as memory, ThreadPoolExecutor() as threads:
-        with search_lock(memory.storage.path).held():
+        with search_lock(memory.storage.path).locked():
             search = threads.submit(compress_store, memory.storage.path)
             time.sleep(0.5)
         assert "read 0 programs" in search.result()

@@ -100,7 +100,7 @@ def test_a_writer_that_was_killed_holds_the_index_no_longer(place: Path | str, c
     program = WRITER.replace("opened.store.close()", "").replace("for i in range(int(n)):", "for i in range(30):")
     program += (
         "index = opened.store.collection(THINGS).parts.nearest.index\n"
-        "with index.held():\n    print('holds', flush=True)\n    sys.stdin.readline()\n"
+        "with index.locked():\n    print('holds', flush=True)\n    sys.stdin.readline()\n"
     )
     command = [sys.executable, "-c", program, str(place), chroma_server.address, "w", "30"]
     writer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -111,9 +111,9 @@ def test_a_writer_that_was_killed_holds_the_index_no_longer(place: Path | str, c
     with Store.open(place, settings=settings) as store:
         index = store.collection(THINGS).parts.nearest.index
         assert index is not None
-        with index.held(0) as is_held:
+        with index.locked(0) as is_held:
             assert not is_held
         writer.kill()
         writer.communicate()
-        with index.held(0) as is_held:
+        with index.locked(0) as is_held:
             assert is_held

@@ -43,7 +43,7 @@ def compress_store(directory: Path) -> str:
         What was done, or why it failed, as the store's status has it. Empty where another process is at it.
     """
     settings = replace(Settings.from_environment(), actor=ACTOR, embedding_model="")
-    with search_lock(directory).held(PROBE_SECONDS) as is_alone:
+    with search_lock(directory).locked(PROBE_SECONDS) as is_alone:
         if not is_alone:
             return ""
         with open_memory(directory, create=False, settings=settings, announce=lambda message: None) as memory:

@@ -64,16 +64,16 @@ class _Judge:
         self._lengths = lengths
         self._functions = functions
         self._limits = limits
-        self._known: dict[Pattern, str] = {}
+        self._problems: dict[Pattern, str] = {}
 
     def reason(self, name: str, pattern: Pattern) -> str:
         """Return why a function's body is refused, or an empty text."""
-        if pattern not in self._known:
+        if pattern not in self._problems:
             function = replace(self._functions[name], pattern=pattern)
             body = Body(
                 statements=function_body(function, self._functions),
                 parameters={function.names[each.hole] for each in function.interface.parameters},
                 n_tokens=self._lengths.body_of(name),
             )
-            self._known[pattern] = body_problem(body, self._limits)
-        return self._known[pattern]
+            self._problems[pattern] = body_problem(body, self._limits)
+        return self._problems[pattern]

@@ -202,7 +202,7 @@ class LiveCalibration:
         if self._is_lacking():
             with self._lock:
                 if self._is_lacking():  # yet, and not made by another thread meanwhile
-                    self._take(self._kept() or self._measured_for_later())
+                    self._take(self._stored() or self._measured_for_later())
         elif self._is_outgrown and not self._is_measuring():
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
             self._measuring.start()
@@ -211,7 +211,7 @@ class LiveCalibration:
         """Measure the store now unless that was done at about its size, and keep what was measured with it."""
         self.learn_scale()
         with self._lock:
-            measurement = self._kept()
+            measurement = self._stored()
             self._take(measurement or self._measure())
         if measurement is None:
             self._keep(self.now())
@@ -221,7 +221,7 @@ class LiveCalibration:
         if self._measured is not None and not self._is_outgrown and not self._is_measuring():
             self._is_outgrown = self._has_outgrown(self._measured)
         if self._measured is None or (self._is_outgrown and self._measured.is_small):
-            self._take(self._kept() or self._measure(asks=False))
+            self._take(self._stored() or self._measure(asks=False))
         assert self._measured is not None
         return self._measured
 
@@ -263,7 +263,7 @@ class LiveCalibration:
             logger.debug("the store could not be measured: %s", error)
             self._is_outgrown = False
 
-    def _kept(self) -> LevelMeasurement | None:
+    def _stored(self) -> LevelMeasurement | None:
         """Return the measurement that is kept with the store, unless it is of another model or of another size."""
         try:
             measurement = _decode(self.store.derived())

@@ -79,7 +79,7 @@ class Memory(Records, ABC, Generic[T]):
         store = backing(vector_store, self.embedder.dimension, scope, keeps_usage=success_updater is not None)
         super().__init__(store, collection_name, clock)
         self.success_updater = success_updater
-        self._weights = _asked(weights)
+        self._weights = _as_function(weights)
         self._retriever = Retriever(self._store, self.embedder, self._weights, clock, reranker, context=self.context)
 
     @abstractmethod
@@ -136,7 +136,7 @@ class Memory(Records, ABC, Generic[T]):
         ranked = copy(self)
         ranked._store = store or self._store
         ranked.embedder = embedder or self.embedder
-        ranked._weights = _asked(weights)
+        ranked._weights = _as_function(weights)
         ranked._retriever = self._retriever.changed(
             store=ranked._store,
             embedder=ranked.embedder,
@@ -436,5 +436,5 @@ def not_found(noun: str, record_id: str) -> NotFound:
     return NotFound(f"there is no {noun} {record_id!r}; it may have been deleted (see: atlas history)")
 
 
-def _asked(weights: Weights) -> Callable[[], RankingWeights]:
+def _as_function(weights: Weights) -> Callable[[], RankingWeights]:
     return (lambda: weights) if isinstance(weights, RankingWeights) else weights

@@ -35,7 +35,9 @@ def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], r
     try:
         scores = [float(score) for score in call(reranker.rerank, query, [documents[hit.item] for hit in read])]
     except Exception as error:  # noqa: BLE001 - one part of a query: the answer stands without it, and says so
-        return RerankedHits(list(hits), (f"the reranker failed, so the order is that without it: {_said(error)}",))
+        return RerankedHits(
+            list(hits), (f"the reranker failed, so the order is that without it: {_error_text(error)}",)
+        )
     if problem := _problem(scores, len(read)):
         return RerankedHits(list(hits), (f"the reranker's answer was left out: {problem}",))
     scored = {
@@ -52,5 +54,5 @@ def _problem(scores: Sequence[float], n_expected: int) -> str:
     return f"expected scores in [0, 1], but got {wrong[0]!r}" if wrong else ""
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -216,7 +216,7 @@ class Retriever:
         found = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
         standards = self._standards(threshold=0.0)
         by_meaning = replace(standards, weights=replace(standards.weights, words=0.0))
-        return self._ranked(self._known(found), by_meaning)[:k]
+        return self._ranked(self._with_usage(found), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
         """Return the passage of a text that is nearest to a query, or None where the model reads all at once.
@@ -273,7 +273,7 @@ class Retriever:
                 worth=worth,
                 compared=compared,
             )
-            candidates = self._known(found)
+            candidates = self._with_usage(found)
             if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:
                 return candidates
             ranked = self._ranked(candidates, standards, distinct=True)
@@ -282,7 +282,7 @@ class Retriever:
                 return candidates
             n *= 4  # so many were alike that they left no room for others
 
-    def _known(self, found: Candidates) -> list[Candidate[str]]:
+    def _with_usage(self, found: Candidates) -> list[Candidate[str]]:
         """Return candidates with the usage and marks that the ranking needs."""
         usage, marks = self.store.usage(found.ids), self.store.marks(found.ids)
         return candidates_of(found, usage, {record_id: mark.pinned for record_id, mark in marks.items()}, self.prior)

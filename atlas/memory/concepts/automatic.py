@@ -194,7 +194,7 @@ class AutomaticCompression:
         return n_successes, n_programs + sum(map(_has_programs, attempts.get_many(ids)))
 
     def _is_searching(self) -> bool:
-        with search_lock(self._storage.path).held(0) as is_free:
+        with search_lock(self._storage.path).locked(0) as is_free:
             return not is_free
 
     def _problem(self) -> str:

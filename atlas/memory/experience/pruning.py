@@ -61,14 +61,14 @@ class PruneCriteria:
         parsed.check()
         return parsed
 
-    def given(self) -> dict[str, Any]:
+    def in_use(self) -> dict[str, Any]:
         """Return the criteria that are used, by name."""
         values = {criterion.name: getattr(self, criterion.name) for criterion in fields(self)}
         return {name: value for name, value in values.items() if value is not None and value is not False}
 
     def reason(self) -> str:
         """Return the criteria that were set, as History shows them."""
-        return ", ".join(f"{name} {value}" for name, value in self.given().items())
+        return ", ".join(f"{name} {value}" for name, value in self.in_use().items())
 
     def check(self) -> None:
         """Raise `InvalidInput` for an impossible value."""
@@ -217,7 +217,7 @@ def plan_prune(
 def _all_reasons(
     judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
 ) -> dict[str, list[str]]:
-    if is_chosen and not set(criteria.given()) - {"keep_diverse"}:
+    if is_chosen and not set(criteria.in_use()) - {"keep_diverse"}:
         return {subject.id: [CHOSEN] for subject in judged}
     reasons = {subject.id: _reasons(subject, criteria, now) for subject in judged}
     _add_surplus(judged, reasons, criteria)
@@ -247,7 +247,7 @@ def _missing(judged: Sequence[PruneSubject], criteria: PruneCriteria) -> dict[st
         "never_retrieved_days": lambda subject: subject.stored_at is None,
         "max_count": lambda subject: subject.created_at is None,
     }
-    used = criteria.given()
+    used = criteria.in_use()
     counts = {name: sum(map(is_unjudged, judged)) for name, is_unjudged in unjudged.items() if name in used}
     return {name: count for name, count in counts.items() if count}
 

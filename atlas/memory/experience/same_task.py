@@ -28,15 +28,15 @@ _SHORTEST_PLURAL = 4
 
 def is_same_task(task: Task, other: Task) -> bool:
     """Return whether two tasks have the same id, or ask for the same."""
-    return task.id == other.id or asked(task) == asked(other)
+    return task.id == other.id or task_key(task) == task_key(other)
 
 
-def asked(task: Task) -> tuple[str, tuple[str, ...], str]:
+def task_key(task: Task) -> tuple[str, tuple[str, ...], str]:
     """Return a key that is equal for equal tasks: domain, telling words and input."""
-    return task.domain, telling_words(task.description), given(task.context)
+    return task.domain, telling_words(task.description), input_key(task.context)
 
 
-def given(context: Mapping[str, Any]) -> str:
+def input_key(context: Mapping[str, Any]) -> str:
     """Return a text that is equal for equal inputs."""
     return json.dumps(context, sort_keys=True, default=str)
 

@@ -177,7 +177,7 @@ class Conversations(Memory[Turn]):
         return [_from_row(row) for row in rows]
 
 
-def _said(row: Row) -> str:
+def _content(row: Row) -> str:
     return decoded_content(lambda content: _spoken(content["user_text"], content["response"]), row["metadata"])
 
 
@@ -186,10 +186,10 @@ def _spoken(user_text: str, response: str) -> str:
 
 
 def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
-    return {row["id"]: title_of(_said(row)) for row in store.get(list(ids))}
+    return {row["id"]: title_of(_content(row)) for row in store.get(list(ids))}
 
 
-TELLING = Telling(within="conversation", content_of=_said, beginnings=_beginnings)
+TELLING = Telling(within="conversation", content_of=_content, beginnings=_beginnings)
 """Rules for the texts before a turn."""
 
 

@@ -53,7 +53,7 @@ class EntryTypes:
     """The types that a journal has, by name."""
 
     def __init__(self, stored: Mapping[str, str] = MappingProxyType({})) -> None:
-        self._known = {entry_type.name: entry_type for entry_type in BUILT_IN}
+        self._types = {entry_type.name: entry_type for entry_type in BUILT_IN}
         self.recall(stored)
 
     def register(self, added: EntryType) -> None:
@@ -63,16 +63,16 @@ class EntryTypes:
             InvalidInput: It has no name, or an impossible importance or half-life, or counts as one that is not known.
         """
         _check(added)
-        if added.counts_as and added.counts_as not in self._known:
-            raise InvalidInput(f"counts_as should be one of {', '.join(self._known)}, but is {added.counts_as!r}")
-        self._known[added.name] = added
+        if added.counts_as and added.counts_as not in self._types:
+            raise InvalidInput(f"counts_as should be one of {', '.join(self._types)}, but is {added.counts_as!r}")
+        self._types[added.name] = added
 
     def register_in(self, store: Collection, added: EntryType) -> None:
         """Learn a type as `register` does, and have a store keep it for all who open it."""
         self.register(added)
         name, text = KEPT + added.name, dump(asdict(added))
-        if store.kept().get(name) != text:
-            store.keep(name, text)
+        if store.notes().get(name) != text:
+            store.write_note(name, text)
 
     def recall(self, stored: Mapping[str, str]) -> Mapping[str, str]:
         """Learn the types that were registered in any process, without what cannot be read. Return what was given."""
@@ -84,31 +84,31 @@ class EntryTypes:
                 except (InvalidInput, TypeError, ValueError) as error:
                     logger.warning("the entry type %r cannot be read, so register it again: %s", name, error)
                 else:
-                    self._known[recalled.name] = recalled
+                    self._types[recalled.name] = recalled
         return stored
 
     def __getitem__(self, name: str) -> EntryType:
         """Return the type of this name, or raise `InvalidInput` if it is unknown."""
-        if name not in self._known:
+        if name not in self._types:
             raise InvalidInput(
-                f"a journal's entry should be of type {', '.join(self._known)}, but is of {name!r}; "
+                f"a journal's entry should be of type {', '.join(self._types)}, but is of {name!r}; "
                 "see register_type for others"
             )
-        return self._known[name]
+        return self._types[name]
 
     def of(self, name: str) -> EntryType:
         """Return the type of this name.
 
         An unknown name gets a middling type: an import may bring any.
         """
-        return self._known.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
+        return self._types.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
 
     def counting_as(self, name: str) -> list[str]:
         """Return the names of the types that a context takes for one."""
-        return [name, *(entry_type.name for entry_type in self._known.values() if entry_type.counts_as == name)]
+        return [name, *(entry_type.name for entry_type in self._types.values() if entry_type.counts_as == name)]
 
     def __iter__(self) -> Iterator[EntryType]:
-        return iter(tuple(self._known.values()))
+        return iter(tuple(self._types.values()))
 
 
 def _check(added: EntryType) -> None:

@@ -156,11 +156,11 @@ def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> Journ
 def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None) -> JournalEntry:
     """Take links of a type, or all, from one entry to another back. Return the first."""
 
-    def others(entry: JournalEntry) -> JournalEntry:
+    def without_links(entry: JournalEntry) -> JournalEntry:
         links = [link for link in entry.links if link.target_id != target_id or link_type not in (None, link.type)]
         return _with_links(entry, links)
 
-    return log.change(source_id, others, "unlink")
+    return log.change(source_id, without_links, "unlink")
 
 
 def refusing(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:

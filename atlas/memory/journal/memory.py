@@ -78,7 +78,7 @@ class Journal(Memory[JournalEntry]):
         self.keep_noise = keep_noise
         self.keep_repetitions = keep_repetitions
         self.llm = llm
-        self.types = types or EntryTypes(self._store.kept())
+        self.types = types or EntryTypes(self._store.notes())
 
     def register_type(
         self,
@@ -100,12 +100,12 @@ class Journal(Memory[JournalEntry]):
 
     def gates(self) -> tuple[Gate, ...]:
         """Return both gates as they are now, that for noise first."""
-        return self._gates.states(self._store.kept())
+        return self._gates.states(self._store.notes())
 
     def switch_gate(self, name: str, is_on: bool) -> None:
         """Turn the gate `noise` or `near-duplicate` on or off for all who write here without a setting of their own."""
         check_role(Role.CURATOR, "switch a gate")
-        self._store.keep(*kept_switch(name, is_on))
+        self._store.write_note(*kept_switch(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
         """Return the number of refused entries by reason, and the latest of them. They are kept whole."""
@@ -141,7 +141,7 @@ class Journal(Memory[JournalEntry]):
         Raises `InvalidInput` for what cannot be kept, and `NotFound` where an entry that it is linked to is not there.
         """
         check_given(entry_type, content, metadata, links)
-        texts = self.types.recall(self._store.kept())
+        texts = self.types.recall(self._store.notes())
         kind, now = self.types[entry_type], self._clock.now()
         place = place_after_all(self._store, instant(now))
         estimated = importance_of(kind, content, metadata or {}) if importance is None else importance
@@ -355,7 +355,7 @@ class Journal(Memory[JournalEntry]):
             on_progress: Called after each summary with how many are written, and of how many.
             max_entries: Most entries of the journal afterwards; the others are deleted, tasks and marked ones last.
         """
-        self.types.recall(self._store.kept())
+        self.types.recall(self._store.notes())
         policy = RetentionPolicy(keep_recent=keep_recent, keep_types=keep_types or {}, max_entries=max_entries)
         return compaction.plan(self._log, self.types, self.llm, policy, on_progress)
 

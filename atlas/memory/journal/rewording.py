@@ -28,8 +28,8 @@ def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | 
         if collection not in indexed:
             return {}
         embedder, pack, telling = indexed[collection]
-        gone = {title_of(_said(telling, image["content"])) for image in purged if "content" in image}
-        texts = {document: _without(document, _said(telling, content), gone) for document, content in records}
+        gone = {title_of(_content(telling, image["content"])) for image in purged if "content" in image}
+        texts = {document: _without(document, _content(telling, content), gone) for document, content in records}
         changed = {before: after for before, after in texts.items() if after != before}
         encoded = encode_texts(embedder, list(changed.values()), pack)
         return {before: (changed[before], encoding) for before, encoding in zip(changed, encoded, strict=True)}
@@ -37,7 +37,7 @@ def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | 
     return reword
 
 
-def _said(telling: Telling, encoded: str) -> str:
+def _content(telling: Telling, encoded: str) -> str:
     return telling.content_of({"id": "", "metadata": {"content": encoded}})
 
 

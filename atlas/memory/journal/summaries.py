@@ -216,14 +216,14 @@ class Summariser:
         """
         number = itertools.count(1)
 
-        async def told(draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
+        async def with_progress(draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
             written = await self.written(draft, entries)
             if on_progress:
                 on_progress(next(number), len(drafts))
             return written
 
         with operation():
-            return tuple(await asyncio.gather(*map(told, drafts, sources)))
+            return tuple(await asyncio.gather(*map(with_progress, drafts, sources)))
 
     async def written(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
         """Return the draft as the model writes it, else as it is, with why.
@@ -235,7 +235,7 @@ class Summariser:
             async with self._free:
                 if self._stopped:
                     return replace(draft, problem=self._stopped)
-                points = await self._asked(entries)
+                points = await self._points_of_model(entries)
         except LLMReplyInvalid as error:
             return replace(draft, problem=str(error))
         except LLMError as error:  # the next question would fare no better
@@ -244,7 +244,7 @@ class Summariser:
         head = draft.content.splitlines()[0]
         return replace(draft, content=in_lines(head, points), written_by=model_name(self._llm))
 
-    async def _asked(self, entries: Sequence[JournalEntry]) -> list[str]:
+    async def _points_of_model(self, entries: Sequence[JournalEntry]) -> list[str]:
         texts = {str(number): entry.content for number, entry in enumerate(entries, 1)}
         first, last = entries[0], entries[-1]
         prompt = (

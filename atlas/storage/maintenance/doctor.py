@@ -13,7 +13,7 @@ from atlas.infra.actor import Role, actor_name, check_role
 from atlas.infra.permissions import open_to_others, tighten
 from atlas.storage.erasing import own_files
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable
-from atlas.storage.late_interaction import kept
+from atlas.storage.late_interaction import stored_projection
 from atlas.storage.records import Check
 from atlas.storage.store import Store
 from atlas.storage.vectors.vector_search import Nearest
@@ -148,7 +148,7 @@ def _look_at_word_pieces(store: Store) -> str:
     if store.model is None:
         return ""
     try:
-        kept(store.ledger, store.model.dimension)
+        stored_projection(store.ledger, store.model.dimension)
     except StoreDamaged as error:
         return str(error)
     return ""

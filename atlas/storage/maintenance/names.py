@@ -68,7 +68,7 @@ class NamesFile:
         """
         beside = temporary_path(self.path)
         try:
-            with InterProcessLock(self.path.with_name("domain_names.lock")).held():
+            with InterProcessLock(self.path.with_name("domain_names.lock")).locked():
                 text = change(self.read())
                 if text is None:
                     self.path.unlink(missing_ok=True)

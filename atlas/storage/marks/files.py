@@ -141,7 +141,7 @@ class MarksFiles:
         if not self._ledger.is_file:
             return
         try:
-            with self._lock_of_files.held(WAIT_SECONDS) as is_held:
+            with self._lock_of_files.locked(WAIT_SECONDS) as is_held:
                 if not is_held:
                     raise StoreUnavailable(f"another process has been writing them for {WAIT_SECONDS:.0f} seconds")
                 for collection in self._collections():
@@ -169,7 +169,7 @@ class MarksFiles:
         """Return the names of files that were begun by a process that was killed. None while a process is writing."""
         if not self._begun():
             return []
-        with self._lock_of_files.held(0) as is_held:
+        with self._lock_of_files.locked(0) as is_held:
             return [path.name for path in self._begun()] if is_held else []
 
     def finish(self) -> None:

@@ -89,7 +89,7 @@ class PlainCollection(Collection):
         self._takes_windows = all(get_offered(vector_store, name) for name in BROWSING)
         self._lock = lock_of(vector_store)
         self._keeps_usage = keeps_usage
-        self._kept: dict[str, str] = {}
+        self._notes: dict[str, str] = {}
 
     @property
     def vector_store(self) -> VectorStore:
@@ -109,7 +109,7 @@ class PlainCollection(Collection):
     ) -> None:
         """Hold new records, as plain lists of numbers. A store with the four methods alone gets one list a record."""
         run(
-            self._store.add(ids, [self._held(embedding) for embedding in embeddings], metadatas, documents),
+            self._store.add(ids, [self._as_stored(embedding) for embedding in embeddings], metadatas, documents),
             to_its_end=True,
         )
 
@@ -230,13 +230,13 @@ class PlainCollection(Collection):
         ]
         return listed_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
-    def kept(self) -> dict[str, str]:
+    def notes(self) -> dict[str, str]:
         """Return the texts that are kept beside the records, by name: as long as this lives."""
-        return dict(self._kept)
+        return dict(self._notes)
 
-    def keep(self, name: str, text: str) -> None:
+    def write_note(self, name: str, text: str) -> None:
         """Keep a text beside the records."""
-        self._kept[name] = text
+        self._notes[name] = text
 
     def record_use(
         self,
@@ -342,7 +342,7 @@ class PlainCollection(Collection):
                     f"{record_id!r}, which replacing it needs; have its `get` give dicts of `id`, `embedding`, "
                     "`metadata`, `document`"
                 )
-        return [found[record_id] | {"embedding": self._held(found[record_id]["embedding"])} for record_id in ids]
+        return [found[record_id] | {"embedding": self._as_stored(found[record_id]["embedding"])} for record_id in ids]
 
     def _replace(
         self,
@@ -364,7 +364,7 @@ class PlainCollection(Collection):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        ids, vectors = [row["id"] for row in before], [self._held(embedding) for embedding in embeddings]
+        ids, vectors = [row["id"] for row in before], [self._as_stored(embedding) for embedding in embeddings]
         if may_be_awaited(self._vector_store, "update"):
             run(self._store.update(ids, vectors, metadatas, documents), to_its_end=True)
             return
@@ -372,7 +372,7 @@ class PlainCollection(Collection):
         after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
         run(replace_records(self._store, before, after), to_its_end=True)
 
-    def _held(self, embedding: npt.ArrayLike) -> list[Any]:
+    def _as_stored(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding as the store takes it: with its windows if it supports them."""
         return plain(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
 

@@ -355,20 +355,20 @@ class PostgresDatabase:
             )
         if isinstance(error, errors.InsufficientPrivilege):
             return StoreUnavailable(
-                f"the user of {self.address} may not do that ({_said(error)}); {what}. Grant it usage of the schema "
-                "and all rights on its tables, or give another user"
+                f"the user of {self.address} may not do that ({_first_line(error)}); {what}. Grant it usage of the "
+                "schema and all rights on its tables, or give another user"
             )
         if isinstance(error, errors.DiskFull | errors.OutOfMemory):
-            return StoreUnavailable(f"the server of {self.address} has no room left ({_said(error)}); {what}")
+            return StoreUnavailable(f"the server of {self.address} has no room left ({_first_line(error)}); {what}")
         if isinstance(error, psycopg.OperationalError):
             return StoreUnavailable(
-                f"the server of {self.address} cannot be reached, or the connection was lost ({_said(error)}). A write "
-                "that was under way may or may not have been done: look before you try again"
+                f"the server of {self.address} cannot be reached, or the connection was lost ({_first_line(error)}). A "
+                "write that was under way may or may not have been done: look before you try again"
             )
         return error
 
 
-def _said(error: psycopg.Error) -> str:
+def _first_line(error: psycopg.Error) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 

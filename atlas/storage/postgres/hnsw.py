@@ -65,7 +65,7 @@ class HnswIndex(LocalIndex):
         self._writing: psycopg.Connection[Any] | None = None
 
     @contextmanager
-    def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
+    def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
         """Keep others from writing it. Gives False where another process kept it for longer than the timeout.
 
         What was not sealed at the end is rolled back. Readers need no lock.
@@ -172,7 +172,7 @@ class HnswIndex(LocalIndex):
 
     def clear(self) -> bool:
         """Forget everything."""
-        with self.held(), self._to_write() as raw:
+        with self.locked(), self._to_write() as raw:
             raw.rollback()
             self._drop(raw)
             raw.execute("DELETE FROM index_vectors WHERE collection = %s", (self._collection,))
@@ -185,7 +185,7 @@ class HnswIndex(LocalIndex):
 
     @contextmanager
     def _to_write(self) -> Iterator[psycopg.Connection[Any]]:
-        with self.held() as is_held:
+        with self.locked() as is_held:
             assert is_held  # without a timeout, it waits until it is
             assert self._writing is not None
             yield self._writing

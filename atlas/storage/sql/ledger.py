@@ -395,7 +395,7 @@ class SqlLedger:
         with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
             writer.look_up(collection, [record.id for record in records])
-            known_ids = writer.known(collection, records) if skip_known else set()
+            known_ids = writer.known_ids(collection, records) if skip_known else set()
             added = []
             for record in records:
                 if record.id in known_ids or (skip_known and writer.exists(collection, record.id)):

@@ -102,7 +102,7 @@ class LedgerWriter:
         row = self._find(collection, record_id)
         return row is not None and not row.deleted
 
-    def known(self, collection: str, records: Sequence[Record]) -> set[str]:
+    def known_ids(self, collection: str, records: Sequence[Record]) -> set[str]:
         """Return the ids of records whose id was purged, or whose content another operation's record has.
 
         A record's merged attempts are compared as well.

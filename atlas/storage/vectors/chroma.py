@@ -68,7 +68,7 @@ class ChromaIndex(LocalIndex):
         fork_safety.watch(self)
 
     @contextmanager
-    def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
+    def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
         """Hold the lock over several calls. Return False where another process kept it for longer than the timeout.
 
         False as well in a process that was forked from one that had used ChromaDB: it would hang there.
@@ -80,7 +80,7 @@ class ChromaIndex(LocalIndex):
             yield False
             return
         try:
-            with self._lock.held(timeout_seconds) as is_held:
+            with self._lock.locked(timeout_seconds) as is_held:
                 yield is_held
         finally:
             self._threads.release()
@@ -185,7 +185,7 @@ class ChromaIndex(LocalIndex):
 
     def clear(self) -> bool:
         """Forget everything, whatever state the files are in. Return False in a process that may not use them."""
-        with self.held() as is_held:
+        with self.locked() as is_held:
             if not is_held:
                 return False
             self.close()
@@ -292,7 +292,7 @@ class ChromaIndex(LocalIndex):
     @contextmanager
     def _used(self) -> Iterator[None]:
         """Hold the lock, and turn whatever a damaged index makes ChromaDB raise into `IndexUnusable`."""
-        with self.held() as is_held:
+        with self.locked() as is_held:
             if not is_held:
                 raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
             from chromadb.errors import ChromaError

@@ -27,7 +27,7 @@ class Follower:
 
     def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
         """Bring the index up to the ledger, unless another process is at it, and return how many records it took in."""
-        with index.held(timeout_seconds) as is_held:
+        with index.locked(timeout_seconds) as is_held:
             if not is_held:
                 return 0
             try:

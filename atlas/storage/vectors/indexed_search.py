@@ -75,7 +75,7 @@ class IndexedSearch:
         if now.revision - seal.revision > self._longest_tail or self._follower.flaw(seal, now):
             return None
         self._refresh_tail(seal, now)
-        with self._index.held(LOCK_SECONDS, to_write=False) as is_held:
+        with self._index.locked(LOCK_SECONDS, to_write=False) as is_held:
             seal = self._index.seal()
             if not is_held or self._follower.flaw(seal, now) or seal.revision < self._tail.base.revision:
                 return None  # another process is writing it, or has deleted it or made it again

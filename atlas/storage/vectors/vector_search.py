@@ -111,7 +111,7 @@ class Nearest:
         self.exact.close()
         self.upkeep.wait()
         if self.index is not None and self.index.is_open:
-            with self._lock, self.index.held(to_write=False):
+            with self._lock, self.index.locked(to_write=False):
                 self.index.close()
 
     def before_fork(self) -> None:
@@ -140,7 +140,7 @@ class Nearest:
     def _close_index(self) -> None:
         """Close the index, as memory has its vectors too, unless another process writes it."""
         if self.index is not None:
-            with self.index.held(LOCK_SECONDS, to_write=False) as is_held:
+            with self.index.locked(LOCK_SECONDS, to_write=False) as is_held:
                 if is_held:
                     self.index.close()
 

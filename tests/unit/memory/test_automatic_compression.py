@@ -115,7 +115,7 @@ def test_what_an_importer_stores_starts_one_search_at_the_next_attempt(store):
 
 def test_none_begins_while_one_is_under_way_and_it_is_made_up_for(store):
     counting = Counting(store)
-    with search_lock(store.path).held():
+    with search_lock(store.path).locked():
         thread = threading.Thread(target=counting.remember, args=(7,))
         thread.start()
         thread.join()

@@ -154,7 +154,7 @@ def test_a_store_that_never_was_there_is_created(tmp_path):
 
 def test_a_lock_makes_no_directory(tmp_path):
     lock = InterProcessLock(tmp_path / "gone" / "some.lock")
-    with pytest.raises(StoreUnavailable, match=r"gone is gone"), lock.held():
+    with pytest.raises(StoreUnavailable, match=r"gone is gone"), lock.locked():
         pass
     assert not (tmp_path / "gone").exists()
 

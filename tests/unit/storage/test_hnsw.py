@@ -94,7 +94,7 @@ def test_a_writer_that_ends_before_its_seal_leaves_nothing(opened, index):
     opened.add(*IDS)
 
     def write_and_fail():
-        with index.held():
+        with index.locked():
             index.upsert(["1:0"], vector_of("r0")[None])
             raise RuntimeError
 
@@ -107,7 +107,7 @@ def test_a_writer_that_ends_before_its_seal_leaves_nothing(opened, index):
 def test_of_two_that_catch_up_at_once_one_does(opened, index, open_store):
     opened.add(*IDS)
     other = open_store(**FEW).store.collection(THINGS).parts.nearest
-    with index.held() as is_held:
+    with index.locked() as is_held:
         assert is_held
         assert other.upkeep.catch_up(timeout_seconds=0.05) == 0
     assert other.upkeep.catch_up() == 60

@@ -127,7 +127,7 @@ class LLMStrategyAbstractor:
                 _check_declared(answer["suggestion"], set(declared))
             return answer
 
-        shown_pair = as_data({"held": _told(held), "new": _told(other)}, limit=SHOWN_CHARACTERS)
+        shown_pair = as_data({"held": _description(held), "new": _description(other)}, limit=SHOWN_CHARACTERS)
         answer = await ask(
             self.llm, SAME_SYSTEM, f"The two strategies:\n{shown_pair}", schema=SAME_SCHEMA, validate=validate
         )
@@ -141,7 +141,7 @@ class LLMStrategyAbstractor:
         )
 
 
-def _told(strategy: Strategy) -> str:
+def _description(strategy: Strategy) -> str:
     parameters = ", ".join(parameter["name"] for parameter in strategy.parameters)
     return (
         f"situation: {strategy.situation}\nsuggestion: {strategy.suggestion}\nrationale: {strategy.rationale}\n"

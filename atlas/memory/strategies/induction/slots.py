@@ -70,15 +70,19 @@ class Generaliser:
                 if _is_particular(value) and len(self._names) < MAX_VALUES:
                     self._names.setdefault(value, name)
         values = sorted(self._names, key=len, reverse=True)
-        self._known = re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in values)) if values else None
+        self._argument_values = (
+            re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in values)) if values else None
+        )
         self._numbered: dict[str, str] = {}
         self._examples: dict[str, tuple[str, str]] = {}
 
     def __call__(self, text: str) -> str:
         """Return the text with placeholders."""
         text = text[:TEXT_CHARACTERS]
-        if self._known is not None:
-            text = self._known.sub(lambda found: self._placeholder(self._name(found[0]), "text", found[0]), text)
+        if self._argument_values is not None:
+            text = self._argument_values.sub(
+                lambda found: self._placeholder(self._name(found[0]), "text", found[0]), text
+            )
         return _PARTICULAR.sub(self._replaced, text)
 
     def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:

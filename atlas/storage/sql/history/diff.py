@@ -119,10 +119,10 @@ def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
         return {}
     if aspect == MARKS:
         return dict(_flat({name: image[name] for name in MARK_NAMES if name in image}))
-    return dict(_flat(_said(image)))
+    return dict(_flat(_content(image)))
 
 
-def _said(image: Mapping[str, Any]) -> dict[str, Any]:
+def _content(image: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a record if it is a JSON object. Else its metadata and texts."""
     with suppress(UnreadableRow):
         whole = parsed(image["content"])

@@ -27,7 +27,7 @@ from atlas.core.words import FUNCTION_WORDS
 from atlas.storage.records import NO_TIP, Matches, Position, Scope
 from atlas.storage.sql.connection import Connection, Database, Totals
 from atlas.storage.sql.meta import has_change, read_position
-from atlas.storage.sql.words.held_words import WordCache, WordTable
+from atlas.storage.sql.words.word_cache import WordCache, WordTable
 from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
 from atlas.storage.text.bm25 import Postings, Scores
 from atlas.storage.text.stemming import stem
@@ -54,7 +54,7 @@ class SqlWords:
         self._tip = NO_TIP
         """The newest change when counts were last kept."""
 
-        self._held = WordCache()
+        self._cache = WordCache()
 
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
@@ -111,7 +111,7 @@ class SqlWords:
         n_records = totals.n_records
         is_token = table.connection.dialect.words.is_token
         words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
-        read = self._held.postings(table, words)
+        read = self._cache.postings(table, words)
         postings = [
             (part, _weight(len(part.seqs), n_records) * _share(Term(word), n_records)) for word, part in read.items()
         ]
@@ -121,7 +121,7 @@ class SqlWords:
             [_within(part, scope) for part, _ in postings],
             [weight for _, weight in postings],
             other_values,
-            lambda seqs: self._held.lengths(table, seqs) / totals.mean_length,
+            lambda seqs: self._cache.lengths(table, seqs) / totals.mean_length,
         )
         return scores.best(n) | scores.of(np.array(also, np.int64))
 

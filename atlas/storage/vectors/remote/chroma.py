@@ -16,7 +16,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable, IndexUnusable
 from atlas.storage.vectors.remote.connection import Connection
 from atlas.storage.vectors.remote.service import AT_ONCE, SERVER_FAILED, Answer, NoAnswer
-from atlas.storage.vectors.remote.wording import said
+from atlas.storage.vectors.remote.wording import error_text
 
 if TYPE_CHECKING:
     import httpx
@@ -160,10 +160,10 @@ class ChromaService:
         try:
             return call(client)
         except NotFoundError as error:
-            raise IndexUnusable(said(error, KEY)) from None
+            raise IndexUnusable(error_text(error, KEY)) from None
         except Exception as error:  # noqa: BLE001 - its client raises bare ones, and those of httpx and orjson
             is_refused = isinstance(error, ChromaError) and error.code() < SERVER_FAILED
-            raise (IndexUnreachable if is_refused else NoAnswer)(said(error, KEY)) from None
+            raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
 
     def _client(self) -> Client:
         try:
@@ -171,7 +171,7 @@ class ChromaService:
         except IndexUnreachable:
             raise
         except Exception as error:  # noqa: BLE001 - as above
-            raise IndexUnreachable(said(error, KEY)) from None
+            raise IndexUnreachable(error_text(error, KEY)) from None
 
     def _connect(self) -> Client:
         from chromadb.config import Settings

@@ -21,29 +21,29 @@ class Connection(Generic[C]):
         """Held while it is made, which may take as long as a service keeps silent. Who closes it does not wait."""
 
         self._lock = threading.Lock()
-        self._made: C | None = None
+        self._connection: C | None = None
         fork_safety.watch(self)
 
     @property
     def is_open(self) -> bool:
         """True once it was needed."""
-        return self._made is not None
+        return self._connection is not None
 
     def get(self) -> C:
         """Return it."""
         with self._connecting:
             with self._lock:
-                connection = self._made
+                connection = self._connection
             if connection is None:
                 connection = self._connect()
                 with self._lock:
-                    self._made = connection
+                    self._connection = connection
             return connection
 
     def close(self) -> None:
         """Close it. It is made again when it is needed."""
         with self._lock:
-            connection, self._made = self._made, None
+            connection, self._connection = self._connection, None
         if connection is not None:
             self._disconnect(connection)
 
@@ -53,5 +53,5 @@ class Connection(Generic[C]):
     def after_fork(self, *, in_child: bool) -> None:
         """Leave the parent's sockets alone in a child."""
         if in_child:
-            fork_safety.abandon(self._made)
-            self._made, self._lock, self._connecting = None, threading.Lock(), threading.Lock()
+            fork_safety.abandon(self._connection)
+            self._connection, self._lock, self._connecting = None, threading.Lock(), threading.Lock()

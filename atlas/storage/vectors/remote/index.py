@@ -74,7 +74,7 @@ class RemoteIndex:
         self._positions: dict[str, int] = {}
         """By namespace, the service's position of the last write of this one."""
 
-        self._shown: dict[str, int] = {}
+        self._positions_shown: dict[str, int] = {}
         """By namespace, the position up to which its last answer showed what was written."""
 
         self._resumes_at: float | None = None
@@ -114,7 +114,7 @@ class RemoteIndex:
         return self._service.is_open
 
     @contextmanager
-    def held(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
+    def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
         """Keep others from writing it. Gives False where another process kept it for longer than the timeout.
 
         False as well while the service is left alone, as it has just failed, and in a store that is for reading only.
@@ -193,7 +193,7 @@ class RemoteIndex:
             )
             last = note.seals[-1].position if note.seals else 0
             position = max(last, self._positions.get(note.namespace, 0))
-            waiting = note.with_seal(Waiting(position=position, seal=seal), self._shown_of(note))
+            waiting = note.with_seal(Waiting(position=position, seal=seal), self._position_shown(note))
             position_shown = self._look(waiting, at_once=n_keys is not None)
             position_shown = 0 if self._service.sees_at_once else position_shown
             self._book.write(replace(waiting, shown=position_shown, is_finished=n_keys is not None))
@@ -240,7 +240,7 @@ class RemoteIndex:
             raise
         except IndexUnusable as error:
             raise IndexUnreachable(f"it is to be built again: {error}") from error
-        self._shown[note.namespace] = answer.sees_up_to
+        self._positions_shown[note.namespace] = answer.sees_up_to
         if seal is not None:
             self._check(answer, note, seal, wanted)
         return answer.hits
@@ -255,7 +255,7 @@ class RemoteIndex:
         note = self._book.read()
         if not note.is_made and not note.dropped:
             return True
-        with self.held(CLEARING_SECONDS) as is_held:
+        with self.locked(CLEARING_SECONDS) as is_held:
             if not is_held:
                 return False
             try:
@@ -290,7 +290,7 @@ class RemoteIndex:
     @contextmanager
     def _writing(self) -> Iterator[IndexNote]:
         """Yield the note of an index that has a namespace, while all others wait."""
-        with self.held() as is_held:
+        with self.locked() as is_held:
             if not is_held:
                 raise IndexUnreachable(self.fault or "somebody else is writing it, or the store is for reading only")
             try:
@@ -362,14 +362,14 @@ class RemoteIndex:
         note = self._book.read()
         return replace(note, seals=()) if note.namespace in self._distrusted else note
 
-    def _shown_of(self, note: IndexNote) -> int:
+    def _position_shown(self, note: IndexNote) -> int:
         if self._service.sees_at_once:
             return AT_ONCE
-        return self._shown.get(note.namespace, note.shown)
+        return self._positions_shown.get(note.namespace, note.shown)
 
     def _look(self, note: IndexNote, *, at_once: bool = False) -> int:
         """Return up to which position what was written shows, which is asked where more was written than is known."""
-        position_shown = self._shown_of(note)
+        position_shown = self._position_shown(note)
         is_due = at_once or time.monotonic() - self._looked_at > LOOK_SECONDS
         if not note.seals or note.seals[-1].position <= position_shown or not is_due or self._patience.is_resting():
             return position_shown
@@ -379,7 +379,7 @@ class RemoteIndex:
             answer = self._ask(lambda: self._service.query(note.namespace, any_vector, 1), self._seconds)
         except IndexUnusable:
             return position_shown
-        self._shown[note.namespace] = answer.sees_up_to
+        self._positions_shown[note.namespace] = answer.sees_up_to
         return answer.sees_up_to
 
     def _check(self, answer: Answer, note: IndexNote, seal: Seal, wanted: int) -> None:

@@ -23,7 +23,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable
 from atlas.storage.vectors.remote.connection import Connection
 from atlas.storage.vectors.remote.service import NOTHING, SERVER_FAILED, Answer, NoAnswer
-from atlas.storage.vectors.remote.wording import said
+from atlas.storage.vectors.remote.wording import error_text
 
 if TYPE_CHECKING:
     from pinecone import Index
@@ -151,7 +151,7 @@ class PineconeService:
             return _asked_again(partial(call, self._connection.get()))
         except PineconeError as error:
             is_refused = isinstance(error, ApiError) and error.status_code < SERVER_FAILED
-            raise (IndexUnreachable if is_refused else NoAnswer)(said(error, KEY)) from None
+            raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
 
     def _call_of_namespace(self, call: Callable[[Index], T], missing: T) -> T:
         """Return a result of the SDK, or a default if there is no such namespace."""

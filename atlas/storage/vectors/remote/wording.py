@@ -7,7 +7,7 @@ import os
 MOST_CHARACTERS = 200
 
 
-def said(error: BaseException, key_name: str) -> str:
+def error_text(error: BaseException, key_name: str) -> str:
     """Return the message of an error, on one line, without the value of a key.
 
     A service, or a proxy before it, may repeat what it was asked with.

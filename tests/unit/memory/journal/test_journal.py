@@ -174,8 +174,8 @@ def test_a_registered_type_and_its_rule_hold_in_every_process_and_after_a_restar
 
 
 def test_a_type_that_cannot_be_read_is_left_out_with_a_warning(journal, store, clock, caplog):
-    journal.collection.keep("entry_type:lore", '{"name": "lore"}')
-    journal.collection.keep("entry_type:saga", "{")
+    journal.collection.write_note("entry_type:lore", '{"name": "lore"}')
+    journal.collection.write_note("entry_type:saga", "{")
     assert "lore" not in [known.name for known in opened(store, clock).types]
     assert "'entry_type:lore' cannot be read" in caplog.text
     assert "'entry_type:saga' cannot be read" in caplog.text

@@ -254,7 +254,7 @@ def test_a_file_is_not_written_while_another_process_writes_it(open_store, monke
     opened, other = open_store(), open_store()
     opened.add("a")
     with (
-        InterProcessLock(path_of(opened) / "marks.lock").held(),
+        InterProcessLock(path_of(opened) / "marks.lock").locked(),
         pytest.raises(StoreUnavailable, match="another process"),
     ):
         other.store.marks_files.copy()

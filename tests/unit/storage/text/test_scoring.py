@@ -9,7 +9,7 @@ import pytest
 
 from atlas.core.errors import StoreDamaged
 from atlas.storage.sql.words import keyword_search as words
-from atlas.storage.sql.words.held_words import WordTable
+from atlas.storage.sql.words.word_cache import WordTable
 from atlas.storage.sqlite.words import fts_tables
 from atlas.storage.sqlite.words.fts_tables import read_lengths, read_postings, read_totals, word_table
 from atlas.storage.text import bm25 as scoring

@@ -239,7 +239,7 @@ def test_a_child_writes_once_its_parent_has_finished(open_store, pinecone):
     holds, may_end = threading.Event(), threading.Event()
 
     def hold():
-        with nearest_of(opened).index.held():
+        with nearest_of(opened).index.locked():
             holds.set()
             may_end.wait()
 
@@ -250,7 +250,7 @@ def test_a_child_writes_once_its_parent_has_finished(open_store, pinecone):
 
     def work():
         assert os.read(ready, 1) == b"."
-        with nearest_of(opened).index.held(0) as is_held:
+        with nearest_of(opened).index.locked(0) as is_held:
             assert is_held
 
     child = fork(work)
@@ -364,13 +364,13 @@ def test_a_write_without_the_lease_is_refused(open_store, pinecone, monkeypatch)
     monkeypatch.setattr("atlas.storage.vectors.remote.index.CLEARING_SECONDS", 0.0)
     opened = filled(open_store, pinecone.address)
     other = open_store(index=pinecone.address, **FEW)
-    with nearest_of(opened).index.held() as is_held:
+    with nearest_of(opened).index.locked() as is_held:
         assert is_held
-        with nearest_of(other).index.held(0) as is_also_held:
+        with nearest_of(other).index.locked(0) as is_also_held:
             assert not is_also_held
         with pytest.raises(StoreUnavailable):
             other.store.indexes.drop(THINGS, DIMENSION, None)
-    with nearest_of(other).index.held(0) as is_held:
+    with nearest_of(other).index.locked(0) as is_held:
         assert is_held
 
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from atlas.storage.sql.words import held_words
+from atlas.storage.sql.words import word_cache
 from atlas.storage.sqlite.words.fts_tables import make_word_table_anew
 from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
@@ -43,8 +43,8 @@ def change(opened: Opened, draw: random.Random, number: int) -> None:
 @pytest.mark.parametrize("most_changed", [0, 3, 64])
 @pytest.mark.parametrize("most_held", [5, 10**6])
 def test_words_that_are_held_find_what_was_written_by_others_since(open_store, monkeypatch, most_changed, most_held):
-    monkeypatch.setattr(held_words, "MAX_CHANGED", most_changed)
-    monkeypatch.setattr(held_words, "MAX_HELD", most_held)
+    monkeypatch.setattr(word_cache, "MAX_CHANGED", most_changed)
+    monkeypatch.setattr(word_cache, "MAX_HELD", most_held)
     draw, reader, writer = random.Random(most_changed), open_store(), open_store()
     for number in range(60):
         change(draw.choice([reader, writer, writer]), draw, number)
