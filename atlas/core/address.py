@@ -68,9 +68,9 @@ def read_address(text: str) -> Address:
 
 
 def companion(text: str) -> Path:
-    """Return the directory of this machine that has the files of a store in PostgreSQL which are no part of it.
+    """Return the local directory of a PostgreSQL store, for files that are not in the database.
 
-    These are what was worked out of the records, and what a server needs while it runs. `ATLAS_LOCAL` names the
+    These are derived results, and files that a server needs while it runs. `ATLAS_LOCAL` names the
     directory that all of them are in; by default it is the user's own for such files.
     """
     address = read_address(text)

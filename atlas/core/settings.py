@@ -124,7 +124,7 @@ class Settings:
     """ATLAS_BUSY_TIMEOUT_SECONDS: longest wait of a write for other writers."""
 
     restore_max_ratio: float = 50.0
-    """ATLAS_RESTORE_MAX_RATIO: largest ratio of what a backup unpacks to and its own size, above 64 MB."""
+    """ATLAS_RESTORE_MAX_RATIO: largest ratio between a backup's unpacked and packed sizes, above 64 MB."""
 
     exact_max_rows: int = 25_000
     """ATLAS_EXACT_MAX_ROWS: number of vectors up to which a query scans all in memory instead of asking the index."""
@@ -249,7 +249,7 @@ def _is_of_server(store: str) -> bool:
 
 
 def user_cache() -> Path:
-    """Return the directory that ATLAS_CACHE names, or the user's own for what can be made again."""
+    """Return the directory that ATLAS_CACHE names, or the user's own for files that can be made again."""
     return Path(os.environ.get("ATLAS_CACHE") or platformdirs.user_cache_path("atlas-memory"))
 
 

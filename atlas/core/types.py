@@ -1,4 +1,4 @@
-"""The nouns of ATLAS: tasks, attempts at them, and what is remembered of those attempts."""
+"""The nouns of ATLAS: tasks, attempts at them, and the records of those attempts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One turn of an attempt: what the agent thought, did and saw."""
+    """One turn of an attempt: the agent's thought, action and observation."""
 
     thought: str = ""
     action: str = ""
@@ -160,7 +160,7 @@ class Experience(VectorRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeConcept(VectorRecord):
-    """Reusable code: what it does, the code itself, and where it came from."""
+    """Reusable code, with its description and origin."""
 
     id: str = field(default_factory=new_id, metadata={REQUIRED: True})
     name: str
@@ -201,9 +201,9 @@ class CodeConcept(VectorRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy(VectorRecord):
-    """A way to go about tasks of a kind: the situation it applies to, and what to do then.
+    """A way to go about tasks of a kind: the situation it applies to, and the advice.
 
-    Whether it is retired is not part of it: that follows from its outcomes, or from what a person marked.
+    Whether it is retired is not part of it: that follows from its outcomes, or from a person's mark.
     """
 
     id: str = field(default_factory=new_id, metadata={REQUIRED: True})
@@ -214,7 +214,7 @@ class Strategy(VectorRecord):
     """Situation it applies to, stated for any task of the kind, with `{name}` where tasks differ."""
 
     suggestion: str
-    """Advice on what to do."""
+    """Advice for the situation."""
 
     parameters: tuple[Mapping[str, str], ...] = ()
     """Values that differ between the tasks: `name`, `type`, and `description` or an `example`."""

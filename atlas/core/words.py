@@ -1,4 +1,4 @@
-"""The words of a text that may name what it is about."""
+"""The words of a text that may name its subject."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ FUNCTION_WORDS = frozenset(
     ain aren couldn didn doesn don hadn hasn haven isn ll mustn needn re shan shouldn ve wasn weren won wouldn s t d m
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""Words of English that are function words: of the closed classes, and what is left of them
-where an apostrophe parts them."""
+"""English function words: those of the closed classes, and the parts of contractions at apostrophes."""
 
 
 def words(text: str) -> set[str]:

@@ -30,7 +30,7 @@ class Neighbours:
 def nearest_neighbours(
     vectors: Vectors, k: int, among: Vectors | None = None, on_progress: Callable[[int, int], None] | None = None
 ) -> Neighbours:
-    """Return the k nearest of each vector: of the others among themselves, or of all of `among`.
+    """Return the k nearest neighbours of each vector, among the others or among `among`.
 
     Args:
         vectors: Rows of unit length.

@@ -44,7 +44,11 @@ class DomainNames:
     """The names of one collection's domains. A name follows most of its records from map to map."""
 
     def __init__(self, directory: Path, collection: str, text: NamesText | None = None) -> None:
-        """Find the names of a collection, in a file of the store's directory unless another text has them."""
+        """Read and write the names of a collection's domains.
+
+        Args:
+            text: Place of the names. None for a file of the store's directory.
+        """
         self.path = directory / FILE
         self._text = text or NamesFile(directory)
         self._collection = collection

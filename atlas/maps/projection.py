@@ -143,9 +143,9 @@ def align(
 def trustworthiness(
     vectors: Vectors, coordinates: Coordinates, k: int = 15, seed: int = SEED, n_judged: int = JUDGED
 ) -> float:
-    """Return how many of the neighbours on the map are neighbours in truth, in [0, 1].
+    """Return the share of neighbours on the map that are neighbours in truth, in [0, 1].
 
-    Of a sample where there are many.
+    Large maps are sampled.
 
     Source:
         Venna & Kaski, ICANN 2001.

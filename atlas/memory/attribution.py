@@ -62,7 +62,7 @@ class TrajectoryAttribution:
         self._lock = threading.Lock()
 
     def note(self, task: Task, retrieved: Ids) -> None:
-        """Remember what an agent was given for a task, in place of what it was given for it before."""
+        """Remember the records given to an agent for a task, in place of earlier ones."""
         with self._lock:
             self._retrieved[_key(task)] = retrieved
             self._retrieved.move_to_end(_key(task))
@@ -130,7 +130,7 @@ class UseCounter:
     def _count(
         self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
     ) -> str | None:
-        """Return the whole id of what was used, of which a context block shows the beginning.
+        """Return the whole id of a used record, of which a context block shows the beginning.
 
         None where the memory counts no uses.
         """
@@ -215,7 +215,7 @@ class ScrubbedAttempt:
     """An attempt to store."""
 
     original: Trajectory
-    """As the agent gave it: what was retrieved for its task is known by that."""
+    """The attempt as the agent gave it, which identifies its task."""
 
     trajectory: Trajectory
     """Without secrets, unless the store's settings leave them in."""

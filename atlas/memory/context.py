@@ -87,7 +87,7 @@ class ContextBlock:
     """The name of the counter."""
 
     shown: Mapping[str, tuple[str, ...]]
-    """The ids of what is shown, by memory: `strategies`, `experience`, `concepts`, `journal`."""
+    """The ids of the shown records, by memory: `strategies`, `experience`, `concepts`, `journal`."""
 
     n_left_out: int
     """Retrieved memories that did not fit or repeated others."""
@@ -124,7 +124,7 @@ def counter_of(embedder: object) -> TokenCounter:
 def build_context(
     result: MemoryQueryResult, counter: TokenCounter, budget_tokens: int = BUDGET_TOKENS, *, by_words: bool = False
 ) -> ContextBlock:
-    """Return the block of what was retrieved that is worth most within a budget, always the same one.
+    """Return the block of retrieved records that is worth most within a budget, always the same one.
 
     Memories are chosen one after another: each time the one whose relevance, times the share of its words that no
     chosen one contains, is most for its length. Repetitions are left out.
@@ -318,7 +318,7 @@ FRAME = re.compile(r"[<‹⟨〈«]atlasmemory")  # noqa: RUF001
 """The tags of a block, in a folded text without anything but letters, and signs that open a tag."""
 
 _OPENING = re.compile(r"[<≮＜﹤‹⟨〈«]|&n?v?lt;?|&#0*60;?|&#x0*3c;?|\\(?:u00|x)3c", re.IGNORECASE)  # noqa: RUF001
-"""Signs that open a tag, and what looks like one or stands for one."""
+"""Signs that open a tag, and their lookalikes and escapes."""
 
 
 def _line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Judging the hits of a memory system: by people on a page, or by agents that know what helped."""
+"""Judging the hits of a memory system: by people on a page, or by agents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JudgedMemories(ABC):
         """The memories that are there, by name."""
 
     def judge(self, query: str, record_id: str, right: bool | None, *, memory: str = "") -> None:
-        """Keep whether a query should find a record. `atlas evaluate` measures searches on what was judged.
+        """Keep whether a query should find a record. `atlas evaluate` measures searches on such judgements.
 
         Args:
             query: The query as it is asked, such as a task's description.

@@ -163,7 +163,7 @@ def _memories(
 
 
 def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True, begun: bool = False) -> Store:
-    """Open a store directory for what needs no embedding: history, undo, backup, doctor.
+    """Open a store directory for acts that need no embedding: history, undo, backup, doctor.
 
     Args:
         begun: Whether it may be one in which a copy of another one was begun.
@@ -240,7 +240,7 @@ def _quoted(prompts: Prompts) -> str:
 
 
 def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None, path: Sequence[Path]) -> None:
-    """Let a library compress and compose. What composes asks it for what a concept calls, always in a thread.
+    """Let a library compress and compose. The composer looks up called concepts in it, always in a thread.
 
     Args:
         path: Directories of modules that programs and concepts import.

@@ -50,7 +50,7 @@ class PluggedMemory:
         self.memory = memory
 
     def within(self, kind: str, reason: str = "", *, operation_id: str | None = None, scrubs: bool = True) -> Self:
-        """Return itself: it keeps no history, and stores what it gets."""
+        """Return itself: it keeps no history of operations."""
         return self
 
     def ranked_with(self, weights: RankingWeights) -> Any:
@@ -67,7 +67,7 @@ class PluggedMemory:
         call(self.memory.update_stats, record_id, success)
 
     def retrieve(self, task: Task, k: int) -> Retrieval[Any]:
-        """Return at most k of what it finds for a task, as hits without signals."""
+        """Return at most k records for a task, as hits without signals."""
         method = self.needs[0]
         answer = call(getattr(self.memory, method), self._question(task), k) if k else []
         items = list(answer) if isinstance(answer, Iterable) else [answer]

@@ -1,4 +1,4 @@
-"""Promotion of what a journal taught: a crash and its fix become an experience, a reflection an untried strategy."""
+"""Promotion of lessons from a journal: a crash and its fix become an experience, a reflection an untried strategy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Promotion:
     becomes: Experience | Strategy
 
     task: JournalEntry | None = None
-    """The task that it is taken to be about, whose words go into what is written, or None."""
+    """The task that the entry is about, whose words go into the record, or None."""
 
     @property
     def target(self) -> str:
@@ -63,7 +63,7 @@ class Promotion:
 
     @property
     def title(self) -> str:
-        """The title of what would be written, on one line."""
+        """The title of the new record, on one line."""
         return title_of(self.becomes.task.description if isinstance(self.becomes, Experience) else self.becomes.title)
 
     @property
@@ -175,7 +175,7 @@ class Promoter:
         return memory.get(promotion.becomes.id) is not None
 
     def _write(self, promotion: Promotion, operation_id: str | None) -> None:
-        """Add what was made. One that is there already, as whoever added it stopped before saying so, stays."""
+        """Add the new record. One that is there already, from an interrupted promotion, stays."""
         if self._is_there(promotion):
             return
         record = promotion.becomes

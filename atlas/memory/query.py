@@ -52,7 +52,7 @@ def outcome(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | 
 
 
 def gathered(outcomes: Mapping[str, Any]) -> QueryAnswers:
-    """Return the answers and the errors among what came of each memory: its answer, or what it raised."""
+    """Return the answers and the errors of the memories' outcomes."""
     answers, errors = dict[str, Any](), dict[str, str]()
     for name, came in outcomes.items():
         if isinstance(came, Exception):

@@ -1,10 +1,10 @@
-"""Recording runs: what an agent did becomes an attempt in its memory, whether it returned or raised.
+"""Recording runs: an agent's run becomes an attempt in its memory, whether it returned or raised.
 
     @atlas.remember(memory)
     def solve(task: str) -> str:
         return act(atlas.current_run().context)
 
-What is remembered of the task is at hand while it runs, and what came of it is stored when it ends.
+The memories for the task are at hand while it runs, and its outcome is stored when it ends.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Run:
     def context(self) -> str:
         """The memories for the task, as a part of a prompt. Asked for once. Empty without hits.
 
-        Where memories cannot be asked, it is what the others hold, and `problem` contains the reason.
+        If a memory fails, it has the hits of the others, and `problem` contains the reason.
         """
         if self._block is None:
             try:
@@ -98,7 +98,7 @@ class Run:
             return tuple(self._steps)
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
-        """Add a step: what the agent thought, did and saw. What is no text is written as JSON."""
+        """Add a step: the agent's thought, action and observation. Values that are no text are written as JSON."""
         plain = {name: _plain(value) for name, value in metadata.items()}
         step = Step(_text(thought), _text(action), _text(observation), plain)
         with self._lock:
@@ -163,7 +163,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         agent_id: str = "",
         judge: Judge | None = None,
     ) -> None:
-        """Say what is remembered, and where.
+        """Record runs in a memory.
 
         Args:
             memory: An open memory.

@@ -1,4 +1,4 @@
-"""Between strategies and the experiences of a store: what they come from, and how their tasks went without them."""
+"""Relations between strategies and experiences: their sources, and the outcomes of their tasks without them."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     def ranked_with(self, weights: RankingWeights, names: Collection[str] = tuple(SECTIONS)) -> MemorySystemImpl:
         """Return the same memories, or only some of them, whose searches rank with other weights.
 
-        It is for looking: what it is asked counts as used only for what it stores itself.
+        It is for comparisons: its searches count as used only for attempts that it stores itself.
 
         Args:
             names: Of the memories that it has: `strategies`, `experience`, `concepts`, `journal`.
@@ -312,7 +312,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     ) -> ContextBlock:
         """Return the part of a prompt with the memories for a task, within a budget.
 
-        It asks like `query`; what it shows, rather than all that was found, then counts as used for the task.
+        It asks like `query`. The shown records, rather than all that were found, then count as used for the task.
         Tokens are counted with the embedder's tokenizer where it has one.
 
         Args:
@@ -333,7 +333,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
     @operation()
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Remember an attempt, and count its outcome for what it used.
+        """Remember an attempt, and count its outcome for the records that it used.
 
         A success goes to all memories, anything else to experiences alone. A concept library that was given with a
         `compression_strategy` adds what that finds in the success. Of a memory that `atlas.open_memory` opened with no

@@ -28,7 +28,7 @@ class UndoableMemories(ABC):
         """Return the memory of a name, or None."""
 
     def revision(self) -> int:
-        """Return a number that grows with every change to the store, by any process: what to key a cache on."""
+        """Return a number that grows with every change to the store, by any process, as a key of caches."""
         return self.storage.ledger.revision()
 
     def history(self, limit: int = 50, offset: int = 0, *, wanted: Operations = ANY_OPERATION) -> list[Operation]:

@@ -325,7 +325,7 @@ class Collection(ABC):
         """Count the records that a search returned. They are written in batches, one of which may be due now."""
 
     def write_retrievals(self) -> None:  # noqa: B027 - a store that keeps none does nothing
-        """Write what `note_retrievals` has counted in this process, so that `usage` includes it."""
+        """Write the counts of `note_retrievals` in this process, so that `usage` includes them."""
 
     # Marks
 
@@ -339,7 +339,7 @@ class Collection(ABC):
             raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
 
     def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
-        """Set records' marks to what a function makes of them, and return how many that changed."""
+        """Set records' marks to the result of a function of them, and return how many that changed."""
         self.mark({record_id: change(Marks()) for record_id in ids if change(Marks()) != Marks()})
         return 0
 
@@ -358,7 +358,7 @@ class Collection(ABC):
         return None
 
     def keep_derived(self, text: str) -> None:  # noqa: B027 - a store that keeps nothing beside its records does nothing
-        """Keep what was measured of the collection, in place of what is kept."""
+        """Keep measurements of the collection, in place of earlier ones."""
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:  # noqa: B027 - a store that keeps none does nothing
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""

@@ -24,7 +24,7 @@ class UnreadableRow(StoreError):
 
 
 def damaged(path: Path | None, what: str) -> StoreDamaged:
-    """Return the error for a ledger that cannot be read, with what to do.
+    """Return the error for an unreadable ledger, with the remedy.
 
     Args:
         path: None where only the ledger's rows are known.

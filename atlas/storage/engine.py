@@ -48,7 +48,7 @@ class KeywordSearch(Protocol):
         """Return the n records that hold the most telling words of a text, and those of some others that hold any."""
 
     def merge_parts(self, collections: Sequence[str]) -> None:
-        """Bring together what many small writes have scattered, so that words are found several times as soon."""
+        """Merge the postings that many small writes have scattered, which makes searches faster."""
 
 
 class Columns(Protocol):
@@ -95,7 +95,7 @@ class MarkTables(Protocol):
         change: Callable[[Marks], Marks],
         operation: OperationDraft,
     ) -> int:
-        """Set each record's marks to what a function makes of them, and return how many that changed."""
+        """Set records' marks to the result of a function of them, and return how many that changed."""
 
     def strays(self) -> list[tuple[str, str]]:
         """Return the collection and id of each record that is marked, but never was in the ledger."""
@@ -204,7 +204,7 @@ class Copies(Protocol):
         """Write a copy of the ledger as it is at one instant, and return how many records it holds."""
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Take what is deleted or waits for review out of a copy, and return how many records that was."""
+        """Remove deleted and waiting records from a copy, and return how many that was."""
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
         """Refuse a copy that cannot be used, and bring one of an older schema up to this one."""
@@ -216,7 +216,7 @@ class Copies(Protocol):
         """Return the ids of purged records that a copy still holds, live or in its history."""
 
     def restore(self, copy: Path) -> None:
-        """Make the ledger what a copy is, in one transaction that every other process sees as a whole."""
+        """Replace the ledger by a copy, in one transaction that every other process sees as a whole."""
 
 
 DOMAIN_NAMES, DOMAINS_NAMED = "domain_names", "domains_named"
@@ -240,7 +240,7 @@ class Notes(Protocol):
         about: Sequence[tuple[str, str]] = (),
         moves: bool = False,
     ) -> dict[str, str | None]:
-        """Keep texts, or forget those that are None, and return what was kept under these names before."""
+        """Keep texts, or delete those that are None, and return the earlier texts of these names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +273,7 @@ class SharedState(Protocol):
         """Return a version of a result, or None if it was replaced or deleted."""
 
     def publish(self, name: str, content: bytes, *, job: str, ledger_id: str) -> int:
-        """Put a result in place of what is there, and return its version."""
+        """Publish a result in place of the present one, and return its version."""
 
 
 class LedgerEngine(Protocol):
@@ -317,7 +317,7 @@ class LedgerEngine(Protocol):
 
     @property
     def history(self) -> History:
-        """Operations, and what each changed."""
+        """Operations, and their changes."""
 
     @property
     def purges(self) -> Purges:
@@ -361,7 +361,7 @@ class LedgerEngine(Protocol):
 
         Raises:
             InvalidInput: The other one holds something.
-            StoreError: What arrived differs from what was copied, and the copy was discarded.
+            StoreError: The copy differs from the original, and the copy was discarded.
         """
 
     def checks(self) -> tuple[Check, ...]:

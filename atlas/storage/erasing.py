@@ -31,7 +31,7 @@ _COPIES = (
 frozen copies, and marks files that an older version could not read."""
 
 _RECEIVED = "received"
-"""The directory of what a server has taken in and not stored yet."""
+"""The directory of uploads that a server has not stored yet."""
 
 _REFUSED_TRACES = f"{_RECEIVED}/*/*.refused"
 """Traces that a server could make no attempt of, and that may hold anything."""
@@ -97,7 +97,7 @@ def _is_unclean(left: Left) -> bool:
 
 
 def _clean(path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], left: Iterable[Left]) -> bool:
-    """Remove the files that may hold what was purged, then rewrite the ledger's. Return whether a copy is in use."""
+    """Remove the files that may contain purged records, then rewrite the ledger's. Return whether a copy is in use."""
     collections = sorted({name for rest in left for name in rest.collections})
     for name in collections:
         drop_index(name)
@@ -119,13 +119,13 @@ def strangers(store: Path) -> list[Path]:
 
 
 def own_files(store: Path) -> list[Path]:
-    """Return the directory of a store. Where other things are in it, too, return what is the store's."""
+    """Return the directory of a store, or, if it contains other things, the store's files in it."""
     ours = _matching(store, (*_OURS, _RECEIVED))
     return [store] if {*store.iterdir()} <= {*ours} else ours
 
 
 def remove_leftovers(store: Path) -> list[Path]:
-    """Remove what is in the cache, every copy of the ledger, and names that were begun and never put in place.
+    """Remove the cache, every copy of the ledger, and unfinished files of names.
 
     Returns:
         Copies of the ledger that a backup or a restore is using right now, and that stay.
@@ -176,7 +176,7 @@ def _scratch_lock(scratch: Path) -> InterProcessLock:
 
 @contextmanager
 def caching(directory: Path, ledger_id: str) -> Iterator[None]:
-    """Let the block write what was worked out from a ledger into a store's cache, unless another ledger is there now.
+    """Let the block write derived results into a store's cache, unless the ledger has been replaced since.
 
     Args:
         directory: The cache; anything may be written into other directories.

@@ -118,7 +118,7 @@ class FollowingIndex(Protocol):
         """Finish writing, and record the position in the ledger that it has followed."""
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Hold these vectors under these keys, in place of what the keys held."""
+        """Write vectors under these keys, in place of the present ones."""
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget these keys. Unknown ones are ignored."""

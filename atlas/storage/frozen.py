@@ -26,7 +26,7 @@ def frozen_copy(store: Path, name: str) -> Path:
 
 
 def present_copy(store: Path, name: str) -> Path | None:
-    """Return the directory of a frozen copy. None where it is not there, or may hold what was purged since.
+    """Return the directory of a frozen copy, or None if it is missing or may contain records purged since.
 
     A purge removes the copies of its own machine. Others ask for it.
     """

@@ -1,4 +1,4 @@
-"""The history of a ledger as a seam: its operations, and what a purge takes out of it for good."""
+"""The protocol of a ledger's history: operations and purges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Image = dict[str, Any]
 """A record, or its marks, as it is or was."""
 
 Reword = Callable[[str, Sequence[Image], Iterable[tuple[str, str]]], Mapping[str, tuple[str, EncodedText]]]
-"""Makes other texts in place of those that hold some of what was purged.
+"""Rewords texts that contain a part of a purged record.
 
 From a collection, what was purged of it, and each text that finds a record with that record's content: the texts to
 replace, each with the one that takes its place, and its vectors, those of word pieces too."""
@@ -143,7 +143,7 @@ class History(Protocol):
 
 
 class Purges(Protocol):
-    """The ledger's part of purges: what they find, take out, and leave to do."""
+    """The ledger's part of purges: finding, removing, and notes of unfinished ones."""
 
     def sight(self, ids: Sequence[str], collection: str) -> Sighting:
         """Return the traces of records in the ledger."""
@@ -163,13 +163,13 @@ class Purges(Protocol):
         """Return the purges that are not done yet, by operation."""
 
     def note_unfinished(self, left: Mapping[str, Left]) -> None:
-        """Keep what of purges, by operation, is left to do."""
+        """Note the unfinished parts of purges, by operation."""
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:
         """Note that purges are finished."""
 
     def rewrite(self, collections: Iterable[str]) -> None:
-        """Build the tables of words again from what is there, and write the file again, without free pages."""
+        """Rebuild the tables of words, and write the file again, without free pages."""
 
     def empty_journal(self) -> bool:
-        """Cut off the file that holds what was written last. Return False while a reader needs it."""
+        """Cut off the file of recent writes. Return False while a reader needs it."""

@@ -33,7 +33,7 @@ BURIED: Where = {"marks.buried": True}
 
 @dataclass(frozen=True, slots=True)
 class SearchableCollection:
-    """A collection with what finds its records."""
+    """A collection with its search indexes."""
 
     name: str
     ledger: LedgerEngine
@@ -109,9 +109,9 @@ def candidates(
 def _around(
     collection: SearchableCollection, text: str, n: int, scope: Scope, worded: Matches, context: Context
 ) -> dict[int, float]:
-    """Return the words' share that later records of a log add to each record of a scope."""
+    """Return the word values that records of a scope get from later records of their log."""
     values = worded.values
-    if scope.passing is not None:  # what does not pass is told of the same thing nevertheless
+    if scope.passing is not None:  # records that fail the filter lend their words as well
         values = collection.ledger.words.find(collection.name, text, Scope(hidden=scope.hidden), n).values
     best = dict(islice(values.items(), n))
     before = collection.ledger.columns.before(collection.name, list(best), context.within, len(context.shares))

@@ -323,13 +323,13 @@ class LedgerCollection(Collection):
         return self._ledger.usage.uses(self._name, ids)
 
     def note_retrievals(self, ids: Sequence[str]) -> None:
-        """Count what a search returned. It is written in batches, one of which may be due now."""
+        """Count the hits of a search. They are written in batches, one of which may be due now."""
         retrievals = self.parts.retrievals
         if retrievals.note(self._name, ids):
             retrievals.flush()
 
     def write_retrievals(self) -> None:
-        """Write what `note_retrievals` has counted in this process, so that `usage` includes it."""
+        """Write the counts of `note_retrievals` in this process, so that `usage` includes them."""
         if not self._ledger.read_only:
             self.parts.retrievals.flush()
 
@@ -344,7 +344,7 @@ class LedgerCollection(Collection):
         self._ledger.marks.write(self._name, marks, operation)
 
     def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
-        """Set records' marks to what a function makes of them, and return how many that changed."""
+        """Set records' marks to the result of a function of them, and return how many that changed."""
         operation = self._operation or self._draft("mark")
         return self._ledger.marks.change(self._name, ids, change, operation)
 

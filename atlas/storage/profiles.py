@@ -25,7 +25,7 @@ DEFAULT = "default"
 
 LONGEST_NAME = 60
 LARGEST = 1_000.0
-"""Of any weight: far beyond what makes sense, and far below where sums of them overflow."""
+"""Bound of weights: far beyond sensible ones, and far below where sums of them overflow."""
 
 HALF_LIFE_DAYS = (0.01, 1_000_000.0)
 """Shortest and longest half-life: a quarter of an hour, and more than there is history."""
@@ -45,7 +45,7 @@ class Profile:
     name: str
     weights: RankingWeights
     problem: str = ""
-    """Why what the store holds under the name cannot be used. The weights are the built-in ones then."""
+    """Why the stored profile cannot be used. The weights are the built-in ones then."""
 
 
 BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
@@ -105,7 +105,7 @@ class ProfileBook:
         return self.in_use().weights
 
     def save(self, name: str, weights: RankingWeights) -> Earlier:
-        """Keep weights under a name, in place of what is there under it.
+        """Keep weights under a name, in place of present ones.
 
         Raises:
             InvalidInput: The name is empty, too long, not one line, that of the built-in profile or one that looks
@@ -148,7 +148,7 @@ class ProfileBook:
         return self._write({_IN_USE: None if chosen.name == DEFAULT else chosen.name})
 
     def put_back(self, earlier: Earlier) -> Earlier:
-        """Let what a change touched be as it was before, and return what takes this back.
+        """Take a change back, and return the change that takes this back.
 
         Raises:
             PlanOutdated: Somebody has changed it again; the store was not changed.

@@ -31,7 +31,7 @@ PROJECTION = "late_interaction"
 """Name of the ledger's note on how token vectors are packed."""
 
 DERIVED = "derived:"
-"""Beginning of the name of the ledger's note on what was measured of a collection."""
+"""Prefix of the ledger's notes with measurements of a collection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RecordDescription:
-    """A record by what can be filtered and sorted by, without its text."""
+    """The id and metadata of a record, without its text."""
 
     id: str
     metadata: dict[str, Any]
@@ -241,14 +241,14 @@ class CopyContents:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One look at a store for what is wrong with it."""
+    """One check of a store."""
 
     name: str
     look: Callable[[], str]
     """Returns the problem, or an empty text."""
 
     mend: Callable[[], None] | None = None
-    """None where only a person can decide what to do."""
+    """None if only a person can decide on the remedy."""
 
     is_last: bool = False
     """True if the checks after it are skipped once it fails: reading may raise then, and a mend would write

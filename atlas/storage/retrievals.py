@@ -18,7 +18,7 @@ FLUSH_RECORDS = 500
 
 
 class RetrievalLog:
-    """Counts what searches return, and writes the counts in batches: few searches should wait for the disk."""
+    """Counts of search hits, written in batches: few searches should wait for the disk."""
 
     def __init__(self, ledger: LedgerEngine) -> None:
         self._ledger = ledger
@@ -37,7 +37,7 @@ class RetrievalLog:
             return n_waiting >= self._flush_records or time.monotonic() - self._flushed_at > FLUSH_SECONDS
 
     def flush(self) -> None:
-        """Write what was counted. What the store does not take now is kept for a later flush, with a warning."""
+        """Write the counts. Counts that the store refuses are kept for a later flush, with a warning."""
         with self._lock:
             waiting, self._waiting = self._waiting, {}
             self._flush_records, self._flushed_at = FLUSH_RECORDS, time.monotonic()

@@ -55,7 +55,7 @@ from atlas.storage.vectors.indexes import StoreIndexes
 from atlas.storage.vectors.vector_search import Nearest
 
 CARE_SECONDS = 10.0
-"""Longest wait of a purge for what this process is handing to an index meanwhile."""
+"""Longest wait of a purge for writes of this process to an index."""
 
 logger = logging.getLogger(__name__)
 
@@ -287,7 +287,7 @@ class Store:
         Raises:
             NotAllowed: Somebody else did it, and whoever this runs for is no curator.
             NotFound: There is no such operation.
-            UndoRefused: It was undone already, or what it touched has changed since.
+            UndoRefused: It was undone already, or one of its records has changed since.
         """
         self._check_may_undo(operation_id)
         return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)
@@ -297,7 +297,7 @@ class Store:
 
         Raises:
             NotAllowed: Others did some of it, and whoever this runs for is no curator.
-            InvalidInput: Nothing narrows what is wanted.
+            InvalidInput: The filter is empty.
         """
         return self._undo_many(wanted, None)
 
@@ -322,7 +322,7 @@ class Store:
 
     @contextmanager
     def one_at_a_time(self) -> Iterator[None]:
-        """Let no other thread, process or machine into such a block. For what is looked up and then written."""
+        """Exclude other threads, processes and machines from such blocks, for values that are read, then written."""
         threads, processes = self._one_at_a_time  # waiting for threads alone costs no polling
         shared = self.ledger.shared
         with threads, shared.locked("once") if shared else processes.locked():
@@ -419,7 +419,7 @@ class Store:
         )
 
     def relabel(self, model: EmbeddingModel, checksum: str) -> None:
-        """Say beside the ledger what the store is, for people and other programs. The ledger is what decides.
+        """Write a label beside the ledger, for people and other programs. The ledger has the authority.
 
         Raises:
             NotAllowed: Whoever this runs for is a viewer.
@@ -480,7 +480,7 @@ def _make_directory(path: Path) -> None:
 
 
 def _tighten(path: Path) -> None:
-    """Take from everybody whom a store's directory is not for what they may do to its files."""
+    """Remove the permissions of other users from a store's files."""
     with suppress(OSError):  # the directory is gone, or may not be listed
         tighten(path, erasing.own_files(path))
 

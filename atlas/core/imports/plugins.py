@@ -1,4 +1,4 @@
-"""Plug-ins: what other distributions add to ATLAS by entry points. No other module reads these.
+"""Plug-ins: additions of other distributions to ATLAS by entry points. No other module reads these.
 
 Each group is one kind of plug-in, and each of its entry points names something that is called: a function or a class.
 `docs/plugins.md` has an example of each.
@@ -101,7 +101,7 @@ def made_by_plugins(
     reserved: Collection[str],
     report: Callable[[Plugin, PluginUnusable], None] = log_fault,
 ) -> dict[str, T]:
-    """Return what the plug-ins of a group make, by name. One that cannot be used is reported and left out.
+    """Return the objects that the plug-ins of a group make, by name. One that cannot be used is reported and left out.
 
     Args:
         reserved: The names that ATLAS itself has.

@@ -208,7 +208,7 @@ class LiveCalibration:
             self._measuring.start()
 
     def settle(self) -> None:
-        """Measure the store now unless that was done at about its size, and keep what was measured with it."""
+        """Measure the store unless it was measured at about its present size, and keep the result with it."""
         self.learn_scale()
         with self._lock:
             measurement = self._stored()
@@ -353,7 +353,7 @@ def _encode(measured: LevelMeasurement) -> str:
 
 
 def _decode(text: str | None) -> LevelMeasurement | None:
-    """Return a measurement as it was kept. Raises what damage to it brings about."""
+    """Return a measurement from its text, or raise an error of the JSON reader if it is damaged."""
     if text is None:
         return None
     encoded: dict[str, Any] = json.loads(text, parse_constant=_refuse)

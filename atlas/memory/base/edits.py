@@ -9,7 +9,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import Step
 
 Editable = Mapping[str, type | tuple[type, ...]]
-"""Names of fields, and what they may be."""
+"""Names of fields, with their allowed values."""
 
 
 def check_changes(changes: Mapping[str, Any], editable: Editable) -> None:

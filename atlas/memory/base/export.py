@@ -1,4 +1,4 @@
-"""From a row of the store to what is exported of it, and back to what the store takes."""
+"""From a row of the store to an exported record, and back to the columns of the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of marks that leave alone what they do not name."""
+"""Changes of marks that keep all marks without a new value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory: records that stand for something, found by what is asked."""
+"""A memory: records of a collection as objects, found by a query."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Findings(Generic[T]):
 
 
 class Memory(Records, ABC, Generic[T]):
-    """The records of one collection, as what they stand for, found by what is asked."""
+    """The records of one collection as objects, found by a query."""
 
     noun: ClassVar[str]
     """The name of one of them, in errors."""
@@ -125,7 +125,7 @@ class Memory(Records, ABC, Generic[T]):
         reranked: bool = True,
         compares_tokens: bool = True,
     ) -> Self:
-        """Return this memory, ranked with other weights. Its clock and what it has measured of the store stay.
+        """Return this memory, ranked with other weights. Its clock and its measurements of the store stay.
 
         Args:
             embedder: In place of its own, one that gives the same vectors.
@@ -259,7 +259,7 @@ class Memory(Records, ABC, Generic[T]):
     def _prepared(
         self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **options: Any
     ) -> Search:
-        """Check what is asked, and embed the query. See `Retriever.prepared`."""
+        """Check the parameters, and embed the query. See `Retriever.prepared`."""
         notes = self.filter_notes(where)
         among = self._among(where, with_buried)
         return self._retriever.prepared(query, k, where=among, with_buried=with_buried, notes=notes, **options)
@@ -366,7 +366,7 @@ class Memory(Records, ABC, Generic[T]):
     asimilar = twin(similar)
 
     def passage(self, record_id: str, query: str) -> str | None:
-        """Return the passage of its text that is nearest to a query, which is what made the text be found.
+        """Return the passage of its text that is nearest to a query, by which the text was found.
 
         None where the text is one that the model reads at once.
 
@@ -421,7 +421,7 @@ class Memory(Records, ABC, Generic[T]):
         return rows[0]
 
     def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
-        """Return hits with what they stand for."""
+        """Return hits with their items."""
         rows = self._store.get([hit.item for hit in hits])
         items = dict(zip([row["id"] for row in rows], self._items(rows), strict=True))
         return [hit.of(items[hit.item]) for hit in hits if hit.item in items]

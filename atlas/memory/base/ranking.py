@@ -109,7 +109,7 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
 
 
 def _are_alike(first: Hit[Any], second: Hit[Any]) -> bool:
-    """Return whether they answer the query about equally, by what they mean and by the words that they hold."""
+    """Return whether two hits are about equally relevant, by meaning and by words."""
     signals = [sum(hit.signals.get(name, 0.0) for name in ASKED) for hit in (first, second)]
     return abs(first.meaning - second.meaning) <= ALIKE and abs(signals[0] - signals[1]) <= ALIKE
 

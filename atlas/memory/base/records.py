@@ -29,7 +29,7 @@ METADATA = "meta."
 """Prefix of a record's own metadata keys, which keeps them apart from ATLAS's: `meta.file`."""
 
 TRIES = 10
-"""How often a change is decided again because others have changed what it was decided on."""
+"""How often a change is retried because its record has changed meanwhile."""
 
 ROWS_AT_ONCE = 500
 """Records that are read at once for a table."""
@@ -380,9 +380,9 @@ def listed(ids: Sequence[str]) -> list[str]:
 
 
 def retried(attempt: Callable[[], T]) -> T:
-    """Run `attempt`, again for a few times while it raises PlanOutdated. Return what it gives.
+    """Return the result of `attempt`, which is run a few times while it raises PlanOutdated.
 
-    RecordChanged is raised at once: the record never becomes again what its editor has read.
+    RecordChanged is raised at once, as a retry could not succeed.
     """
     for _ in range(TRIES - 1):
         try:

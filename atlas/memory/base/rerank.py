@@ -14,7 +14,7 @@ from atlas.protocols.strategies import Reranker
 
 @dataclass(frozen=True, slots=True)
 class RerankedHits:
-    """Hits in their new order, and what went wrong. Then the order is the old one."""
+    """Hits in their new order, and errors. With an error the order is the old one."""
 
     hits: list[Hit[str]]
     problems: tuple[str, ...] = ()

@@ -105,7 +105,7 @@ class Retriever:
         self._calibration = LiveCalibration(self.store, self.embedder)
 
     def changed(self, **changes: Any) -> Retriever:
-        """Return this one with other parts, which shares what was measured of the store."""
+        """Return this one with other parts, and the same measurements of the store."""
         changed = replace(self, **changes)
         changed._calibration = self._calibration
         return changed
@@ -123,7 +123,7 @@ class Retriever:
         notes: tuple[str, ...] = (),
         vector: Vector | None = None,
     ) -> Search:
-        """Check what is asked, and embed the query where there is anything to find.
+        """Check the parameters, and embed the query unless the memory is empty.
 
         Args:
             vector: The query as this embedder embeds it, where that is known already.
@@ -154,7 +154,7 @@ class Retriever:
         """Return the ranked hits that are relevant enough. Call it inside one state of the store.
 
         Args:
-            n_withheld: How many records the memory leaves out of what is found.
+            n_withheld: How many records the memory removes from the hits.
         """
         standards = self._standards(search.threshold)
         if search.vector is None:
@@ -165,7 +165,7 @@ class Retriever:
         best = _best(every, standards.weights)
         is_shown = standards.cut.shown_beside(best)
         hits = [hit for hit in every if is_shown(hit)]
-        if search.distinct:  # what is hidden stands for nothing
+        if search.distinct:  # hidden hits are no duplicates of shown ones
             hits = self._ranked(candidates, standards, is_kept=is_shown, distinct=True)
             every = self._ranked(candidates, standards, distinct=True)
         n_hidden = sum(not is_shown(hit) for hit in every[:k])

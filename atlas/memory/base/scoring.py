@@ -115,7 +115,7 @@ class Calibration:
     """The usual cosine of a text and the nearest other one."""
 
     def meaning(self, similarity: float) -> float:
-        """Return 0 for unrelated texts, 1 for neighbours. Below and above for what is farther or nearer than those."""
+        """Return 0 for unrelated texts, 1 for neighbours. Farther or nearer texts are outside of that."""
         return (similarity - self.unrelated) / (self.near - self.unrelated)
 
     def meanings(self, similarities: Values) -> Values:

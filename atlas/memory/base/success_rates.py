@@ -23,7 +23,7 @@ Z_90 = 1.2816
 
 
 class EMASuccessUpdater:
-    """Exponential moving average: each outcome weighs `alpha`, and what was known before weighs the rest."""
+    """Exponential moving average: each outcome weighs `alpha`, and the previous rate weighs the rest."""
 
     def __init__(self, alpha: float = 0.1) -> None:
         """Raise `InvalidInput` unless `alpha` is in (0, 1]."""
@@ -173,7 +173,7 @@ def credible_interval(
 
 
 def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)) -> float:
-    """Return the low end of `credible_interval`: what a strategy may be counted on for. Few tries make it low."""
+    """Return the low end of `credible_interval`, a cautious estimate of the rate. Few tries make it low."""
     return credible_interval(n_succeeded, n, level=level, prior=prior).low
 
 

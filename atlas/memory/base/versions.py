@@ -1,4 +1,4 @@
-"""Earlier versions of what a memory holds."""
+"""Earlier versions of a memory's records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ItemVersion(Generic[T]):
 
 
 def item_versions(versions: Sequence[Version], decode: Callable[[dict[str, Any]], T]) -> list[ItemVersion[T]]:
-    """Return the versions of a record as what they were, in their order."""
+    """Return the versions of a record as objects, in their order."""
     return [
         ItemVersion(
             item=decode(version.content),

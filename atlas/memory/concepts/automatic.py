@@ -28,7 +28,7 @@ COUNTED = "automatic_compression:counted"
 """Note with two numbers: the successes at the last look, and how many since the last search held programs."""
 
 RESULT = "automatic_compression:result"
-"""Note with what the last search added, as a sentence."""
+"""Note with the result of the last search, as a sentence."""
 
 MODULE = "atlas.jobs.compression.automatic"
 """The program of the process that searches."""
@@ -157,7 +157,7 @@ class AutomaticCompression:
                 return False
 
     def status(self) -> str:
-        """Return a sentence on the last search, or on what the next one waits for."""
+        """Return a sentence on the last search, or on the condition of the next one."""
         if not self._every:
             return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
         if not self._storage.read_only and self._is_searching():

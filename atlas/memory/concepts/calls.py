@@ -1,4 +1,4 @@
-"""How concepts stand to one another: what the code of each calls, what calls it, and where it was found."""
+"""Relations between concepts: calls, callers, and origins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atlas.storage.collection import Collection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptUses:
-    """Where a concept stands in the library and in what was done."""
+    """The relations of a concept in the library and in attempts."""
 
     found_in: tuple[str, ...]
     """Ids of the experiences that it was found in."""
@@ -32,7 +32,7 @@ class ConceptUses:
 
 
 def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
-    """Return the concepts of rows, with what they call by what there is now.
+    """Return the concepts of rows, with calls resolved against the present library.
 
     A callee may have been deleted meanwhile, and another have its name.
     """
@@ -46,7 +46,7 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
 
 
 def naming(store: Collection, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the concepts that name one of these as what they call or were composed of, by id or by name."""
+    """Return the ids of the concepts that name one of these among their calls or parts, by id or by name."""
     if not ids:
         return []
     among = {"$in": list(ids)}
@@ -81,7 +81,7 @@ def reached(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]
 
 
 def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
-    """Return concepts with the ids of what they call by name, of one another and of the library."""
+    """Return concepts with the ids of the concepts that they call by name, among these and the library."""
     titles = store.column("title") | {concept.id: concept.name for concept in concepts}
     defines = store.column("defines") | {concept.id: [*defined_names(concept)] for concept in concepts}
     return [
@@ -92,7 +92,7 @@ def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeC
 def linked(
     concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
 ) -> CodeConcept:
-    """Return the concept with the ids of what it calls: those that it names, else the last of a name.
+    """Return the concept with the ids of its calls: ids that it lists, else the last concept of a name.
 
     Of those that it names and that are gone, one is left out for each that was found.
 

@@ -163,7 +163,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Changing
 
     def edit(self, /, concept_id: str, **changes: Any) -> CodeConcept:
-        """Change a concept, and embed it again if its name or description has changed and return the changed one.
+        """Change a concept and return it. A new name or description is embedded again.
 
         Its earlier versions stay in the history; see `versions`.
 
@@ -327,7 +327,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Reading
 
     def search(self, query: str, k: int = 5) -> list[CodeConcept]:
-        """Return the k concepts nearest to what is asked, best first."""
+        """Return the k concepts nearest to a query, best first."""
         return [hit.item for hit in self.search_hits(query, k)]
 
     asearch = twin(search)

@@ -1,6 +1,6 @@
-"""Deciding how to merge concepts that do the same: which one stays, what it takes over, and who calls the others.
+"""Deciding how to merge duplicate concepts: which one stays, what it takes over, and who calls the others.
 
-Pure: from what is known of each concept to a plan that shows what would be there afterwards.
+Pure functions from the data of each concept to a plan with the result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ConceptMergeGroup:
     """Concepts that become one."""
 
     merged: CodeConcept
-    """The kept one as it would be: its own code, with what it takes over from the others."""
+    """The kept one as it would be: its own code, with additions from the others."""
 
     why_kept: str
     removed: tuple[CodeConcept, ...]
@@ -50,7 +50,7 @@ class ConceptMergeGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LackingCaller:
-    """A concept whose code would go on calling what is not there any more by that name."""
+    """A concept whose code would go on calling a missing name."""
 
     id: str
     name: str

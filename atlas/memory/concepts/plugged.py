@@ -13,7 +13,7 @@ from atlas.protocols.strategies import CompositionStrategy
 
 
 def check_plugged(protocol: type, plugged: object, name: str, method: str) -> None:
-    """Raise `InvalidInput` for what should be an object with a method, or None, and is something else."""
+    """Raise `InvalidInput` unless a value is None or has a method."""
     if plugged is not None and not isinstance(plugged, protocol):
         raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {plugged!r:.80}")
 

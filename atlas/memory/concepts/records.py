@@ -1,4 +1,4 @@
-"""From a concept to what a store keeps of it, and back. What may be a concept at all."""
+"""From a concept to its row in a store, and back, with its validation."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def merged_hashes(concept: CodeConcept) -> list[str]:
 
 
 def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
-    """Return the concept of a row, with what is known of its uses."""
+    """Return the concept of a row, with its usage."""
     concept = decoded_content(decode_concept, row["metadata"])
     rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
     return replace(concept, usage_count=usage.n_uses, success_rate=rate)

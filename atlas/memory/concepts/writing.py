@@ -34,7 +34,7 @@ class ConceptWriter:
         *,
         alone_in: str = "",
     ) -> list[str]:
-        """Add those that the library has neither by id nor by code, with what was known of them. Return their ids."""
+        """Add concepts that are new by id and by code, with their usage. Return their ids."""
         dated = [made_at(concept, self.clock.now()) for concept in concepts]
         present_ids = self.store.present([concept.id for concept in dated])
         entries = unknown([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)

@@ -1,4 +1,4 @@
-"""Experiences as they are exported, and what an import can use of their vectors."""
+"""Exported experiences, and the vectors of them that an import can use."""
 
 from __future__ import annotations
 

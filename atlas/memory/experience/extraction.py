@@ -1,4 +1,4 @@
-"""From an attempt to what is remembered of it: the text to embed, the summary, what was done and what came of it."""
+"""From an attempt to its record: the text to embed, the summary, the solution and the feedback."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def to_trajectory(experience: Experience) -> Trajectory:
 def edited(
     experience: Experience, changes: Mapping[str, Any], embedding_text: Callable[[Trajectory], str]
 ) -> Experience:
-    """Return the experience with changed fields, and with what follows from them."""
+    """Return the experience with changed fields, and with the fields that follow from them."""
     changed = replace(experience, **changes)
     trajectory = to_trajectory(changed)
     summary = summarise(trajectory, changed.feedback)

@@ -148,7 +148,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Changing
 
     def edit(self, /, experience_id: str, **changes: Any) -> Experience:
-        """Change an experience and embed it again if what is embedded has changed and return the changed one.
+        """Change an experience and return it. A new text is embedded again.
 
         Args:
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.

@@ -1,6 +1,6 @@
 """Deciding how to merge duplicate attempts: which one stays, and what it takes over from the others.
 
-Pure: from what is known of each record to a plan that shows what would be there afterwards.
+Pure functions from the data of each record to a plan with the result.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _ids(experience: Experience) -> list[str]:
 
 
 def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
-    """Return the best one's metadata, without what holds for all of them only."""
+    """Return the best one's metadata, without keys that have to hold for all of them."""
     stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in duplicates)
     return {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
 

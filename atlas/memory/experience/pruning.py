@@ -1,4 +1,4 @@
-"""Deciding what to prune, before anything is touched.
+"""Deciding which records to prune, without a write.
 
 Pure functions from the data of each record to a plan: removed records with criteria, and saved ones.
 """
@@ -29,7 +29,7 @@ BLOCK = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneCriteria:
-    """Criteria of what to remove: a record goes if it meets any criterion. None means that a criterion is not used."""
+    """Criteria of removal: a record goes if it meets any criterion. None means that a criterion is not used."""
 
     min_success_rate: float | None = None
     """In [0, 1]: the lowest success rate to keep. A record without a known outcome has none, and stays."""
@@ -139,7 +139,7 @@ class PrunePlan:
     """Of the ids among which it was planned, those that no record had."""
 
     missing: Mapping[str, int]
-    """How many records a criterion could not judge, and so leaves, because what it asks for is not known of them."""
+    """How many records a criterion could not judge, and so leaves, because they lack the value."""
 
     moment: Moment = NO_MOMENT
     """The point in the store's history that the plan holds for."""

@@ -1,4 +1,4 @@
-"""Refining a memory: what a strategy makes of its records as a plan, and that plan carried out as one transaction."""
+"""Refining a memory: a strategy's plan for its records, and that plan applied as one transaction."""
 
 from __future__ import annotations
 

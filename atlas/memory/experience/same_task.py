@@ -42,7 +42,7 @@ def input_key(context: Mapping[str, Any]) -> str:
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """Return the words of a task in their order, without what can differ while the task is the same.
+    """Return the words of a task in their order, without those that may differ within a task.
 
     Case, punctuation, articles and a plural's s can. Numbers, names, operators, what is quoted, and every other word
     cannot.

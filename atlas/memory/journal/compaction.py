@@ -58,7 +58,7 @@ ASKED_FOR = "it is what a person asked for"
 def plan(
     log: EntryLog, types: EntryTypes, llm: LLMClient | None, policy: RetentionPolicy, on_progress: Progress | None
 ) -> CompactPlan:
-    """Plan what to forget of a log. See `Journal.plan_compact`."""
+    """Plan the forgetting of a log. See `Journal.plan_compact`."""
     log.store.write_retrievals()
     with log.store.reading():
         moment, subjects = log.store.moment(), read_subjects(log)

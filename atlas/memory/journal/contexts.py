@@ -60,7 +60,7 @@ class Contexts:
             return chosen(self._of_quota(quotas, pool), self.by_value(pool), limit, token_budget)
 
     def about(self, found: Sequence[JournalEntry], limit: int | None, token_budget: int | None) -> list[JournalEntry]:
-        """Return the last directive, what was found about a task, then the entries of most value, as many as fit."""
+        """Return the last directive, hits on a task, then the entries of most value, as many as fit."""
         with self.log.store.reading():
             directive = self.log.recent(1, self.types.counting_as(DIRECTIVE))
             return chosen([*directive, *found], self.by_value(self.pool()), limit, token_budget)

@@ -1,4 +1,4 @@
-"""The log of a journal: entries written with what stood just before them, changed, deleted and read newest first."""
+"""The log of a journal: entries, written with the beginnings of those before them, and read newest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two gates before a journal's entries: what they refuse, and accepting it after all."""
+"""The two gates before a journal's entries, and accepting refused entries after all."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """Both gates of one journal, and the collection of what they refuse."""
+    """Both gates of one journal, and the collection of refused entries."""
 
     refused: Collection | None
     """Store of refused entries. Without one both gates are off, so that every entry leaves a trace."""
@@ -95,14 +95,14 @@ class Gates:
     """None for the store's setting."""
 
     def states(self, texts: Mapping[str, str]) -> tuple[Gate, ...]:
-        """Return the gates, given what the store keeps: the caller's word goes before the store's."""
+        """Return the gates, given the store's settings. The caller's settings go before the store's."""
         return tuple(
             self._state(name, keeps, texts.get(KEPT + name))
             for name, keeps in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
         )
 
     def refuse(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> bool:
-        """Keep an entry among what was refused, with the reason, if a gate refuses it. Return whether one does."""
+        """Keep an entry among the refused ones, with the reason, if a gate refuses it. Return whether one does."""
         refusal = self._refusal(entry, kind, texts, log)
         if refusal is None or self.refused is None:
             return False
@@ -126,7 +126,7 @@ class Gates:
         return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
 
     def accept(self, refused_id: str, log: EntryLog) -> str:
-        """Write what was refused into a log. Return its id, or raise `NotFound` or, under review, `NotAllowed`."""
+        """Write a refused entry into a log. Return its id, or raise `NotFound` or, under review, `NotAllowed`."""
         rows = self.refused.get([refused_id]) if self.refused else []
         if not rows or self.refused is None:
             raise NotFound(f"no entry {refused_id!r} was refused; see: rejected()")

@@ -52,7 +52,7 @@ FEEDBACK_WEIGHT = 0.3
 """How far the tasks that an entry was used for can move its importance, up or down, once there are many."""
 
 FEEDBACK_PRIOR = 3
-"""Uses that count as much as what was thought of the entry before there were any."""
+"""Number of uses that count as much as the first estimate of an entry's importance."""
 
 TELLING_CHARACTERS = 300
 """Length of a text from which more adds no importance."""

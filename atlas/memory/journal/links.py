@@ -170,7 +170,7 @@ def refusing(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:
 
 
 def promoted(name: str, entry: JournalEntry) -> JournalEntry:
-    """Return an entry with a note of what it became a part of, such as `experience:id`."""
+    """Return an entry with a note of its promotion, such as `experience:id`."""
     return _listing(entry, PROMOTED_TO, [*promotions_of(entry), name])
 
 

@@ -1,4 +1,4 @@
-"""Journal: what an agent noted, generation by generation (Protea's memory, without its problems)."""
+"""Journal: an agent's notes, generation by generation (Protea's memory, without its problems)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Journal(Memory[JournalEntry]):
     arejected = twin(rejected)
 
     def accept(self, refused_id: str) -> str:
-        """Write what a gate refused. Return its id, or raise `NotFound`. Undone, it is refused again."""
+        """Write a refused entry. Return its id, or raise `NotFound`. An undo refuses it again."""
         return self._gates.accept(refused_id, self._log)
 
     aaccept = twin(accept)
@@ -226,7 +226,7 @@ class Journal(Memory[JournalEntry]):
     def search(
         self, query: str, k: int = 10, *, where: Where | None = None, with_archived: bool = False
     ) -> list[JournalEntry]:
-        """Return the k entries most relevant to what is asked, best first.
+        """Return the k entries most relevant to a query, best first.
 
         Args:
             where: Such as `{"entry_type": "crash_log", "generation": {"$gte": 50}, "meta.file": "a.py"}`.
@@ -327,7 +327,7 @@ class Journal(Memory[JournalEntry]):
     arefuse_link = twin(refuse_link)
 
     def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
-        """Say of entries what they became a part of, such as `experience:id`, or raise `NotFound`."""
+        """Record the promotion of entries, such as to `experience:id`, or raise `NotFound`."""
         for entry_id in entry_ids:
             self._log.change(entry_id, partial(links.promoted, name), "promote")
 
@@ -343,7 +343,7 @@ class Journal(Memory[JournalEntry]):
         *,
         max_entries: int | None = None,
     ) -> CompactPlan:
-        """Plan who moves from hot to warm, cold or archived, and what is summarised or deleted. Nothing is touched.
+        """Plan which entries move from hot to warm, cold or archived, or are summarised or deleted. Nothing is touched.
 
         An entry is worth its importance × recency × use × links, with the half-life of its type. Entries of a type are
         summarised once their 50 generations are over, or once they go out of prompts: by the language model if there is

@@ -1,4 +1,4 @@
-"""Records of a log that hold the beginnings of those just before them: embedded, indexed, and gone with what goes."""
+"""Records of a log that contain the beginnings of the ones before: embedded, indexed, and renewed with them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Log:
         gone: Sequence[str] = (),
         changed: Mapping[str, Entry] = MappingProxyType({}),
     ) -> None:
-        """Delete and change records, and what others hold of them.
+        """Delete and change records, and renew the texts that contain their beginnings.
 
         Args:
             changed: Records as they will be, with their own content as their documents.
@@ -83,7 +83,7 @@ class Log:
             self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=gone)
 
     def renew_present(self, ids: Sequence[str]) -> None:
-        """Embed records, and those just after them, with what stands before each now."""
+        """Embed records, and the ones just after, with the present beginnings before them."""
 
         def renew() -> None:
             with self.store.reading():
@@ -94,7 +94,7 @@ class Log:
         retried(renew)
 
     def settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
-        """Renew new records where others changed or deleted, while they were embedded, what stood before them."""
+        """Renew new records if the ones before were changed or deleted during the embedding."""
         try:
             self.store.check_unchanged(latest, moment)
         except PlanOutdated:
@@ -121,7 +121,7 @@ class _Lines:
     written_at: Mapping[str, str]
 
     def log(self, *, without: Set[str] = frozenset(), moved: Mapping[str, Any] = MappingProxyType({})) -> Groups:
-        """Return the records in the order of their time. Of one instant, what was added first comes first."""
+        """Return the records in the order of their time. Of one time, in the order of addition."""
         return _by_group(
             (record_id, moved.get(record_id, self.groups[record_id]))
             for record_id in sorted(self.groups, key=self.written_at.__getitem__)

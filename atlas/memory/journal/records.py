@@ -1,4 +1,4 @@
-"""From an entry of a journal to what a store keeps of it, and back."""
+"""From an entry of a journal to its row in a store, and back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SUMMARISED_AT = "summarised_at"
 """Key of the time at which a summary was written. In the log it stands where the last of its sources does."""
 
 PROMOTED_TO = "promoted_to"
-"""Under which an entry's metadata lists what it was promoted to, as `experience:id` or `strategy:id`."""
+"""Key of an entry's metadata that lists its promotions, as `experience:id` or `strategy:id`."""
 
 PLACED_AT = "placed_at"
 """Key of an entry's place in the log, if that is not at its own time: the clock had been put back."""
@@ -100,10 +100,10 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
 
 
 def with_own(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata that somebody gives an entry, with what the journal itself had noted in that which it has.
+    """Return a caller's metadata for an entry, with the journal's own keys in it.
 
     Raises:
-        InvalidInput: It would change what the journal noted.
+        InvalidInput: It would change the journal's own keys.
     """
     reserved = {key: stored[key] for key in OF_THE_JOURNAL if key in stored}
     for key in OF_THE_JOURNAL:

@@ -89,7 +89,7 @@ _FAULT = re.compile(r"\b\w*(?:Error|Exception)\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryDraft:
-    """An entry that would be written, and what it stands for."""
+    """An entry that would be written, and the entries that it summarises."""
 
     entry_type: str
     """Of its sources."""

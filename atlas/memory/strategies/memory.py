@@ -186,7 +186,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Changing
 
     def edit(self, /, strategy_id: str, **changes: Any) -> Strategy:
-        """Change a strategy, and embed it again if what is embedded has changed and return the changed one.
+        """Change a strategy and return it. A new text is embedded again.
 
         Args:
             changes: New values of `title`, `situation`, `suggestion`, `parameters`, `rationale` or `metadata`.

@@ -1,6 +1,6 @@
 """Deciding how to merge duplicate strategies: which one stays, and what it takes over from the others.
 
-Pure: from what is known of each strategy to a plan that shows what would be there afterwards.
+Pure functions from the data of each strategy to a plan with the result.
 """
 
 from __future__ import annotations

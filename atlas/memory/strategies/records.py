@@ -1,4 +1,4 @@
-"""From a strategy to what a store keeps of it, and back. What may be a strategy at all."""
+"""From a strategy to its row in a store, and back, with its validation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from atlas.storage.plain.usage import statistics
 TITLE_CHARACTERS = 200
 
 TextOf = Callable[[Strategy], str]
-"""Chooses what of a strategy is embedded."""
+"""Returns the text of a strategy to embed."""
 
 
 def situation_of(strategy: Strategy) -> str:

@@ -76,7 +76,7 @@ class StrategyDraft:
 
     strategy: Strategy
     vector: Vectors
-    """Of what is embedded, shape (dim,), of unit length."""
+    """Vector of the embedded text, shape (dim,), of unit length."""
 
     near: str
     """The id of a strategy of the bank for a similar situation, or empty."""
@@ -114,7 +114,7 @@ def grouped(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyWriter:
-    """Writes what attempts become into one view of a bank's collection."""
+    """Writes the strategies of attempts into one view of a bank's collection."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -146,7 +146,7 @@ class StrategyWriter:
             return None if abstracted is None else self._joined_or_added(abstracted)
 
     def plan(self, trajectories: Sequence[Trajectory], on_progress: Progress | None) -> StrategyWritePlan:
-        """Plan what to write of attempts. See `ChromaStrategyBank.plan_write`."""
+        """Return a plan to write strategies from attempts. See `ChromaStrategyBank.plan_write`."""
         with self.store.reading():
             moment, ids = self.store.moment(), frozenset(self.store.ids())
             sources = self._known_sources()

@@ -160,7 +160,7 @@ def look_into(store: Store, source: Path) -> BackupContents:
 
 
 def restore(store: Store, source: Path) -> BackupReport:
-    """Make the store what it was when the backup was taken. What it holds now is lost unless it is backed up too.
+    """Replace the store by a backup. Its present content is lost unless it is backed up too.
 
     Processes that have the store open see the restored records from their next call on.
 
@@ -254,7 +254,7 @@ def _check_entries(file: zipfile.ZipFile) -> None:
 
 
 def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:
-    """Refuse what unpacks to far more than the file's size. Nothing unpacks to more than it declares."""
+    """Refuse entries that unpack to far more than the file's size or their declared size."""
     for entry in file.infolist():
         if entry.filename != LEDGER and entry.file_size > MAX_BYTES:
             raise ValueError(f"{entry.filename} unpacks to {_megabytes(entry.file_size)}")

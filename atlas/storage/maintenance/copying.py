@@ -9,7 +9,7 @@ from atlas.storage.store import Store
 
 
 def copy_store(source: Store, target: Store, on_progress: Progress | None = None) -> int:
-    """Copy a store into one that is empty, with its history, so that what was done before can still be undone.
+    """Copy a store into an empty one, with its history, so that earlier operations can still be undone.
 
     A copy that was cut off is no store, and goes on with the next call, unless the source was written meanwhile: then
     it begins again. What is written to the source during the copy is not copied.
@@ -20,7 +20,7 @@ def copy_store(source: Store, target: Store, on_progress: Progress | None = None
     Raises:
         NotAllowed: Whoever this runs for is no admin.
         InvalidInput: The target holds something.
-        StoreError: The copy is not what was copied. Nothing of it is left.
+        StoreError: The copy differs from the original. It is discarded.
     """
     check_role(Role.ADMIN, "copy a store")
     check_store(source.path)

@@ -21,7 +21,7 @@ from atlas.storage.vectors.vector_search import Nearest
 logger = logging.getLogger(__name__)
 
 SETTLING_SECONDS = 10.0
-"""Longest wait for a service to show or count what it has taken in."""
+"""Longest wait for a service to show or count its latest writes."""
 
 MOST_NAMED = 100
 """So many records are named one by one."""
@@ -39,7 +39,7 @@ class Finding:
 
 
 def examine(store: Store, *, fix: bool = False) -> list[Finding]:
-    """Check everything. With `fix`, mend from the ledger what follows from it, and check again.
+    """Check everything. With `fix`, mend derived data from the ledger, and check again.
 
     Raises:
         NotAllowed: `fix`, and whoever this runs for is no curator.
@@ -119,7 +119,7 @@ def _silence(index: FollowingIndex) -> str:
 
 
 def _count(index: FollowingIndex, n_expected: int) -> int:
-    """Return how many keys an index holds. A service may count late what it has taken in, so it is asked again."""
+    """Return how many keys an index holds. A service may count its latest writes late, so it is asked again."""
     until = time.monotonic() + (SETTLING_SECONDS if index.is_remote else 0)
     while (n_indexed := index.count()) != n_expected and time.monotonic() < until:
         time.sleep(1)
@@ -138,7 +138,7 @@ def _mend_index(store: Store) -> None:
 
 
 def _await_seal(nearest: Nearest) -> None:
-    """Wait until what was written shows, so that the next look finds it. A service may take some seconds."""
+    """Wait until the latest writes show, so that the next look finds them. A service may take some seconds."""
     until = time.monotonic() + SETTLING_SECONDS
     while nearest.upkeep.n_behind() and time.monotonic() < until:
         time.sleep(1)

@@ -20,7 +20,7 @@ from atlas.storage.place.access import access_place
 from atlas.storage.store import LABEL, LEDGER, Store
 
 LEFT_OUT = "left out of this copy: what was deleted, and what waits for review"
-"""Reason that the history of a copy gives for what is missing in it."""
+"""Reason in the history of a copy for missing records."""
 
 _YOUNG_SECONDS = 3_600.0
 """Age up to which a copy may be one that is only being made."""
@@ -29,12 +29,12 @@ _YOUNG_SECONDS = 3_600.0
 def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     """Copy the store as it is now into a directory within it, and return that directory.
 
-    What is deleted and what waits for review is not in the copy, nor in its history, which counts what was left out.
-    A purge of anything removes the copy, which may hold what is purged.
+    Deleted and waiting records are not in the copy, nor in its history, which counts what was left out.
+    A purge of anything removes the copy, which may contain purged records.
 
     Args:
         name: Name of the copy, of letters and digits.
-        reword: Makes other texts in the copy, in place of those that hold some of what was left out.
+        reword: Rewords texts in the copy that contain a part of a left-out record.
 
     Raises:
         NotAllowed: Whoever this runs for is no admin.

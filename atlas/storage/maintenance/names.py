@@ -32,7 +32,7 @@ class NamesText(Protocol):
         """Return a text that differs after every change."""
 
     def change(self, change: Change) -> None:
-        """Put what a function makes of it in its place. Nobody else changes it meanwhile. None removes it."""
+        """Replace the text by the result of a function of it, in a block that excludes others. None removes it."""
 
     def set_aside(self) -> None:
         """Keep it under another name, as it is damaged."""
@@ -61,7 +61,7 @@ class NamesFile:
         return str(self.path.stat().st_mtime_ns if self.path.exists() else 0)
 
     def change(self, change: Change) -> None:
-        """Put what a function makes of it in its place.
+        """Replace the text by the result of a function of it.
 
         Raises:
             StoreUnavailable: It cannot be written; the store was not changed.
@@ -114,7 +114,7 @@ class NamesNote:
         return self._notes.read(DOMAINS_NAMED).get("", "")
 
     def change(self, change: Change) -> None:
-        """Put what a function makes of it in its place. It is asked again where another server came first."""
+        """Replace the text by the result of a function of it, which is called again if another server came first."""
         while True:
             before = self.read()
             text = change(before)

@@ -21,7 +21,7 @@ from atlas.storage.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgePlan:
-    """The effect that a purge would have, and what it cannot reach."""
+    """The effect of a purge, with its limits."""
 
     records: tuple[Removal, ...]
     quotes: tuple[Quote, ...]
@@ -56,7 +56,7 @@ class PurgeResult:
     operation_id: str
     n_records: int
     problem: str
-    """Why what was purged is still in files of the store, and what to do. Empty where it is not."""
+    """Why purged records are still in files of the store, with the remedy. Empty if they are not."""
 
 
 def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> PurgePlan:

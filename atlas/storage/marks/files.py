@@ -133,7 +133,7 @@ class MarksFiles:
                 self._thread = thread
 
     def copy(self) -> None:
-        """Bring every file up to the ledger now, and remove what was begun by a process that was killed.
+        """Bring every file up to the ledger now, and remove the unfinished files of killed processes.
 
         Raises:
             StoreUnavailable: One cannot be written, or another process is writing. The ledger has the marks.
@@ -155,7 +155,7 @@ class MarksFiles:
             ) from error
 
     def behind(self) -> list[str]:
-        """Return the names of the files that are missing, or not what the ledger is now.
+        """Return the names of the files that are missing, or differ from the ledger.
 
         What this process has to copy is copied first. Other processes get a moment to copy what they have written.
         """
@@ -173,7 +173,7 @@ class MarksFiles:
             return [path.name for path in self._begun()] if is_held else []
 
     def finish(self) -> None:
-        """Copy what was written, and end the thread. A later write begins another one."""
+        """Copy recent changes, and end the thread. A later write begins another one."""
         with self._lock:
             thread, closing = self._thread, self._closing
             self._thread, self._closing = None, threading.Event()
@@ -240,7 +240,7 @@ class MarksFiles:
         return list(filter(has_file, self._ledger.collections())) if self._ledger.is_file else []
 
     def _is_current(self, collection: str) -> bool:
-        """Return whether a file is what was copied of the ledger as it is now, byte for byte."""
+        """Return whether a file equals the copy of the present ledger, byte for byte."""
         try:
             head, _, body = (self._directory / marks_file(collection)).read_bytes().partition(b"\n")
         except OSError:
@@ -280,7 +280,7 @@ class _WholeFile(Storage):
         return self._tables
 
     def write(self, data: dict[str, dict[str, Any]]) -> None:
-        """Keep what is to be in the file."""
+        """Keep the text of the file."""
         self._tables = data
 
     def close(self) -> None:

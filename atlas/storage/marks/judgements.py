@@ -77,7 +77,7 @@ class JudgementBook:
         self._notes.write({name: text}, about=[] if text is None else [(collection, record_id)])
 
     def forget(self, queries: Collection[str]) -> Forgotten:
-        """Forget all judgements of some queries, and return what `put_back` takes."""
+        """Delete all judgements of some queries, and return them for `put_back`."""
         names = [
             _name(judgement.query, judgement.collection, judgement.record_id)
             for judgement in self.every()
@@ -87,7 +87,7 @@ class JudgementBook:
         return {name: text for name, text in forgotten.items() if text is not None}
 
     def put_back(self, forgotten: Forgotten) -> None:
-        """Keep again what was forgotten.
+        """Restore deleted judgements.
 
         Raises:
             PlanOutdated: One of these hits was judged again since; the store was not changed.
@@ -109,7 +109,7 @@ def checked(query: str) -> str:
 
 
 def read_judgement(name: str, text: str) -> Judgement | None:
-    """Return a judgement, by what follows `JUDGED` in its name, or None where it cannot be read."""
+    """Return a judgement, from its name without `JUDGED`, or None if it cannot be read."""
     try:
         collection, record_id, query = _key(name)
         fields = json.loads(text)

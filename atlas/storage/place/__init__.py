@@ -1,1 +1,1 @@
-"""Where a store is, and what it keeps there that is no memory: who may enter, and what happened."""
+"""The place of a store, and its data beside the memories: access rights and the audit log."""

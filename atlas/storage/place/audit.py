@@ -42,7 +42,7 @@ _TEXT_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """One thing that happened to who may do what, or to the store as a whole."""
+    """An event about access rights, or about the store as a whole."""
 
     at: datetime
     what: str
@@ -50,7 +50,7 @@ class AuditEvent:
     """Name of whoever did it. Untrusted text."""
 
     about: str = ""
-    """Whom or what it was done to. Untrusted text."""
+    """The object of the event. Untrusted text."""
 
     n: int = 1
     """Times that it happened, besides the line before of the same kind."""

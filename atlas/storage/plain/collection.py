@@ -123,7 +123,7 @@ class PlainCollection(Collection):
         *,
         alone_in: str = "",
     ) -> list[str]:
-        """Add all, as it cannot tell what others store meanwhile.
+        """Add all records, as it cannot detect those of other writers.
 
         Marks are refused, and of usage the numbers are kept.
         """
@@ -171,7 +171,7 @@ class PlainCollection(Collection):
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """Return what the store itself finds, by whole words, or raise `InvalidInput` if it has no word search."""
+        """Return the store's own hits, by whole words, or raise `InvalidInput` if it has no word search."""
         if not get_offered(self._vector_store, "search_text"):
             raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
         return run(self._store.search_text(text, k, where))

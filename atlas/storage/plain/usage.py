@@ -14,7 +14,7 @@ COUNT, SUCCESSES, RATE = "usage_count", "n_succeeded", "success_rate"
 """The keys, which are the names of the fields of `Strategy`."""
 
 COLUMNS = {"usage.n_uses": COUNT, "usage.n_successes": SUCCESSES}
-"""The keys of what a ledger keeps under another name."""
+"""Keys in a plain store for values that a ledger keeps elsewhere."""
 
 
 def statistics(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Who may enter a store in PostgreSQL, and what happened to it: in its schema, for all of its servers.
+"""Access rights and audit log of a store in PostgreSQL: in its schema, for all of its servers.
 
 It has connections of its own. So it reads the latest, also inside a block that reads an older state of the records. And
 it writes whatever role the one has who is let in or refused.
@@ -67,7 +67,7 @@ class AccessTables:
             return [line for (line,) in connection.execute("SELECT line FROM audit_lines ORDER BY seq").fetchall()]
 
     def last_purge(self) -> str:
-        """Return the id of the last purge: copies that other machines made before it may hold what it purged."""
+        """Return the id of the last purge: older copies on other machines may contain purged records."""
         with self._ready().session() as connection:
             row = connection.execute(
                 "SELECT id FROM operations WHERE kind = 'purge' ORDER BY seq DESC LIMIT 1"
@@ -79,7 +79,7 @@ class AccessTables:
         self._database.close()
 
     def _ready(self) -> PostgresDatabase:
-        """Return the database, whose tables are there, and have what this machine's files had."""
+        """Return the database with its tables, and with the access files of this machine taken over."""
         with self._lock:
             if not self._is_ready:
                 prepare_schema(self._database, create=False)
@@ -88,7 +88,7 @@ class AccessTables:
         return self._database
 
     def _take_in(self, files: AccessDirectory) -> None:
-        """Add what older versions kept in files of this machine. What the database has of a name stays."""
+        """Take over the access files of older versions on this machine. Names in the database stay."""
         for name in (KEYS, PEOPLE, LINKS):
             if old := files.text(name).read():
                 row = AccessRow(self._database, name)

@@ -53,7 +53,7 @@ class PostgresCopies:
         return int(count)
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Take what is deleted or waits for review out of a copy, and return how many records that was."""
+        """Remove deleted and waiting records from a copy, and return how many that was."""
         return self._of_file(copy).leave_out_hidden(copy, operation, reword)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
@@ -69,7 +69,7 @@ class PostgresCopies:
         return revived(self._database, copy)
 
     def restore(self, copy: Path) -> None:
-        """Make the ledger what a copy is, in one transaction that every other process sees as a whole."""
+        """Replace the ledger by a copy, in one transaction that every other process sees as a whole."""
         unfinished = SqlPurges(self._database, self._clock).unfinished()
         source = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         try:

@@ -270,7 +270,7 @@ class PostgresDatabase:
         self._locking.close()
 
     def rewrite(self) -> None:
-        """Write the tables again, without what was deleted."""
+        """Rewrite the tables, without deleted rows."""
         with self.session() as connection:
             for (table,) in connection.execute(
                 "SELECT tablename FROM pg_tables WHERE schemaname = ?", (self.address.schema,)
@@ -278,7 +278,7 @@ class PostgresDatabase:
                 connection.raw.execute(sql.SQL("VACUUM FULL {}").format(sql.Identifier(self.address.schema, table)))
 
     def empty_journal(self) -> bool:
-        """Return True: the server's log of what was written is not the store's."""
+        """Return True: the server's write-ahead log is not the store's."""
         return True
 
     def n_bytes_elsewhere(self) -> int:

@@ -123,7 +123,7 @@ class HnswIndex(LocalIndex):
             raw.commit()
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Hold these vectors under these keys, in place of what the keys held."""
+        """Write vectors under these keys, in place of the present ones."""
         seqs, windows = _numbers(keys)
         if not len(seqs):
             return
@@ -142,7 +142,7 @@ class HnswIndex(LocalIndex):
         """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
 
         Args:
-            seal: Answer only from what it was set over. None for whatever is there.
+            seal: Refuse to answer for another state. None for the present one.
 
         Raises:
             IndexUnusable: There is another seal.

@@ -340,7 +340,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
 
 
 def count_holding(connection: Connection, table: str, terms: Sequence[Term], most: int) -> list[int]:
-    """Return how many records hold each term. At most so many are counted."""
+    """Return how many records hold each term, at most `most`."""
     plain = [term for term in terms if not term.is_prefix and is_token(term.text)]
     rows = connection.execute(
         "SELECT term, sum(n) FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "

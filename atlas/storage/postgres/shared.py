@@ -52,7 +52,7 @@ class PostgresShared:
         return bytes(row[0]) if row else None
 
     def publish(self, name: str, content: bytes, *, job: str, ledger_id: str) -> int:
-        """Put a result in place of what is there, and return its version.
+        """Publish a result in place of the present one, and return its version.
 
         Args:
             content: Empty where it is too large to be held, so that only its maker has it.

@@ -1,4 +1,4 @@
-"""How values go to PostgreSQL and come back, so that they are what SQLite would give.
+"""Conversion of values to PostgreSQL and back, with the results of SQLite.
 
 PostgreSQL's texts hold no NUL. It goes as another control character, escaped, which is invisible.
 """

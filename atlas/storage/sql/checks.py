@@ -1,4 +1,4 @@
-"""Checks of a ledger's tables, and mending from the records what follows from them."""
+"""Checks of a ledger's tables, and mending derived data from the records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WRONG_DIMENSION = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
 
 
 ForeignObjects = Callable[[Connection], list[str]]
-"""Finds what ATLAS has not made in a ledger's schema."""
+"""Finds foreign objects in a ledger's schema."""
 
 
 def checks_of(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:
@@ -61,7 +61,7 @@ def _look_at_schema(database: Database, find_foreign: ForeignObjects) -> str:
 
 
 def foreign_problem(foreign: list[str]) -> str:
-    """Return the message about a schema that holds what ATLAS has not made."""
+    """Return the message about foreign objects in a schema."""
     rest = f" and {len(foreign) - MOST_NAMED} more" if len(foreign) > MOST_NAMED else ""
     return (
         f"the ledger's schema holds what ATLAS has not made: {', '.join(foreign[:MOST_NAMED])}{rest}. Writes may run "
@@ -139,7 +139,7 @@ def _mend_filters(database: Database) -> None:
 
 
 def _wrong_attributes(connection: Connection) -> Iterator[tuple[int, str, set[tuple[str, object]]]]:
-    """Yield records whose attributes differ from their metadata, with what they should be."""
+    """Yield records whose attributes differ from their metadata, with the expected attributes."""
     for seq, collection, metadata in connection.execute("SELECT seq, collection, metadata FROM records"):
         stored = connection.execute(
             f"SELECT k.name, {connection.dialect.value('a')} FROM attributes a "

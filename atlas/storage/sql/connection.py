@@ -34,7 +34,7 @@ class Texts(list[str]):
     """A list of texts as one parameter. SQLite gets it as JSON, PostgreSQL as an array."""
 
     def __conform__(self, protocol: object) -> str | None:
-        """Return JSON where SQLite asks for what it can bind (PEP 246, as the `sqlite3` module has it)."""
+        """Return JSON as the value that SQLite binds (PEP 246, as the `sqlite3` module has it)."""
         return json.dumps(self) if protocol is sqlite3.PrepareProtocol else None
 
 
@@ -42,7 +42,7 @@ class Numbers(list[int]):
     """A list of whole numbers as one parameter. SQLite gets it as JSON, PostgreSQL as an array."""
 
     def __conform__(self, protocol: object) -> str | None:
-        """Return JSON where SQLite asks for what it can bind."""
+        """Return JSON as the value that SQLite binds."""
         return json.dumps(self) if protocol is sqlite3.PrepareProtocol else None
 
 
@@ -117,10 +117,10 @@ class Database(Protocol):
         """Close every connection. A later use opens a new one."""
 
     def rewrite(self) -> None:
-        """Let go of every page that keeps something of what was deleted."""
+        """Release the pages that still contain deleted data."""
 
     def empty_journal(self) -> bool:
-        """Let go of what was written last, where it is kept twice. Return False while a reader needs it."""
+        """Release the log of recent writes, where it is a copy. Return False while a reader needs it."""
 
     def n_bytes_elsewhere(self) -> int:
         """Return its size on a server's disk."""
@@ -189,7 +189,7 @@ class Words(Protocol):
         """Return the records within a scope that hold any of some terms, each with its BM25."""
 
     def count_holding(self, connection: Connection, table: str, terms: Sequence[Term], most: int, /) -> list[int]:
-        """Return how many records hold each term. At most so many are counted."""
+        """Return how many records hold each term. Counting stops at `most`."""
 
     def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
         """Return the records that hold every one of some phrases."""

@@ -25,7 +25,7 @@ class Lending(Generic[C]):
     """The connections of a process, which reconnects by itself after a fork."""
 
     def __init__(self, connect: Callable[[], C], is_usable: Callable[[C], bool] = lambda _: True) -> None:
-        """Lend what a function makes.
+        """Lend connections that a function makes.
 
         Args:
             is_usable: Returns whether an idle connection may be lent again.

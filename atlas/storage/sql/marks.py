@@ -90,7 +90,7 @@ class SqlMarks:
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
     ) -> int:
-        """Set each record's marks to what a function makes of them, and return how many that changed."""
+        """Set records' marks to the result of a function of them, and return how many that changed."""
         with writing(self._database, self._clock, operation) as writer:
             marks_before = read_marks(writer.connection, collection, ids)
             before = {record_id: marks_before.get(record_id, NO_MARKS) for record_id in ids}
@@ -148,7 +148,7 @@ def read_marks(connection: Connection, collection: str, ids: Sequence[str] | Non
 
 
 def write_marks(connection: Connection, collection: str, marks: Mapping[str, Marks]) -> None:
-    """Set records' marks in the table alone: `mark` also keeps what they were."""
+    """Set records' marks in the table alone. `mark` also writes the history."""
     connection.executemany(
         "DELETE FROM marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in marks]
     )
@@ -168,7 +168,7 @@ def forget_lost(connection: Connection, collection: str, ids: Iterable[str]) -> 
 def mark(
     writer: LedgerWriter, collection: str, record_id: str, before: Marks, after: Marks, *, state: int | None = None
 ) -> None:
-    """Set a record's marks, and keep in the history what they were.
+    """Set a record's marks, and keep the earlier ones in the history.
 
     Args:
         state: The earlier state that an undo brings back.
@@ -189,7 +189,7 @@ def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks])
 
 
 def check_own(connection: Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
-    """Raise `NotAllowed` where a writer under review would change what does not wait for its own review."""
+    """Raise `NotAllowed` if a writer under review would change records other than their own waiting ones."""
     if not operation.is_reviewed:
         return
     wanted = list(ids)

@@ -1,4 +1,4 @@
-"""The ledger's `meta` table: its id, its model, how far it is, what was purged, and small texts kept by name.
+"""The ledger's `meta` table: id, model, position, purges, and small texts by name.
 
 A copy of the file that is put back has the id of the ledger that it was taken of, and may grow to any revision with
 other records. So a follower remembers the newest change that it has seen, by the random id of the operation that made
@@ -194,7 +194,7 @@ class SqlNotes:
         about: Sequence[tuple[str, str]] = (),
         moves: bool = False,
     ) -> dict[str, str | None]:
-        """Keep texts, or forget those that are None, and return what was kept under these names before.
+        """Keep texts, or delete those that are None, and return the earlier texts of these names.
 
         Args:
             expected: What should be kept under these names now.

@@ -58,7 +58,7 @@ class LedgerWriter:
         self._at = at.isoformat()
         self._tally = dict.fromkeys(COUNTS, 0)
         self.revision = read_revision(connection)
-        """The revision of what was written last."""
+        """The revision of the last write."""
 
         self._keys: dict[tuple[str, str], int] = {}
         self._rows: dict[tuple[str, str], _Row | None] = {}
@@ -190,7 +190,7 @@ class LedgerWriter:
         )
 
     def next_revision(self) -> int:
-        """Return the revision of what is written now."""
+        """Return the revision of the present write."""
         self.revision += 1
         return self.revision
 

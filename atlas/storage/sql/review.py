@@ -1,4 +1,4 @@
-"""Review: what a writer adds that is not trusted yet waits until a curator accepts it.
+"""Review: additions of an untrusted writer wait until a curator accepts them.
 
 A record that waits has the mark `held_for`, which names its writer. The uses that came with it are kept, but count for
 nothing meanwhile.

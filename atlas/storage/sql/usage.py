@@ -81,7 +81,7 @@ class SqlUsage:
         return used
 
     def check_unused(self, collection: str, seen: Mapping[str, Usage]) -> None:
-        """Raise `PlanOutdated` if a record's usage is not what was seen, as part of a transaction inside one."""
+        """Raise `PlanOutdated` if a record's usage has changed, as part of a transaction inside one."""
         if self.read(collection, list(seen)) != dict(seen):
             raise PlanOutdated(
                 "experiences that the plan removes have been used since it was made; nothing was done. Plan again"

@@ -65,7 +65,7 @@ class SqliteCopies:
         return count
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Take what is deleted or waits for review out of a copy, and return how many records that was.
+        """Remove deleted and waiting records from a copy, and return how many that was.
 
         Args:
             copy: A ledger's file without other connections.
@@ -128,7 +128,7 @@ class SqliteCopies:
         return revived(self._database, copy)
 
     def restore(self, copy: Path) -> None:
-        """Make the ledger what a copy is, in one transaction that every other process sees as a whole.
+        """Replace the ledger by a copy, in one transaction that every other process sees as a whole.
 
         It gets a new identity, so that every follower begins again. What purges of the store have left to do in its
         files stays to be done.
@@ -224,7 +224,7 @@ def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]
 
 
 def _check_names(source: Path, connection: Connection) -> None:
-    """Refuse what would be written to a file of another name, or could not be read back."""
+    """Refuse collections whose file would get another name, or could not be read back."""
     try:
         for table in ("records", "changes", "marks"):
             for (collection,) in connection.execute(f"SELECT DISTINCT collection FROM {table}"):

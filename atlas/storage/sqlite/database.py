@@ -229,7 +229,7 @@ class SqliteDatabase:
                 copy.close()
 
     def replace_with(self, source: Path) -> None:
-        """Make the file what another one is, in one transaction that every other process sees as a whole."""
+        """Replace the file's content by another file's, in one transaction that every other process sees as a whole."""
         with self._translated():
             other = sqlite3.connect(source)
             try:
@@ -240,7 +240,7 @@ class SqliteDatabase:
         self.on_commit()
 
     def rewrite(self) -> None:
-        """Rewrite the whole file, so that no page keeps anything of what was deleted. Others may read meanwhile.
+        """Rewrite the whole file, so that its pages contain no deleted data. Others may read meanwhile.
 
         Raises:
             StoreUnavailable: Another process was writing, or the disk lacks the room for a second copy.
@@ -274,7 +274,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA journal_mode = DELETE")
 
     def empty_journal(self) -> bool:
-        """Move what was written last into the file, and cut the -wal file off. Return False while a reader needs it."""
+        """Move recent writes into the file, and cut the -wal file off. Return False while a reader needs it."""
         with self._translated(), closing(self._connect()) as connection:
             connection.execute(f"PRAGMA busy_timeout = {JOURNAL_SECONDS * 1000}")
             is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -74,7 +74,7 @@ def _set_aside(path: Path) -> Path:
 
 
 def take_in_files(connection: Connection, read_file: OldFiles) -> None:
-    """Take in, once, what people changed in the files since the ledger and they agreed, as an operation for each file.
+    """Import, once, people's changes to the files since the ledger last wrote them, as an operation for each file.
 
     A change that had not reached its file yet stays as the ledger has it.
     """

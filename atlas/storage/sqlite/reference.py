@@ -104,7 +104,7 @@ def _objects(connection: Connection | sqlite3.Connection) -> list[SchemaObject]:
 
 
 def _plain(statement: object) -> object:
-    """Return a statement without comments and blanks. What is no text stays what it is."""
+    """Return a statement without comments and blanks. Other values stay as they are."""
     if not isinstance(statement, str):
         return statement
     return " ".join(token[0] for token in _TOKEN.finditer(statement) if not token["blank"])

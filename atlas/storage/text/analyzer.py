@@ -76,7 +76,7 @@ class Term:
 
 
 def searchable(text: str) -> str:
-    """Return a text with what makes it findable: CJK in pairs, then, after all of it, stems and parts of identifiers.
+    """Return a text with extra terms for the index: CJK in pairs, and at the end stems and parts of identifiers.
 
     What is added comes last, so that words that stand side by side still do.
     """

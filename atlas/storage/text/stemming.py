@@ -1,4 +1,4 @@
-"""Porter's stemmer: what English words that differ only in their ending have in common.
+"""Porter's stemmer: the common part of English words that differ in their ending.
 
 Source:
     M. F. Porter, An algorithm for suffix stripping, Program 14 (3), 1980, with the two departures of his own program

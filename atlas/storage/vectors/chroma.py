@@ -139,7 +139,7 @@ class ChromaIndex(LocalIndex):
             temporary.replace(self._seal_path)
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Hold these vectors under these keys, in place of what the keys held."""
+        """Write vectors under these keys, in place of the present ones."""
         with self._used():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
@@ -336,7 +336,7 @@ def _rename_former(client: Any, name: str) -> None:
 
 
 def _blank_unused(directory: Path) -> None:
-    """Overwrite what holds no vector yet in HNSW files.
+    """Overwrite unused space in HNSW files.
 
     hnswlib fills a new file with memory as it finds it, in which may stand whatever the process held before.
     """

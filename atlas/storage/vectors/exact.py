@@ -26,7 +26,7 @@ class ExactIndex:
         self._lock = threading.RLock()
 
     def upsert(self, keys: Sequence[str], vectors: Vectors, groups: Sequence[int] | None = None) -> None:
-        """Hold these vectors under these keys, in place of what the keys held.
+        """Write vectors under these keys, in place of the present ones.
 
         Args:
             groups: A number from 1 up for each vector, by which `query` can be narrowed.

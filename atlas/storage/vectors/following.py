@@ -1,4 +1,4 @@
-"""Bringing an index, or vectors in memory, up to the ledger by what changed since their last revision."""
+"""Bringing an index, or vectors in memory, up to the ledger by the changes since their last revision."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Follower:
         return self._ledger.position(self._collection)
 
     def refresh(self, memory: InMemory, now: Position, *, base: int = 0, n_most: int | None = None) -> None:
-        """Read into memory what the ledger has added since, or the next `n_most` changes of it.
+        """Read the ledger's changes into memory, or the next `n_most` of them.
 
         Args:
             base: The revision that memory begins after.
@@ -85,7 +85,7 @@ class Follower:
     def _is_possible(self, seal: Seal) -> bool:
         """Return whether the ledger can have been at the revision of a seal with its change as the newest.
 
-        A seal that is further than what was followed would hide the records between.
+        A seal beyond the followed changes would hide the records between.
         """
         if seal != self._possible:
             if not self._ledger.was_at(self._collection, Position(seal.ledger_id, seal.revision, tip=_tip(seal))):
@@ -98,7 +98,7 @@ class Follower:
         return Seal() if self.flaw(seal, self.position()) else seal
 
     def _follow(self, index: FollowingIndex) -> int:
-        """Hand over what the index lacks, and seal it if it then holds as many vectors as the ledger."""
+        """Write missing vectors to the index, and seal it if it then holds as many vectors as the ledger."""
         seal, n_taken, n_vectors = self._sound(index.written()), 0, None
         if seal == Seal():
             index.clear()

@@ -29,7 +29,7 @@ LOCK_SECONDS = 0.2
 
 
 class IndexedSearch:
-    """One collection's index and its tail. A record in the tail replaces what the index has of it."""
+    """One collection's index and its tail. A record in the tail replaces that of the index."""
 
     def __init__(
         self, ledger: LedgerEngine, follower: Follower, index: FollowingIndex, dimension: int, longest_tail: int
@@ -90,7 +90,7 @@ class IndexedSearch:
                 return None
 
     def _refresh_tail(self, seal: Seal, now: Position) -> None:
-        """Read what changed after the seal. The tail may begin before it, as its records replace those of the index."""
+        """Read the changes after the seal. The tail may begin before it, as its records replace those of the index."""
         base = self._tail.base
         is_usable = base.ledger_id == now.ledger_id and 0 <= seal.revision - base.revision <= self._longest_tail
         self._follower.refresh(self._tail, now, base=base.revision if is_usable else seal.revision)

@@ -54,7 +54,7 @@ class StoreIndexes:
         return staying(self._ledger, collections)
 
     def leave(self, address: str) -> list[str]:
-        """Leave what a service has of this store there, never to ask for it again, and return its names.
+        """Abandon this store's vectors in a service, and return the names of its namespaces.
 
         Raises:
             NotAllowed: Whoever this runs for is no curator.

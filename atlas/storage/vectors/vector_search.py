@@ -129,7 +129,7 @@ class Nearest:
                 self.indexed.forget()
 
     def _begin(self) -> Position:
-        """Return the state of the ledger that a query sees, and take over what was read in the background."""
+        """Return the state of the ledger that a query sees, and take over vectors that were read in the background."""
         now = self._ledger.position(self._collection)
         if now.model is not None and now.model != self._model:
             raise mismatch(now.model, self._model)

@@ -38,7 +38,7 @@ class _Simplifier(ast.NodeTransformer):
         return _turn(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        """Put nested ones of the same kind into one."""
+        """Flatten nested operations of the same kind."""
         self.generic_visit(node)
         values: list[ast.expr] = []
         for value in node.values:

@@ -1,4 +1,4 @@
-"""Refinement: near-duplicates merged, noise dropped, and what is left in the order in which to read it (ReMem).
+"""Refinement: near-duplicates merged, noise dropped, and the rest in the order in which to read it (ReMem).
 
 `heuristic` refines a set without a language model, and `llm` by one's judgement. Both give `decisions`, each with its
 reason. `plan` judges a whole store, in sets of experiences that are alike.

@@ -1,4 +1,4 @@
-"""Decisions on the experiences of a set, each with its reason, and the seam to what makes them."""
+"""Decisions on the experiences of a set, each with its reason, and the protocol of their makers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ExplainingStrategy(Protocol):
     """A refine strategy that gives reasons. Plans need one."""
 
     name: str
-    """The name of what made a decision: `rules`, or the name of a language model."""
+    """Name of the decision's maker: `rules`, or the name of a language model."""
 
     set_size: int
     """Experiences that it judges together, at most."""

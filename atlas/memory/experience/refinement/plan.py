@@ -1,4 +1,4 @@
-"""Refining a store: what would be kept, merged, dropped and reordered, as a plan that can be looked at and applied.
+"""Refining a store: a plan of kept, merged, dropped and reordered records, to be looked at and applied.
 
 The store is judged in sets of experiences that are alike, as a search would return them together.
 """
@@ -156,7 +156,7 @@ def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str
 
 
 class Judging:
-    """Sets under judgement, one after another, and what came of them so far."""
+    """Sets under judgement, one after another, with the decisions so far."""
 
     def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:
         self.decisions: list[PlannedDecision] = []

@@ -1,4 +1,4 @@
-"""From a text about one task to a text about any task of its kind: what is particular becomes a named parameter."""
+"""From a text about one task to a text about any task of its kind: particular values become named parameters."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _TYPES = {"number": "number", "amount": "number", "percentage": "number", "date"
 
 
 class Generaliser:
-    """Replaces what is particular to one task by `{name}`, and remembers what stood there.
+    """Replaces a task's particular values by `{name}`, and remembers them.
 
     What the agent's tool calls used is named as their arguments are, and numbered where several values have one name.
     The rest is recognised by form: dates, amounts, ids, quoted words, numbers, names of several words. Each such kind
@@ -86,7 +86,7 @@ class Generaliser:
         return _PARTICULAR.sub(self._replaced, text)
 
     def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:
-        """Return `name`, `type` and `example` of what the placeholders in generalised texts stand for, as they come."""
+        """Return `name`, `type` and `example` of the placeholders in generalised texts, as they come."""
         used = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(texts)))
         return tuple(
             {"name": name, "type": self._examples[name][0], "example": self._examples[name][1]}

@@ -192,7 +192,7 @@ def _tells(sentence: str) -> bool:
 
 
 def _is_said(step: Step) -> bool:
-    """Return whether an action is words to somebody: prose, or what a user answered."""
+    """Return whether an action is a message: prose, or a user's answer."""
     words = step.action.split()
     return str(step.metadata.get("observation_from", "")).startswith("user") or (
         len(words) >= PROSE_WORDS and step.action.strip()[:1].isupper() and words[0].isalpha()
@@ -285,7 +285,7 @@ def _calls(tree: ast.Module) -> list[str]:
 
 
 def _called(node: ast.Call, modules: set[str]) -> str:
-    """Return the function's name. That of a method without what it is called on, unless that is a module."""
+    """Return the function's name. That of a method without its object, unless that is a module."""
     target = node.func
     if isinstance(target, ast.Name):
         return target.id

@@ -74,7 +74,7 @@ def _kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any
 
 
 def _after(connection: Connection, seq: int, aspect: str, collection: str, record_id: str) -> Mapping[str, Any] | None:
-    """Return a record, or its marks, right after a change: what the next change found, or else what is there now."""
+    """Return a record, or its marks, right after a change: the before-image of the next change, or the present row."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
         "ORDER BY seq LIMIT 1",

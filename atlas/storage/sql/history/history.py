@@ -1,4 +1,4 @@
-"""The history of a ledger: operations, what each changed, and taking them back."""
+"""The history of a ledger: operations, their changes, and taking them back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on a store as the history lists them, and what has changed since a moment."""
+"""Operations on a store as the history lists them, and changes since a moment."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _check_same_ledger(connection: Connection, moment: Moment) -> None:
 
 
 def check_unchanged(connection: Connection, collection: str, moment: Moment) -> None:
-    """Raise `PlanOutdated` if what a collection held at a moment has changed since.
+    """Raise `PlanOutdated` if a record that a collection had at a moment has changed since.
 
     New records do not count: the records of the plan are still the same.
     """

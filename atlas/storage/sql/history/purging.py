@@ -38,14 +38,14 @@ from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_toke
 from atlas.storage.sql.vectors import read_texts_embedded, replace_image
 
 REASON_GONE = "(purged)"
-"""In place of what somebody gave as the reason of an operation, where that quotes a record."""
+"""Replacement for a person's reason of an operation that quotes a purged record."""
 
 _UNFINISHED = "unfinished_purge:"
 """Before the operation of each purge that is not done, in the ledger's `meta` table."""
 
 
 class SqlPurges:
-    """The ledger's part of purges: what they find, take out, and leave to do."""
+    """The ledger's part of purges: finding, removing, and notes of unfinished ones."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -114,7 +114,7 @@ class SqlPurges:
         return {operation_id: _left(json.loads(text)) for operation_id, text in texts.items()}
 
     def note_unfinished(self, left: Mapping[str, Left]) -> None:
-        """Keep what of purges, by operation, is left to do."""
+        """Note the unfinished parts of purges, by operation."""
         with self._database.write() as connection:
             note_unfinished(connection, left)
 
@@ -126,14 +126,14 @@ class SqlPurges:
             )
 
     def rewrite(self, collections: Iterable[str]) -> None:
-        """Build the tables of words again from what is there, and write the file again, without free pages."""
+        """Rebuild the tables of words, and write the file again, without free pages."""
         with self._database.write() as connection:
             for name in collections:
                 connection.dialect.words.make_word_table_anew(connection, name)
         self._database.rewrite()
 
     def empty_journal(self) -> bool:
-        """Cut off the file that holds what was written last. Return False while a reader needs it."""
+        """Cut off the file of recent writes. Return False while a reader needs it."""
         return self._database.empty_journal()
 
 
@@ -157,7 +157,7 @@ def _left(encoded: Mapping[str, Any]) -> Left:
 
 
 def note_unfinished(connection: Connection, left: Mapping[str, Left]) -> None:
-    """Keep what of purges is left to do, as part of a transaction."""
+    """Note the unfinished parts of purges, as part of a transaction."""
     write_texts(
         connection, _UNFINISHED, {operation_id: json.dumps(asdict(rest)) for operation_id, rest in left.items()}
     )
@@ -170,7 +170,7 @@ def _reword(connection: Connection, images: Mapping[tuple[str, str], Sequence[Im
 
 
 def _texts(connection: Connection, collection: str) -> Iterator[tuple[str, str]]:
-    """Yield what each record of a collection is found by, with its content: as it is, and before each change."""
+    """Yield the search text and content of each record of a collection: as it is, and before each change."""
     query = "SELECT document, content FROM records WHERE collection = ? AND deleted = 0"
     yield from connection.execute(query, (collection,)).fetchall()
     for _, image in _images_of(connection, collection):

@@ -76,7 +76,7 @@ def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
 def quotes(
     connection: Connection, what: Sought, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
 ) -> list[Quote]:
-    """Return the records that share something, each once, those first that share what the fewest others do.
+    """Return the records with shared passages, each once, rare passages first.
 
     Args:
         marks: People's marks on records, by collection and id.

@@ -1,4 +1,4 @@
-"""Taking an operation back: every record and mark that it touched becomes what it was, and its uses count no more."""
+"""Taking an operation back: each record and mark returns to its state before it, and its uses no longer count."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def _take_back_uses(connection: Connection, origin: Operation, *, counts: bool) 
 
 
 def _first_done(connection: Connection, operation: Operation, counts: bool = False) -> Iterator[tuple[Operation, bool]]:
-    """Yield what was done first, where an operation takes back what took that back, and so on.
+    """Yield the original operations, if an operation undoes an undo, and so on.
 
     With each, whether it is done again.
     """
@@ -273,7 +273,7 @@ def _first_done(connection: Connection, operation: Operation, counts: bool = Fal
 
 
 def _link(connection: Connection, operation: Operation, undo_id: str) -> None:
-    """Say of each operation that is touched by what it is undone now, if it is."""
+    """Write `undone_by` of each operation that is touched by an undo."""
     for operation_id in undone_by(operation):
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))
     for undone, counts in _first_done(connection, operation):
@@ -323,7 +323,7 @@ def _last_change(connection: Connection, change: _Change) -> Operation:
 
 
 def _purged_in(connection: Connection, operation_id: str) -> dict[tuple[str, str], str]:
-    """Return the records that an operation touched and that were purged, with what purged each."""
+    """Return the purged records of an operation, each with its purge."""
     rows = connection.execute(
         f"SELECT c.collection, c.record_id, m.value FROM changes c JOIN meta m ON m.name = '{PURGED}' || c.collection "
         "|| ':' || c.record_id WHERE c.operation = ?",

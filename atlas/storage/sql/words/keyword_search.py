@@ -88,7 +88,7 @@ class SqlWords:
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
-        """Bring together what many small writes have scattered, so that words are found several times as soon."""
+        """Merge the postings that many small writes have scattered, which makes searches faster."""
         with self._database.read() as connection:
             scattered = [name for name in collections if connection.dialect.words.is_scattered(connection, name)]
         for name in scattered:
@@ -209,7 +209,7 @@ def _other_values(
 
 
 def _counts(connection: Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
-    """Return how many records hold each term. At most so many are counted."""
+    """Return how many records hold each term. Counting stops at `most`."""
     return dict(zip(terms, connection.dialect.words.count_holding(connection, table, terms, most), strict=True))
 
 

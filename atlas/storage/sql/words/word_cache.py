@@ -34,7 +34,7 @@ class WordTable:
 
 
 class WordCache:
-    """The words that this process has read. Any thread may use them: what another reads too is read twice."""
+    """The postings that this process has read. Any thread may use them. Two threads may read the same twice."""
 
     def __init__(self) -> None:
         self._postings: dict[tuple[str, str], tuple[Position, Postings]] = {}

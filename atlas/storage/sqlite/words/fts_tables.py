@@ -100,7 +100,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
 def make_word_table_anew(connection: Connection, collection: str) -> None:
     """Build a collection's table from its records, whatever is left of the one that it has.
 
-    It gets a name of its own: other processes may hold what they have read of the one before.
+    It gets a name of its own: other processes may have cached postings of the one before.
     """
     key = connection.execute("SELECT 1 + coalesce(max(key), 0) FROM word_tables").fetchone()[0]
     if name := word_table(connection, collection):
@@ -223,7 +223,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
 
 
 def count_holding(connection: Connection, table: str, terms: Sequence[Term], most: int) -> list[int]:
-    """Return how many records hold each term. At most so many are counted."""
+    """Return how many records hold each term, at most `most`."""
     rows = connection.execute(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH asked.value LIMIT ?)) "
         "FROM json_each(?) asked",

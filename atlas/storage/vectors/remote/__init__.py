@@ -1,1 +1,1 @@
-"""Indexes that a service keeps: what the ledger notes of them, and an adapter for each service."""
+"""Indexes that a service keeps: the ledger's notes on them, and an adapter for each service."""

@@ -35,7 +35,7 @@ CLOCK_SECONDS = 60.0
 """Longest difference between the clocks of machines that share a ledger."""
 
 WRITING = "writing"
-"""The last word of a lease whose holder has sent something and does not know yet what became of it."""
+"""The last word of a lease whose holder has sent a request without an answer yet."""
 
 MOST_WAITING = 16
 """Seals that wait to be seen. The first and the last count, those between only let queries begin sooner."""
@@ -43,7 +43,7 @@ MOST_WAITING = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A seal over what a service may not show yet."""
+    """A seal over writes that a service may not show yet."""
 
     position: int
     """The service's position of the last write that it is over."""
@@ -65,7 +65,7 @@ class IndexNote:
     """Seals over all that was written, the oldest first. Those before one that is seen are void."""
 
     shown: int = 0
-    """The position up to which an answer has shown what was written."""
+    """The position up to which writes were visible in an answer."""
 
     dropped: tuple[str, ...] = ()
     """Unneeded namespaces that the service has still to delete."""
@@ -198,7 +198,7 @@ class IndexBook:
         self._change(lambda note: replace(note, seals=()))
 
     def leave(self) -> IndexNote:
-        """Leave all that the service has to itself, whoever writes there, and return what is noted then."""
+        """Abandon all namespaces in the service, whoever writes there, and return the note."""
         return self._change(IndexNote.leaving_all)
 
     def cleared_text(self, text: str) -> str:
@@ -206,7 +206,7 @@ class IndexBook:
         return self._encoded(self._decoded(text).cleared())
 
     def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
-        """Note a change of what is noted, without the lease, and return it."""
+        """Change the note, without the lease, and return it."""
         while True:
             text = self._text(self._name)
             changed = change(self._decoded(text))

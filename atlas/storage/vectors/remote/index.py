@@ -33,10 +33,10 @@ WRITING_SECONDS = 30.0
 """Longest wait for one write, with all its retries."""
 
 LOOK_SECONDS = 1.0
-"""Time between two looks at how much of what was written shows."""
+"""Time between two looks at the visible position."""
 
 CLEARING_SECONDS = 10.0
-"""Longest wait for somebody else to finish writing what is to be cleared."""
+"""Longest wait for another writer to finish before a clearing."""
 
 POLL_SECONDS = 0.2
 """Time between two looks at whether somebody else has finished writing."""
@@ -75,7 +75,7 @@ class RemoteIndex:
         """By namespace, the service's position of the last write of this one."""
 
         self._positions_shown: dict[str, int] = {}
-        """By namespace, the position up to which its last answer showed what was written."""
+        """By namespace, the visible position of its last answer."""
 
         self._resumes_at: float | None = None
         """Time after which an unanswered request cannot take effect any more, or None."""
@@ -182,7 +182,7 @@ class RemoteIndex:
             n_keys: How many keys it should hold. None before it has followed all.
 
         Raises:
-            IndexUnusable: The service shows what was written at once, and holds another number.
+            IndexUnusable: The service shows writes at once, and holds another number of keys.
         """
         with self._writing() as note:
             if n_keys is not None:
@@ -199,7 +199,7 @@ class RemoteIndex:
             self._book.write(replace(waiting, shown=position_shown, is_finished=n_keys is not None))
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Hold these vectors under these keys, in place of what the keys held."""
+        """Write vectors under these keys, in place of the present ones."""
         if not keys:
             return
         with self._writing() as note:
@@ -344,7 +344,7 @@ class RemoteIndex:
         return begun
 
     def _drop(self, note: IndexNote) -> bool:
-        """Have the service forget what is not needed, and return whether it has."""
+        """Delete unneeded namespaces, and return whether all are deleted."""
         left = list(note.dropped)
         try:
             while left:
@@ -368,7 +368,7 @@ class RemoteIndex:
         return self._positions_shown.get(note.namespace, note.shown)
 
     def _look(self, note: IndexNote, *, at_once: bool = False) -> int:
-        """Return up to which position what was written shows, which is asked where more was written than is known."""
+        """Return the visible position, which is asked for if there are later writes."""
         position_shown = self._position_shown(note)
         is_due = at_once or time.monotonic() - self._looked_at > LOOK_SECONDS
         if not note.seals or note.seals[-1].position <= position_shown or not is_due or self._patience.is_resting():
@@ -383,7 +383,7 @@ class RemoteIndex:
         return answer.sees_up_to
 
     def _check(self, answer: Answer, note: IndexNote, seal: Seal, wanted: int) -> None:
-        """Raise an error for an answer that is not what a seal promises."""
+        """Raise an error for an answer that contradicts a seal."""
         position = max(waiting.position for waiting in note.seals if waiting.seal == seal)
         if not answer.hits and not self.count():
             self._distrusted.add(note.namespace)
@@ -397,7 +397,7 @@ class RemoteIndex:
             raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {wanted}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:
-        """Ask the service. Where it does not have what it should, the index is to be built again."""
+        """Ask the service. If it lacks its vectors, the index is to be built again."""
         try:
             return self._patience.ask(call, seconds=seconds)
         except IndexUnreachable:

@@ -73,7 +73,7 @@ def staying(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
 
 
 def leave(ledger: LedgerEngine, place: str) -> list[str]:
-    """Leave what a service has of a ledger to itself, and return the names of it.
+    """Abandon a ledger's vectors in a service, and return the names of their namespaces.
 
     Raises:
         NotFound: It never had an index of it.
