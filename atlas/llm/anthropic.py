@@ -96,8 +96,8 @@ class AnthropicLLM:
     ) -> Any:
         """Return the text of the reply or, with a schema, its object, as in `LLMClient.complete`.
 
-        It counts for the `budget.operation` that asks, which may take ATLAS_LLM_BUDGET_TOKENS. Outside of one, each
-        question is an operation.
+        Its tokens count for the surrounding `budget.operation`, whose limit is ATLAS_LLM_BUDGET_TOKENS. Without one,
+        each question has the limit for itself.
         """
         room = max_tokens + self._settings.llm_thinking_tokens
         reserved = estimated_tokens(system, prompt, dump(schema) if schema else "") + room

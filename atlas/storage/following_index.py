@@ -49,7 +49,7 @@ class Seal:
 
     @property
     def is_sound(self) -> bool:
-        """True where its fields are such as a writer leaves."""
+        """True if all fields are valid."""
         texts = (self.ledger_id, self.files, self.change_name)
         numbers = (self.revision, self.n_keys, self.change)
         return all(type(text) is str for text in texts) and all(

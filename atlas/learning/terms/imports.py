@@ -50,7 +50,7 @@ def _is_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
 
 
 def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt | None:
-    """Return the import of some names, or of the module alone, or None where its own name means something else."""
+    """Return the import of some names, or of the module alone, or None if the code has a variable of its name."""
     if names:
         return ast.ImportFrom(module=module, names=[ast.alias(name) for name in names], level=0)
     return None if module.partition(".")[0] in read else ast.Import(names=[ast.alias(module)])

@@ -359,7 +359,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         return replace(experience, embedding_text=self._embedding_text(extraction.to_trajectory(experience)))
 
     def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
-        """Return the ids of those that were added. What others store meanwhile is known only when they are written."""
+        """Add experiences and return the ids of the new ones. Other writers' records are checked when it writes."""
         if not skip_known:
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]

@@ -244,7 +244,7 @@ class StrategyWriter:
         return near.ids[0] if near.ids and 1.0 - near.distances[0] >= self.same_situation else ""
 
     def _joined_or_added(self, strategy: Strategy) -> Strategy:
-        """Return the strategy that is there for its situation, with its sources, else itself, added."""
+        """Add a strategy, or its sources to the one that the bank has for its situation. Return the stored one."""
         arguments = self.columns(strategy)
         near = self._near(arguments[1][0].vectors[0])
         together = retried(lambda: self._with_sources(near, strategy)) if near else None

@@ -125,7 +125,7 @@ class PlainCollection(Collection):
     ) -> list[str]:
         """Add all records, as it cannot detect those of other writers.
 
-        Marks are refused, and of usage the numbers are kept.
+        Marks are refused. Of usage, only the counts are kept.
         """
         self.mark({record_id: history.marks for record_id, history in restored.items() if history.marks != Marks()})
         usage = {i: as_metadata(history.usage) for i, history in restored.items()} if self._keeps_usage else {}
