@@ -16,7 +16,7 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json
-from atlas.core.schema.generics import types_of_fields
+from atlas.core.schema.reading import types_of_fields
 from atlas.verbs.values import SEQUENCES, refused, types_of_arguments
 
 _EXACT = {str: "a text", datetime: "a datetime"}

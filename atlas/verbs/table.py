@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from atlas.core.schema.generics import bindings
+from atlas.core.schema.reading import bindings
 from atlas.infra.actor import Role
 from atlas.memory.base.memory import Memory
 from atlas.memory.concepts.memory import ChromaConceptLibrary

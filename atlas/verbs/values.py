@@ -15,8 +15,18 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import Json
-from atlas.core.schema.generics import bind, bindings, types_of_fields
-from atlas.core.schema.reading import Mismatch, Reader, Readers, inside, items_of, mismatch, parse_instant
+from atlas.core.schema.reading import (
+    Mismatch,
+    Reader,
+    Readers,
+    bind,
+    bindings,
+    inside,
+    items_of,
+    mismatch,
+    parse_instant,
+    types_of_fields,
+)
 from atlas.memory.memory_effect import MemoryEffect
 from atlas.memory.promotion import Promotion
 

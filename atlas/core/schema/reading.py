@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
+from functools import cache
 from itertools import repeat
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import Json, text_problem
-from atlas.core.schema.generics import types_of_fields
 
 Reader = Callable[[Any], Any]
 """Function from JSON to a value of a type. It raises `Mismatch`."""
@@ -266,3 +266,29 @@ def _parts(readers: list[Reader]) -> Reader:
 
 def _read_each(readers: Iterable[Reader], values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(inside(read, value, f"[{n}]") for n, (read, value) in enumerate(zip(readers, values, strict=False)))
+
+
+def bindings(declared: Any) -> dict[Any, Any]:
+    """Return the types that the type variables of a class and of its bases stand for."""
+    origin = get_origin(declared) or declared
+    bound = dict(zip(getattr(origin, "__parameters__", ()), get_args(declared), strict=False))
+    for base in getattr(origin, "__orig_bases__", ()):
+        bound |= {variable: bind(form, bound) for variable, form in bindings(base).items()}
+    return bound
+
+
+def bind(declared: Any, bound: Mapping[Any, Any]) -> Any:
+    """Return a type with its type variables replaced."""
+    if isinstance(declared, TypeVar):
+        return bound.get(declared, declared)
+    variables = getattr(declared, "__parameters__", ())
+    if not variables or not get_args(declared):
+        return declared
+    return declared[tuple(bound.get(variable, variable) for variable in variables)]
+
+
+@cache
+def types_of_fields(declared: Any) -> dict[str, Any]:
+    """Return the types of a dataclass's fields, by their names."""
+    bound, hints = bindings(declared), get_type_hints(get_origin(declared) or declared)
+    return {name: bind(hint, bound) for name, hint in hints.items()}
