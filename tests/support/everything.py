@@ -15,7 +15,6 @@ from atlas.access.people import Identity, People
 from atlas.infra.actor import Actor, Role, acting
 from atlas.protocols.access import AUDIT
 from atlas.storage.maintenance.backup import backup
-from atlas.storage.marks.files import FILES
 from atlas.storage.store import LEDGER
 from atlas.views.settings import keys, links
 from tests.support.records import START, attempt, concept, entry
@@ -118,10 +117,10 @@ def content(store: Path) -> dict[str, str]:
             "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
         ).fetchall()
         held = {name: sorted(map(repr, connection.execute(f'SELECT * FROM "{name}"'))) for (name,) in tables}
-    files = [path for path in store.rglob("*") if path.is_file() and path.suffix in (".json", ".zip", ".jsonl")]
+    names = [path for path in store.rglob("*") if path.suffix in (".json", ".zip", ".jsonl")]
+    files = [path for path in names if path.is_file() and not path.name.endswith("_meta.json")]
     hashes = {str(path.relative_to(store)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    for name in (AUDIT, *FILES.values()):
-        hashes.pop(name, None)
+    hashes.pop(AUDIT, None)
     return {
         f"table {name}": hashlib.sha256("\n".join(rows).encode()).hexdigest() for name, rows in held.items()
     } | hashes
