@@ -12,7 +12,6 @@ os.environ["ATLAS_COMPRESS_EVERY"] = "0"  # no test starts a process that outliv
 os.environ["ATLAS_LLM_FORBIDDEN"] = "1"  # no test asks a model that costs money
 
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -74,13 +73,8 @@ def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chroma_s
         yield server
 
 
-@pytest.fixture(scope="session")
-def _schemas() -> Iterator[int]:
-    return count(1)
-
-
 @pytest.fixture
-def postgres_address(postgres_server: Server, _schemas: Iterator[int], tmp_path: Path, monkeypatch) -> str:
+def postgres_address(postgres_server: Server, tmp_path: Path, monkeypatch) -> str:
     """The address of a store in a schema of its own, whose files of this machine are in the test's directory."""
     monkeypatch.setenv("ATLAS_LOCAL", str(tmp_path / "local"))
-    return postgres_server.address(f"test_{next(_schemas)}")
+    return postgres_server.new_address()

@@ -48,7 +48,7 @@ def both(postgres_server, tmp_path_factory) -> Iterator[list[Store]]:
     directory = tmp_path_factory.mktemp("alike")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATLAS_LOCAL", str(directory))
-        stores = [Store.open(directory / "store"), Store.open(postgres_server.address("alike"))]
+        stores = [Store.open(directory / "store"), Store.open(postgres_server.new_address())]
         for store in stores:
             fill(Opened(store))
         yield stores

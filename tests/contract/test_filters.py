@@ -35,7 +35,7 @@ def filled(request, tmp_path_factory):
     """Every store with the records above; nothing here changes them."""
     directory = tmp_path_factory.mktemp("filters")
     is_server = request.param.endswith("PostgreSQL")
-    address = request.getfixturevalue("postgres_server").address("filters") if is_server else ""
+    address = request.getfixturevalue("postgres_server").new_address() if is_server else ""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATLAS_LOCAL", str(directory))
         with make_store(request.param, directory, address) as store:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
 VERSION = "pginstall18"
@@ -42,6 +43,7 @@ class Server:
     def __init__(self, directory: Path, *, fsync: bool, shared_buffers: str) -> None:
         self.directory = directory
         self._shared_buffers = shared_buffers
+        self._numbers = count(1)
         self._fsync = "on" if fsync else "off"
         self._account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self._package = reachable(installed(), directory) if self._account else installed()
@@ -51,8 +53,15 @@ class Server:
         self.start()
 
     def address(self, schema: str) -> str:
-        """The address of a store in a schema of its own."""
+        """Return the address of a store in this schema."""
         return f"postgresql://atlas@/postgres?host={self.directory}&schema={schema}"
+
+    def new_address(self) -> str:
+        """Return the address of a store in a schema that no other store of this server has.
+
+        A fixture of a module takes one: where tests are handed from process to process, it is set up more than once.
+        """
+        return self.address(f"test_{next(self._numbers)}")
 
     def start(self) -> None:
         settings = {"listen_addresses": "''", "fsync": self._fsync, "shared_buffers": self._shared_buffers}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +37,6 @@ class ModelOperation:
 
     undoes: str = ""
     undone_by: str = ""
-
-
-NUMBERS = count(1)
 
 
 class PlainModel:
@@ -115,7 +111,7 @@ class Histories(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.path = Path(tempfile.mkdtemp(prefix="atlas-test-"))
-        self.place = self.server.address(f"histories_{next(NUMBERS)}") if self.server else self.path / "store"
+        self.place = self.server.new_address() if self.server else self.path / "store"
         self.store = None
         self.reopen()
         self.store.bind(EmbeddingModel(MODEL, 4))
