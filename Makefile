@@ -75,7 +75,7 @@ lock: ## renew constraints.txt from the ranges in pyproject.toml; torch stays
 	@$(PYTHON) -m venv --clear $(LOCK)
 	@$(LOCK)/bin/python -m pip install "$$(grep '^torch==' constraints.txt)" --editable '.[dev]'
 	@grep '^#' constraints.txt > $(LOCK)/constraints.txt
-	@$(LOCK)/bin/python -m pip list --format=freeze --exclude pip --exclude wheel --exclude atlas-memory \
+	@$(LOCK)/bin/python -m pip list --format=freeze --exclude pip --exclude wheel --exclude atlas-agent-memory \
 		| awk -F== '{ name = tolower($$1); gsub(/[-_.]+/, "-", name); sub(/\+.*/, "", $$2); print name "==" $$2 }' \
 		| LC_ALL=C sort -t= -k1,1 >> $(LOCK)/constraints.txt
 	@mv $(LOCK)/constraints.txt constraints.txt

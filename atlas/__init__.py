@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from atlas.core.errors import UndoRefused as UndoRefused
     from atlas.core.hits import Hit as Hit
     from atlas.core.hits import MemoryQueryResult as MemoryQueryResult
+    from atlas.core.imports.distribution import __version__ as __version__
     from atlas.core.operations import Marks as Marks
     from atlas.core.operations import Operation as Operation
     from atlas.core.operations import Operations as Operations
@@ -83,6 +84,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "StoreUnavailable",
             "UndoRefused",
         ),
+        "atlas.core.imports.distribution": ("__version__",),
         "atlas.core.hits": ("Hit", "MemoryQueryResult"),
         "atlas.core.operations": ("Marks", "Operation", "Operations", "Usage"),
         "atlas.core.settings": ("RankingWeights", "Settings"),

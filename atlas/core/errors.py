@@ -114,6 +114,10 @@ class PluginUnusable(AtlasError):
         """What is wrong with it, without its name."""
 
 
+class ExtraMissing(AtlasError):
+    """A feature whose packages are not installed. The message contains the line that installs them."""
+
+
 class Cancelled(AtlasError):
     """Work that was stopped by whoever asked for it. Nothing was changed."""
 

@@ -23,6 +23,7 @@ from atlas.core.errors import (
     StoreError,
     StoreUnavailable,
 )
+from atlas.core.imports.distribution import extra
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.core.settings import Settings
 from atlas.embedding.prompts import NO_PROMPT, NO_PROMPTS, Prompts, prompts_of, prompts_text, read_prompts
@@ -163,13 +164,8 @@ class Store:
         """Open a store in PostgreSQL, whose directory has the files of this machine."""
         _make_directory(path)
         _tighten(path)
-        try:
+        with extra("postgres", "a store in PostgreSQL", StoreUnavailable):
             from atlas.storage.postgres.ledger import open_postgres
-        except ModuleNotFoundError as error:
-            raise StoreUnavailable(
-                f"a store in PostgreSQL needs its driver ({error.name}), which is not installed; install it: "
-                "pip install 'atlas-memory[postgres]'"
-            ) from error
         ledger = open_postgres(
             address,
             path,

@@ -78,7 +78,7 @@ def locked_versions() -> dict[str, str]:
 
 
 def installed_dependencies() -> dict[str, str]:
-    """Name → public version of everything that atlas-memory and its dev extra bring in here."""
+    """Name → public version of everything that atlas-agent-memory and its dev extra bring in here."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     waiting = [Requirement(line) for line in project["dependencies"] + project["optional-dependencies"]["dev"]]
     found: dict[str, str] = {}

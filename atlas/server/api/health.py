@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from importlib.metadata import version
 
 from fastapi import APIRouter, Request, Response
 
 from atlas.core.errors import AtlasError, NotAllowed
+from atlas.core.imports.distribution import __version__
 from atlas.infra.actor import acting
 from atlas.memory.system import MemorySystem
 from atlas.server.api.parts import Warm, served
@@ -41,7 +41,7 @@ def _details(memory: MemorySystem, is_warm: bool) -> HealthDetails:
     spool = Spool(memory.storage.path)
     return HealthDetails(
         status="ready",
-        version=version("atlas-memory"),
+        version=__version__,
         schema_version=memory.storage.schema_version,
         store=memory.storage.path.name,
         is_model_ready=is_warm,

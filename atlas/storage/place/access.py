@@ -7,6 +7,7 @@ from pathlib import Path
 
 from atlas.core.address import Address
 from atlas.core.errors import StoreUnavailable
+from atlas.core.imports.distribution import extra
 from atlas.infra.access_files import AccessDirectory
 from atlas.protocols.access import AccessPlace
 from atlas.storage.place.label import address_of
@@ -24,11 +25,6 @@ def access_place(directory: Path) -> AccessPlace:
 
 @cache
 def _tables(address: Address, directory: Path) -> AccessPlace:
-    try:
+    with extra("postgres", "a store in PostgreSQL", StoreUnavailable):
         from atlas.storage.postgres.access import AccessTables
-    except ModuleNotFoundError as error:
-        raise StoreUnavailable(
-            f"a store in PostgreSQL needs its driver ({error.name}), which is not installed; install it: "
-            "pip install 'atlas-memory[postgres]'"
-        ) from error
     return AccessTables(address, directory)

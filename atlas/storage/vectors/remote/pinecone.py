@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from atlas.core.imports.distribution import extra
 from atlas.core.index_address import IndexAddress
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable
@@ -141,12 +142,8 @@ class PineconeService:
 
     def _call(self, call: Callable[[Index], T]) -> T:
         """Return a result of the SDK, and turn its errors into `IndexUnreachable`, which contains no key."""
-        try:
+        with extra("pinecone", "an index in Pinecone", IndexUnreachable):
             from pinecone import ApiError, PineconeError
-        except ModuleNotFoundError as error:
-            raise IndexUnreachable(
-                f"the SDK of Pinecone ({error.name}) is not installed; install it: pip install 'atlas-memory[pinecone]'"
-            ) from error
         try:
             return _asked_again(partial(call, self._connection.get()))
         except PineconeError as error:

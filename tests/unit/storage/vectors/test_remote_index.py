@@ -260,7 +260,9 @@ def test_no_key_and_no_sdk_are_said_with_what_to_do(open_store, pinecone, monkey
     assert opened.store.indexes.fault.endswith("cannot be used: the key is missing; set PINECONE_API_KEY")
     monkeypatch.setitem(sys.modules, "pinecone", None)
     assert opened.store.catch_up() == 0
-    assert opened.store.indexes.fault.endswith("is not installed; install it: pip install 'atlas-memory[pinecone]'")
+    assert opened.store.indexes.fault.endswith(
+        "is not installed; install it: pip install 'atlas-agent-memory[pinecone]'"
+    )
     assert missed(opened) == []
 
 

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import importlib.metadata
+
+import pytest
+
+import atlas
+from atlas.core.errors import ExtraMissing, StoreUnavailable
+from atlas.core.imports.distribution import NAME, extra
+
+
+def test_the_version_is_that_of_the_installed_distribution():
+    assert atlas.__version__ == importlib.metadata.version(NAME)
+
+
+def test_a_missing_package_names_the_line_that_installs_it():
+    with pytest.raises(ExtraMissing) as raised, extra("map", "the map"):
+        import absent_package.part  # noqa: F401
+    assert str(raised.value) == (
+        f"the map needs the package absent_package, which is not installed; install it: pip install '{NAME}[map]'"
+    )
+
+
+def test_the_error_is_of_the_class_that_callers_expect():
+    with pytest.raises(StoreUnavailable), extra("postgres", "a store in PostgreSQL", StoreUnavailable):
+        import absent_package  # noqa: F401
+
+
+def test_other_errors_of_an_import_pass():
+    with pytest.raises(ZeroDivisionError), extra("map", "the map"):
+        _ = 1 / 0
