@@ -141,7 +141,7 @@ class PluggedStrategies(PluggedMemory):
         return strategy
 
 
-def as_given(memory: M | PluggedMemory | None) -> M | Any | None:
+def unwrapped(memory: M | PluggedMemory | None) -> M | Any | None:
     """Return a memory as whoever put the system together gave it."""
     return memory.memory if isinstance(memory, PluggedMemory) else memory
 

@@ -32,10 +32,10 @@ from atlas.memory.plugged import (
     PluggedExperience,
     PluggedMemory,
     PluggedStrategies,
-    as_given,
     lacking,
     own_memory,
     own_or_plugged,
+    unwrapped,
 )
 from atlas.memory.promoting import PromotingMemories
 from atlas.memory.query import (
@@ -118,7 +118,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     @property
     def experience_memory(self) -> ExperienceMemory | None:
         """Attempts at tasks, as it was plugged in."""
-        return as_given(self._memory("experience"))
+        return unwrapped(self._memory("experience"))
 
     @property
     def experience(self) -> ChromaExperienceMemory:
@@ -133,7 +133,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     @property
     def concept_library(self) -> ConceptLibrary | None:
         """Reusable code, as it was plugged in."""
-        return as_given(self._memory("concepts"))
+        return unwrapped(self._memory("concepts"))
 
     @property
     def concepts(self) -> ChromaConceptLibrary:
@@ -148,7 +148,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     @property
     def strategy_bank(self) -> StrategyBank | None:
         """The strategy bank, as it was plugged in."""
-        return as_given(self._memory("strategies"))
+        return unwrapped(self._memory("strategies"))
 
     @property
     def strategies(self) -> ChromaStrategyBank:

@@ -259,10 +259,10 @@ class Memory(Records, ABC, Generic[T]):
     def _prepared(
         self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **options: Any
     ) -> Search:
-        """Check the parameters, and embed the query. See `Retriever.prepared`."""
+        """Check the parameters, and embed the query. See `Retriever.prepare`."""
         notes = self.filter_notes(where)
         among = self._among(where, with_buried)
-        return self._retriever.prepared(query, k, where=among, with_buried=with_buried, notes=notes, **options)
+        return self._retriever.prepare(query, k, where=among, with_buried=with_buried, notes=notes, **options)
 
     def _searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
         """Return the hits of a search, in one state of the store."""

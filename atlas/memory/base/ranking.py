@@ -38,7 +38,7 @@ SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
 """The words for a share of the query's words from so much."""
 
 
-def best_asked(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
+def most_relevant(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
     """Return a predicate for the n candidates most relevant by meaning and words, equal ones included."""
 
     def is_best(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:

@@ -17,10 +17,10 @@ from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
 from atlas.memory.base.calibration import Cut, LiveCalibration
 from atlas.memory.base.ranking import (
-    best_asked,
     check_diversity,
     check_threshold,
     diversified,
+    most_relevant,
     overfetch,
     rank,
     worth_ranking,
@@ -110,7 +110,7 @@ class Retriever:
         changed._calibration = self._calibration
         return changed
 
-    def prepared(
+    def prepare(
         self,
         query: str,
         k: int,
@@ -261,7 +261,7 @@ class Retriever:
             worth = worth_ranking(self.n_read(search) + n_withheld, weights, scale)
         compared = None
         if self.store.keeps_tokens and self.compares_tokens:
-            compared = best_asked(COMPARED, weights, scale)
+            compared = most_relevant(COMPARED, weights, scale)
         while True:
             found = self.store.candidates(
                 search.vector,

@@ -16,7 +16,7 @@ from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest, place_after_all
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import Entry, columns, filterable, listed, retried
-from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, Telling, text_of, title_of
+from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded_content, stored_instant
@@ -165,12 +165,12 @@ class Conversations(Memory[Turn]):
 
     @property
     def _log(self) -> Log:
-        return Log(self._store, self.embedder, TELLING)
+        return Log(self._store, self.embedder, LOG_TEXT)
 
     def _latest(self, conversation: str) -> dict[str, str]:
         """Return the beginnings of the last turns of a conversation by id, the oldest first."""
         rows = newest(self._store, {"conversation": conversation}, N_NEIGHBOURS)
-        beginnings = TELLING.beginnings(self._store, [row["id"] for row in reversed(rows)])
+        beginnings = LOG_TEXT.beginnings(self._store, [row["id"] for row in reversed(rows)])
         return dict(beginnings)
 
     def _read(self, rows: Sequence[Row]) -> list[Turn]:
@@ -189,7 +189,7 @@ def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
     return {row["id"]: title_of(_content(row)) for row in store.get(list(ids))}
 
 
-TELLING = Telling(within="conversation", content_of=_content, beginnings=_beginnings)
+LOG_TEXT = LogText(within="conversation", content_of=_content, beginnings=_beginnings)
 """Rules for the texts before a turn."""
 
 

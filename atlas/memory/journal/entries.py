@@ -15,7 +15,7 @@ from atlas.memory.base.latest import newest
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import columns, retried
 from atlas.memory.base.versions import item_versions
-from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, Telling, renewed, title_of
+from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, renewed, title_of
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
@@ -29,14 +29,14 @@ LIVE = TIERS[:2]
 N_LATEST = 50
 """Entries among which those just before a new one are looked for."""
 
-TELLING = Telling(
+LOG_TEXT = LogText(
     within="generation",
     content_of=lambda row: from_row(row).content,
     beginnings=lambda store, ids: store.titles(ids),
 )
 """Rules for the texts before an entry."""
 
-CONTEXT = Context(within=TELLING.within)
+CONTEXT = Context(within=LOG_TEXT.within)
 """Whose words count for the entries before them."""
 
 
@@ -145,7 +145,7 @@ class EntryLog(Log):
             gone: The ids of those to delete. Texts that hold their beginnings are renewed.
         """
         with self.store.reading():
-            neighbours = renewed(self.store, self.telling, gone=gone) if gone else []
+            neighbours = renewed(self.store, self.log_text, gone=gone) if gone else []
         written = {row["id"]: row for row in rows}
         renewals = [
             replace(entry, metadata=written.pop(entry.id)["metadata"]) if entry.id in written else entry

@@ -46,7 +46,7 @@ class Gate:
     """`noise` or `near-duplicate`."""
 
     is_on: bool
-    said_by: str
+    source: str
     """Source of the setting: `caller`, for what this journal was opened with, such as an environment variable,
     `store`, for what was switched for all, `default`, or `no store`, without a store for refused entries."""
 
@@ -149,10 +149,10 @@ class Gates:
 
     def _state(self, name: str, keeps: bool | None, stored: str | None) -> Gate:
         if self.refused is None:
-            return Gate(name=name, is_on=False, said_by="no store")
+            return Gate(name=name, is_on=False, source="no store")
         if keeps is not None:
-            return Gate(name=name, is_on=not keeps, said_by="caller")
-        return Gate(name=name, is_on=stored != OFF, said_by="store" if stored in (ON, OFF) else "default")
+            return Gate(name=name, is_on=not keeps, source="caller")
+        return Gate(name=name, is_on=stored != OFF, source="store" if stored in (ON, OFF) else "default")
 
 
 def kept_switch(name: str, is_on: bool) -> tuple[str, str]:

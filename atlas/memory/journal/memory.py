@@ -19,7 +19,7 @@ from atlas.memory.base.records import retried
 from atlas.memory.journal import compaction, links
 from atlas.memory.journal.compact_plan import CompactPlan, RetentionPolicy
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
-from atlas.memory.journal.entries import CONTEXT, LIVE, NOUN, TELLING, EntryLog
+from atlas.memory.journal.entries import CONTEXT, LIVE, LOG_TEXT, NOUN, EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.gates import REFUSED_COLLECTION, Gate, Gates, Refusals, kept_switch
 from atlas.memory.journal.importance import importance_of
@@ -389,7 +389,7 @@ class Journal(Memory[JournalEntry]):
 
     @property
     def _log(self) -> EntryLog:
-        return EntryLog(self._store, self.embedder, TELLING, self._clock)
+        return EntryLog(self._store, self.embedder, LOG_TEXT, self._clock)
 
     @property
     def _gates(self) -> Gates:

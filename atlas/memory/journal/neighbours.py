@@ -24,8 +24,8 @@ Groups = Mapping[Any, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
-    """The parts of a log's records that those after them hold."""
+class LogText:
+    """How the text of a log's record is made, which contains the beginnings of those just before it."""
 
     within: str
     """The metadata key of a record's group, such as a generation or a conversation."""
@@ -43,7 +43,7 @@ class Log:
 
     store: Collection
     embedder: WholeEmbedder
-    telling: Telling
+    log_text: LogText
 
     def within(self, kind: str, reason: str = "") -> Self:
         """Return this log, all of whose writes are one operation, or itself where one has begun."""
@@ -77,7 +77,7 @@ class Log:
             changed: Records as they will be, with their own content as their documents.
         """
         with self.store.reading():
-            records = renewed(self.store, self.telling, gone=gone, changed=changed)
+            records = renewed(self.store, self.log_text, gone=gone, changed=changed)
         if records or gone:
             arguments = columns(records, self.store, self.embedder, {})
             self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=gone)
@@ -88,7 +88,7 @@ class Log:
         def renew() -> None:
             with self.store.reading():
                 moment, rows = self.store.moment(), self.store.get(list(ids))
-            entries = {row["id"]: Entry(row["id"], self.telling.content_of(row), row["metadata"]) for row in rows}
+            entries = {row["id"]: Entry(row["id"], self.log_text.content_of(row), row["metadata"]) for row in rows}
             self.renew(moment, "edit", changed=entries)
 
         retried(renew)
@@ -135,7 +135,7 @@ class _Lines:
 
 def renewed(
     store: Collection,
-    telling: Telling,
+    log_text: LogText,
     *,
     gone: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
@@ -150,22 +150,22 @@ def renewed(
             are among the result.
     """
     touched = {*gone, *changed}
-    groups = {row["metadata"][telling.within] for row in store.peek(list(touched))}
-    moved = {entry.id: entry.metadata[telling.within] for entry in changed.values()}
-    lines = _read_lines(store, telling.within, groups | {*moved.values()})
+    groups = {row["metadata"][log_text.within] for row in store.peek(list(touched))}
+    moved = {entry.id: entry.metadata[log_text.within] for entry in changed.values()}
+    lines = _read_lines(store, log_text.within, groups | {*moved.values()})
     log = lines.log(without=set(gone), moved=moved)
     orders = (lines.log(), lines.added(), log)
     followers = set(changed).union(*(_followers(order, touched) for order in orders))
     rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(gone)])
     before = _before(log, [row["id"] for row in rows])
-    titles = dict(telling.beginnings(store, list({i for neighbours in before.values() for i in neighbours})))
+    titles = dict(log_text.beginnings(store, list({i for neighbours in before.values() for i in neighbours})))
     titles |= {entry.id: title_of(entry.document) for entry in changed.values()}
     entries = []
     for row in rows:
         entry = changed.get(row["id"])
         metadata = row["metadata"] if entry is None else entry.metadata
         beginnings = [titles[i] for i in before[row["id"]] if i in titles]
-        document = text_of(telling.content_of(row) if entry is None else entry.document, beginnings)
+        document = text_of(log_text.content_of(row) if entry is None else entry.document, beginnings)
         if (document, metadata) != (row["document"], row["metadata"]):
             entries.append(Entry(row["id"], document, metadata))
     return entries

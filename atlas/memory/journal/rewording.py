@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from atlas.embedding.chunking import EncodedText, encode_texts
 from atlas.memory.journal import Journal, conversations, entries
 from atlas.memory.journal.conversations import Conversations
-from atlas.memory.journal.neighbours import Telling, text_of, title_of
+from atlas.memory.journal.neighbours import LogText, text_of, title_of
 from atlas.storage.history import Image, Reword
 
 
 def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
     """Return a function that removes purged beginnings from other records' texts, and embeds these again."""
-    logs = [(journal, entries.TELLING), (talks, conversations.TELLING)]
+    logs = [(journal, entries.LOG_TEXT), (talks, conversations.LOG_TEXT)]
     indexed = {
-        memory.collection_name: (memory.embedder, memory.collection.packer(), telling)
-        for memory, telling in logs
+        memory.collection_name: (memory.embedder, memory.collection.packer(), log_text)
+        for memory, log_text in logs
         if memory is not None and memory.collection.count()
     }
     if not indexed:
@@ -27,9 +27,9 @@ def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | 
     ) -> Mapping[str, tuple[str, EncodedText]]:
         if collection not in indexed:
             return {}
-        embedder, pack, telling = indexed[collection]
-        gone = {title_of(_content(telling, image["content"])) for image in purged if "content" in image}
-        texts = {document: _without(document, _content(telling, content), gone) for document, content in records}
+        embedder, pack, log_text = indexed[collection]
+        gone = {title_of(_content(log_text, image["content"])) for image in purged if "content" in image}
+        texts = {document: _without(document, _content(log_text, content), gone) for document, content in records}
         changed = {before: after for before, after in texts.items() if after != before}
         encoded = encode_texts(embedder, list(changed.values()), pack)
         return {before: (changed[before], encoding) for before, encoding in zip(changed, encoded, strict=True)}
@@ -37,8 +37,8 @@ def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | 
     return reword
 
 
-def _content(telling: Telling, encoded: str) -> str:
-    return telling.content_of({"id": "", "metadata": {"content": encoded}})
+def _content(log_text: LogText, encoded: str) -> str:
+    return log_text.content_of({"id": "", "metadata": {"content": encoded}})
 
 
 def _without(document: str, content: str, gone: set[str]) -> str:

@@ -81,12 +81,12 @@ class RefusedListing:
 
 
 def gate_views(memory: MemorySystem) -> tuple[GateView, ...]:
-    """Return both gates: whether each is on, and who says so."""
+    """Return both gates: whether each is on, and which setting decides it."""
     return tuple(_gate_view(gate) for gate in memory.journal.gates())
 
 
 def _gate_view(gate: Gate) -> GateView:
-    said = {
+    reasons = {
         "caller": f"{VARIABLES[gate.name]} is set here and overrides the store's setting.",
         "store": f"Switched {'on' if gate.is_on else 'off'} for everyone who writes to this store.",
         "default": "This is the default.",
@@ -97,8 +97,8 @@ def _gate_view(gate: Gate) -> GateView:
         label=NAMES[gate.name],
         is_on=gate.is_on,
         what=f"{STOPPED[gate.name]} are {'refused' if gate.is_on else 'accepted'}",
-        why=said[gate.said_by],
-        is_overridden=gate.said_by == "caller",
+        why=reasons[gate.source],
+        is_overridden=gate.source == "caller",
     )
 
 

@@ -82,7 +82,9 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
 
     The middle of a long attempt is left out.
     """
-    lines = [_line(step, generalise) for step in trajectory.steps if "\n" not in step.action.strip() or _is_said(step)]
+    lines = [
+        _line(step, generalise) for step in trajectory.steps if "\n" not in step.action.strip() or _is_message(step)
+    ]
     steps = [line for line in lines if line]
     counted = [_times(line, len([*run])) for line, run in groupby(steps)]
     n_unread = max(len(counted) - MAX_READ, 0)
@@ -164,7 +166,7 @@ def _line(step: Step, generalise: Callable[[str], str]) -> str:
         return _called_line(*call, generalise)
     if not step.action.strip():
         return ""
-    if not _is_said(step):
+    if not _is_message(step):
         return f"Run `{_short(step.action.split()[0], 60)}`."
     return _speech_line(
         [sentence for sentence in sentences(step.action[:TEXT_CHARACTERS]) if _tells(sentence)], generalise
@@ -191,7 +193,7 @@ def _tells(sentence: str) -> bool:
     return sentence.endswith("?") or not (is_listed or _PLEASANTRY.match(sentence))
 
 
-def _is_said(step: Step) -> bool:
+def _is_message(step: Step) -> bool:
     """Return whether an action is a message: prose, or a user's answer."""
     words = step.action.split()
     return str(step.metadata.get("observation_from", "")).startswith("user") or (

@@ -9,10 +9,8 @@ from atlas.core.imports.plugins import INDEXES, plugin_named
 from atlas.core.index_address import IndexAddress, PluginIndexAddress, Service, read_index_address
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.vectors.remote.book import IndexBook, places_of
-from atlas.storage.vectors.remote.chroma import ChromaService
 from atlas.storage.vectors.remote.index import RemoteIndex
 from atlas.storage.vectors.remote.patience import Patience
-from atlas.storage.vectors.remote.pinecone import PineconeService
 from atlas.storage.vectors.remote.service import VectorService
 
 LONGEST_PART_SECONDS = 60.0
@@ -53,9 +51,15 @@ class RemoteIndexes:
 
 
 def _service_at(address: IndexAddress | PluginIndexAddress, *, seconds: float) -> VectorService:
+    """Return a service. Only the module of the service that is named is imported."""
     if isinstance(address, IndexAddress):
-        make = PineconeService if address.service is Service.PINECONE else ChromaService
-        return make(address, seconds=seconds)
+        if address.service is Service.PINECONE:
+            from atlas.storage.vectors.remote.pinecone import PineconeService
+
+            return PineconeService(address, seconds=seconds)
+        from atlas.storage.vectors.remote.chroma import ChromaService
+
+        return ChromaService(address, seconds=seconds)
     plugin = plugin_named(INDEXES, address.scheme)
     if plugin is None:
         raise NotFound(f"no plug-in brings {address.scheme}:// any more; install the one that did, or set ATLAS_INDEX")

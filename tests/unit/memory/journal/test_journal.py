@@ -338,20 +338,20 @@ def test_both_gates_can_be_switched_off_by_settings(tmp_path):
 
 def test_a_gate_that_is_switched_is_so_for_every_process_and_after_a_restart(journal, store, clock):
     other = opened(store, clock)
-    assert [(gate.name, gate.is_on, gate.said_by) for gate in journal.gates()] == [
+    assert [(gate.name, gate.is_on, gate.source) for gate in journal.gates()] == [
         ("noise", True, "default"),
         ("near-duplicate", True, "default"),
     ]
     journal.switch_gate("noise", False)
     assert other.add("observation", "ok", generation=1)
     assert other.add("observation", "ok", generation=1) is None, "it repeats the other one"
-    assert [(gate.is_on, gate.said_by) for gate in opened(store, clock).gates()] == [
+    assert [(gate.is_on, gate.source) for gate in opened(store, clock).gates()] == [
         (False, "store"),
         (True, "default"),
     ]
     other.switch_gate("noise", True)
     assert journal.add("observation", "so", generation=1) is None
-    assert [gate.said_by for gate in journal.gates()] == ["store", "default"]
+    assert [gate.source for gate in journal.gates()] == ["store", "default"]
     with pytest.raises(InvalidInput, match="a gate should be one of noise, near-duplicate, but is 'quality'"):
         journal.switch_gate("quality", True)
 
@@ -360,11 +360,11 @@ def test_a_gate_that_is_switched_is_so_for_every_process_and_after_a_restart(jou
 def test_what_a_journal_was_opened_with_goes_before_what_the_store_says(journal, store, clock, keeps):
     journal.switch_gate("noise", keeps)
     told = opened(store, clock, keep_noise=keeps)
-    assert (told.gates()[0].is_on, told.gates()[0].said_by) == (not keeps, "caller")
+    assert (told.gates()[0].is_on, told.gates()[0].source) == (not keeps, "caller")
     assert (told.add("observation", "ok", generation=1) is not None) == keeps
     assert (told.within("store").add("observation", "so", generation=1) is not None) == keeps
     told.keep_noise = None
-    assert (told.gates()[0].is_on, told.gates()[0].said_by) == (keeps, "store")
+    assert (told.gates()[0].is_on, told.gates()[0].source) == (keeps, "store")
 
 
 def test_settings_switch_a_gate_on_as_well(tmp_path):
@@ -377,7 +377,7 @@ def test_settings_switch_a_gate_on_as_well(tmp_path):
 
 def test_without_a_place_for_refusals_both_gates_are_off():
     gates = Journal(HashEmbedder(), MemoryVectorStore(), keep_noise=False).gates()
-    assert [(gate.is_on, gate.said_by) for gate in gates] == [(False, "no store")] * 2
+    assert [(gate.is_on, gate.source) for gate in gates] == [(False, "no store")] * 2
 
 
 @pytest.mark.parametrize(
