@@ -13,11 +13,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from atlas.core.imports.distribution import NAME
 from benchmarks.__main__ import BENCHMARKS
 from tests.support.repository import REPOSITORY
 
 README = REPOSITORY / "README.md"
 PAGES = [README, REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ACCELERATOR_PACKAGES = ("cuda-", "nvidia-", "triton")
 """What builds of torch for graphics cards bring in; each build pins its own."""
 
@@ -78,9 +80,8 @@ def locked_versions() -> dict[str, str]:
 
 
 def installed_dependencies() -> dict[str, str]:
-    """Name → public version of everything that atlas-agent-memory and its dev extra bring in here."""
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    waiting = [Requirement(line) for line in project["dependencies"] + project["optional-dependencies"]["dev"]]
+    """Name → public version of everything that the extras all and dev of atlas-agent-memory bring in here."""
+    waiting = [Requirement(line) for line in PROJECT["dependencies"]] + extra_requirements({"all", "dev"})
     found: dict[str, str] = {}
     followed = set()
     while waiting:
@@ -90,6 +91,15 @@ def installed_dependencies() -> dict[str, str]:
             found[canonicalize_name(requirement.name)] = Version(version(requirement.name)).public
             waiting += needs_of(requirement)
     return found
+
+
+def extra_requirements(extras: set[str]) -> list[Requirement]:
+    """What extras of atlas-agent-memory require, with those of its own extras that they name."""
+    required = [Requirement(line) for extra in extras for line in PROJECT["optional-dependencies"][extra]]
+    own = [requirement for requirement in required if requirement.name == NAME]
+    return [one for one in required if one not in own] + [
+        one for requirement in own for one in extra_requirements(requirement.extras)
+    ]
 
 
 def needs_of(requirement: Requirement) -> Iterator[Requirement]:
