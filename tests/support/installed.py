@@ -1,4 +1,4 @@
-"""ATLAS installed from its wheel, away from the repository."""
+"""ATLAS in a virtualenv of its own: from its wheel, or beside a choice of packages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
 
 from tests.support.browser.server import GIVE_UP_SECONDS, free_port, wait_until_healthy
@@ -19,19 +20,31 @@ from tests.support.stores import MODEL
 
 @dataclass(frozen=True)
 class Installation:
-    """A virtualenv with ATLAS from a wheel. Everything else comes from this environment."""
+    """A virtualenv with ATLAS."""
 
     path: Path
     directory: Path
     """Working directory of its programs, empty at first."""
 
+    @property
+    def site_packages(self) -> Path:
+        """Directory of its packages."""
+        [directory] = self.path.glob("lib/python*/site-packages")
+        return directory
+
     def python(self, program: str) -> str:
         """Run a program and return what it printed."""
-        return self._output("python", "-c", program)
+        return self._output("-c", program)
 
     def atlas(self, *words: str) -> str:
         """Run a command and return what it printed."""
-        return self._output("atlas", *words)
+        return self._output("-m", "atlas", *words)
+
+    def refused(self, *words: str) -> str:
+        """Run a command that fails, and return what it printed as its error."""
+        run = self._run("-m", "atlas", *words)
+        assert run.returncode == 1, run.stdout
+        return run.stderr
 
     @contextmanager
     def serving(self, *words: str) -> Iterator[tuple[int, Path]]:
@@ -50,16 +63,14 @@ class Installation:
             process.send_signal(signal.SIGTERM)
             process.wait(GIVE_UP_SECONDS)
 
-    def _output(self, program: str, *words: str) -> str:
-        run = subprocess.run(
-            [str(self.path / "bin" / program), *words],
-            cwd=self.directory,
-            env=self._environment(),
-            capture_output=True,
-            text=True,
-        )
+    def _output(self, *words: str) -> str:
+        run = self._run(*words)
         assert run.returncode == 0, run.stderr
         return run.stdout
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [str(self.path / "bin" / "python"), *words]
+        return subprocess.run(command, cwd=self.directory, env=self._environment(), capture_output=True, text=True)
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "ATLAS_STORE")}
@@ -67,28 +78,31 @@ class Installation:
 
 
 def install(path: Path) -> Installation:
-    """Build the wheel, and install it into a new virtualenv."""
+    """Build the wheel, and install it into a new virtualenv. Everything else comes from this environment."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     build = ["wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", str(path), str(REPOSITORY)]
     subprocess.run([*pip, *build], check=True)
     [wheel] = path.glob("*.whl")
-    environment = path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
-    python = str(environment / "bin" / "python")
-    subprocess.run([*pip, "--python", python, "install", "--no-deps", "--no-index", str(wheel)], check=True)
-    _lend_packages(Path(_site_packages(python)))
+    installation = _environment_in(path)
+    into = ["--python", str(installation.path / "bin" / "python"), "install", "--no-deps", "--no-index"]
+    subprocess.run([*pip, *into, str(wheel)], check=True)
+    # Files that end in .pth are not read there, so the editable installation of ATLAS is not found.
+    (installation.site_packages / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return installation
+
+
+def lend(path: Path, distributions: Iterable[str]) -> Installation:
+    """Make a virtualenv that has ATLAS from the repository, and of all other packages those of some distributions."""
+    installation = _environment_in(path)
+    files = {file for name in distributions for file in distribution(name).files or () if file.parts[0] != ".."}
+    for name in {file.parts[0] for file in files} - {"__pycache__"}:
+        source = Path(sysconfig.get_path("purelib")) / name
+        (installation.site_packages / name).symlink_to(source)
+    (installation.site_packages / "repository.pth").write_text(f"{REPOSITORY}\n", encoding="utf-8")
+    return installation
+
+
+def _environment_in(path: Path) -> Installation:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(path / "environment")], check=True)
     (path / "empty").mkdir()
-    return Installation(environment, path / "empty")
-
-
-def _lend_packages(site_packages: Path) -> None:
-    """Put the packages of this environment behind those of another one.
-
-    Files that end in .pth are not read there, so the editable installation of ATLAS is not found through them.
-    """
-    (site_packages / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-
-
-def _site_packages(python: str) -> str:
-    program = "import sysconfig; print(sysconfig.get_path('purelib'), end='')"
-    return subprocess.run([python, "-c", program], check=True, capture_output=True, text=True).stdout
+    return Installation(path / "environment", path / "empty")

@@ -26,11 +26,13 @@ def add_commands(commands: Any) -> None:
 
 
 def _dashboard(options: argparse.Namespace, settings: Settings) -> int:
+    _check_installed()
     open_storage(settings=settings).close()  # what is wrong with it is printed here, and not only on the page
     _show(settings, options.port)
 
 
 def _demo(options: argparse.Namespace, settings: Settings) -> int:
+    _check_installed()
     if not options.store:
         directory = platformdirs.user_state_path(DIRECTORY) / "demo"
         settings = replace(at(settings, str(directory)), index="", embedding_model=BUNDLED)
@@ -41,10 +43,13 @@ def _demo(options: argparse.Namespace, settings: Settings) -> int:
     _show(settings, options.port)
 
 
-def _show(settings: Settings, port: int) -> NoReturn:
-    """Serve the dashboard on 127.0.0.1 until it is stopped. Streamlit prints the address."""
+def _check_installed() -> None:
     with extra("dashboard", "the dashboard"):
         if find_spec("streamlit") is None:
             raise ModuleNotFoundError(name="streamlit")
+
+
+def _show(settings: Settings, port: int) -> NoReturn:
+    """Serve the dashboard on 127.0.0.1 until it is stopped. Streamlit prints the address."""
     program = str(dashboard_directory() / "app.py")
     run_program(settings, "-m", "streamlit", "run", program, "--server.port", str(port))
