@@ -15,6 +15,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import NewSession
 
 import atlas
+from atlas.core.imports.distribution import NAME
 from tests.support.installed import Installation, install
 from tests.support.repository import REPOSITORY
 
@@ -42,6 +43,13 @@ def test_the_python_examples_of_a_page_run(installed: Installation, page: str, t
     file, _, printed = installed.python(where + program).partition("\n")
     assert Path(file).is_relative_to(installed.path)
     assert "succeeded Sum the invoices of March by customer" in printed
+
+
+def test_the_page_on_an_index_has_links_and_pictures_that_lead_there_from_anywhere(installed: Installation):
+    page = installed.python(f"import importlib.metadata; print(importlib.metadata.metadata({NAME!r}).get_payload())")
+    links = re.findall(r"\]\(([^)\s]+)\)", page)
+    assert any(link.endswith(".png") for link in links)
+    assert [link for link in links if not link.startswith("https://")] == []
 
 
 def test_commands_find_and_export_the_sample_data(installed: Installation):
