@@ -70,6 +70,7 @@ def test_the_server_answers_pages_the_api_and_mcp(installed: Installation):
             greeting = client.post("/mcp/", json=HELLO, headers=accepted).json()["result"]
             assert greeting["serverInfo"]["version"] == atlas.__version__
             assert_configured(session(port, client.cookies))
+        assert "ScriptRunContext" not in printed.read_text(encoding="utf-8")
 
 
 def test_the_demo_shows_a_dashboard_on_sample_data_in_a_store_of_its_own(installed: Installation):

@@ -23,8 +23,11 @@ class Installation:
     """A virtualenv with ATLAS."""
 
     path: Path
+    command: tuple[str, ...]
+    """Beginning of each command of `atlas`, in the directory of its programs."""
+
     directory: Path
-    """Working directory of its programs, empty at first."""
+    """Working directory of what is run, empty at first."""
 
     @property
     def site_packages(self) -> Path:
@@ -34,15 +37,15 @@ class Installation:
 
     def python(self, program: str) -> str:
         """Run a program and return what it printed."""
-        return self._output("-c", program)
+        return self._output("python", "-c", program)
 
     def atlas(self, *words: str) -> str:
         """Run a command and return what it printed."""
-        return self._output("-m", "atlas", *words)
+        return self._output(*self.command, *words)
 
     def refused(self, *words: str) -> str:
         """Run a command that fails, and return what it printed as its error."""
-        run = self._run("-m", "atlas", *words)
+        run = self._run(*self.command, *words)
         assert run.returncode == 1, run.stdout
         return run.stderr
 
@@ -51,7 +54,7 @@ class Installation:
         """Run a command that serves until the end of the block; its port and the file of what it prints."""
         port = free_port()
         printed = self.path / f"printed-{port}.txt"
-        command = [str(self.path / "bin" / "atlas"), *words, "--port", str(port)]
+        command = self._command(*self.command, *words, "--port", str(port))
         with printed.open("w") as written:
             process = subprocess.Popen(
                 command, cwd=self.directory, env=self._environment(), stdout=written, stderr=written
@@ -69,8 +72,12 @@ class Installation:
         return run.stdout
 
     def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [str(self.path / "bin" / "python"), *words]
-        return subprocess.run(command, cwd=self.directory, env=self._environment(), capture_output=True, text=True)
+        return subprocess.run(
+            self._command(*words), cwd=self.directory, env=self._environment(), capture_output=True, text=True
+        )
+
+    def _command(self, program: str, *words: str) -> list[str]:
+        return [str(self.path / "bin" / program), *words]
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "ATLAS_STORE")}
@@ -83,7 +90,7 @@ def install(path: Path) -> Installation:
     build = ["wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", str(path), str(REPOSITORY)]
     subprocess.run([*pip, *build], check=True)
     [wheel] = path.glob("*.whl")
-    installation = _environment_in(path)
+    installation = _environment_in(path, "atlas")
     into = ["--python", str(installation.path / "bin" / "python"), "install", "--no-deps", "--no-index"]
     subprocess.run([*pip, *into, str(wheel)], check=True)
     # Files that end in .pth are not read there, so the editable installation of ATLAS is not found.
@@ -93,7 +100,7 @@ def install(path: Path) -> Installation:
 
 def lend(path: Path, distributions: Iterable[str]) -> Installation:
     """Make a virtualenv that has ATLAS from the repository, and of all other packages those of some distributions."""
-    installation = _environment_in(path)
+    installation = _environment_in(path, "python", "-m", "atlas")
     files = {file for name in distributions for file in distribution(name).files or () if file.parts[0] != ".."}
     for name in {file.parts[0] for file in files} - {"__pycache__"}:
         source = Path(sysconfig.get_path("purelib")) / name
@@ -102,7 +109,7 @@ def lend(path: Path, distributions: Iterable[str]) -> Installation:
     return installation
 
 
-def _environment_in(path: Path) -> Installation:
+def _environment_in(path: Path, *command: str) -> Installation:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(path / "environment")], check=True)
     (path / "empty").mkdir()
-    return Installation(path / "environment", path / "empty")
+    return Installation(path / "environment", command, path / "empty")

@@ -43,7 +43,11 @@ def test_what_code_and_its_errors_install_is_this_distribution_with_extras_that_
 
 
 def test_every_extra_that_a_missing_package_leads_to_exists():
-    named = [name for file in CODE for name in re.findall(r'\bextra\(\s*"(\w+)"', file.read_text(encoding="utf-8"))]
+    named = [
+        name
+        for file in CODE
+        for name in re.findall(r'\b(?:extra|require|absence)\(\s*"(\w+)"', file.read_text(encoding="utf-8"))
+    ]
     assert "server" in named
     assert set(named) <= set(EXTRAS)
 
