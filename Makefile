@@ -31,9 +31,9 @@ help: ## list the commands
 
 run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:8501 (ATLAS_PORT changes the port)
 	@echo "==> opening the store"
-	@$(BIN)/atlas init --sample sample_data || true  # what is wrong with a store, the dashboard says too
+	@$(BIN)/atlas init --sample || true  # what is wrong with a store, the dashboard says too
 	@echo "==> serving on http://127.0.0.1:$(ATLAS_PORT) (Ctrl-C stops it)"
-	@$(BIN)/streamlit run app.py --server.port $(ATLAS_PORT)
+	@$(BIN)/atlas dashboard --port $(ATLAS_PORT)
 
 test test-slow: export HF_HUB_OFFLINE = 1
 test test-slow: export TMPDIR := $(or $(SHARED_MEMORY),$(TMPDIR),/tmp)
@@ -73,7 +73,7 @@ lock: ## renew constraints.txt from the ranges in pyproject.toml; torch stays
 	$(REFUSE_OLD_PYTHON)
 	@echo "==> resolving into $(LOCK)"
 	@$(PYTHON) -m venv --clear $(LOCK)
-	@$(LOCK)/bin/python -m pip install "$$(grep '^torch==' constraints.txt)" --editable '.[dev]'
+	@$(LOCK)/bin/python -m pip install "$$(grep '^torch==' constraints.txt)" --editable '.[all,dev]'
 	@grep '^#' constraints.txt > $(LOCK)/constraints.txt
 	@$(LOCK)/bin/python -m pip list --format=freeze --exclude pip --exclude wheel --exclude atlas-agent-memory \
 		| awk -F== '{ name = tolower($$1); gsub(/[-_.]+/, "-", name); sub(/\+.*/, "", $$2); print name "==" $$2 }' \
@@ -95,13 +95,13 @@ $(VENV)/.created:
 # The build backend is installed first and used without isolation, so that it is locked like all the rest.
 $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/.created
 	@echo "==> installing ATLAS and its locked dependencies (a few minutes the first time)"
-	@$(INSTALL) setuptools
-	@$(INSTALL) --no-build-isolation --editable .
+	@$(INSTALL) hatchling hatch-fancy-pypi-readme
+	@$(INSTALL) --no-build-isolation --editable '.[all]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "==> installing the tools for development"
-	@$(INSTALL) --no-build-isolation --editable '.[dev]'
+	@$(INSTALL) --no-build-isolation --editable '.[all,dev]'
 	@touch $@
 
 browser:

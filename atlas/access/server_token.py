@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import platformdirs
 
+from atlas.core.imports.distribution import DIRECTORY
 from atlas.infra.durable_files import replace_durably
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -132,4 +133,4 @@ def _running(port: int) -> _Server | None:
 
 
 def _entry(port: int) -> Path:
-    return platformdirs.user_state_path("atlas-memory") / "servers" / f"{port}.json"
+    return platformdirs.user_state_path(DIRECTORY) / "servers" / f"{port}.json"

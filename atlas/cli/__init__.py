@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any
 
 from atlas.core.errors import AtlasError
+from atlas.core.imports.distribution import __version__
 from atlas.core.imports.plugins import COMMANDS, log_fault, plugins
 from atlas.core.settings import Settings
 
@@ -69,6 +70,10 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "server.serve": {
         "serve": "serve the dashboard, the HTTP API and MCP on one port",
+    },
+    "server.dashboard": {
+        "dashboard": "show the store in a browser on this machine",
+        "demo": "show the dashboard on sample data, in a store of its own",
     },
     "server.mcp": {
         "mcp": "serve the memory to one MCP client, over standard input and output",
@@ -145,6 +150,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="atlas", description="See, trust and curate what an agent has learned.", parents=[everywhere]
     )
+    parser.add_argument("--version", action="version", version=f"atlas {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     module = next((name for name, group in GROUPS.items() if asked in group), "")
     if module:

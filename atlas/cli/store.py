@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.cli.common import add_command, calibrate, opened, progress_bar, safe
+from atlas.cli.server.dashboard_files import sample_directory
 from atlas.core.settings import Settings, at
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
@@ -26,7 +27,13 @@ from atlas.views.shared.wording import counted
 def add_commands(commands: Any) -> None:
     """Declare them."""
     command = add_command(commands, "init", _init)
-    command.add_argument("--sample", type=Path, metavar="DIR", help="add this sample data if the store is new")
+    command.add_argument(
+        "--sample",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="add sample data if the store is new: what comes with ATLAS, or a directory of your own",
+    )
     add_command(commands, "status", _status)
     command = add_command(commands, "backup", _backup)
     command.add_argument("file", type=Path, help="file to write")
@@ -54,8 +61,8 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
             embedder.prepare(_announce_step)
         if settings.reranker:
             CrossEncoderReranker(settings.reranker, settings.device).prepare(_announce_step)
-        if options.sample and is_new(memory) and not memory.storage.read_only:
-            loaded = load_sample(memory, options.sample, settings)
+        if options.sample is not None and is_new(memory) and not memory.storage.read_only:
+            loaded = load_sample(memory, Path(options.sample or sample_directory()), settings)
             print(
                 f"added {loaded.added} records of sample data, {loaded.added_attempts} of them experiences; "
                 "the overview removes them with one click"

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import platformdirs
 
 from atlas.core.errors import InvalidInput
+from atlas.core.imports.distribution import DIRECTORY
 
 SCHEMES = ("postgresql", "postgres")
 DEFAULT_SCHEMA = "atlas"
@@ -74,6 +75,6 @@ def companion(text: str) -> Path:
     directory that all of them are in; by default it is the user's own for such files.
     """
     address = read_address(text)
-    above = Path(os.environ.get("ATLAS_LOCAL") or platformdirs.user_state_path("atlas-memory"))
+    above = Path(os.environ.get("ATLAS_LOCAL") or platformdirs.user_state_path(DIRECTORY))
     digest = hashlib.blake2b(str(address).encode(), digest_size=6).hexdigest()
     return above.expanduser().absolute() / f"{address.schema}-{digest}"

@@ -15,6 +15,7 @@ import platformdirs
 
 from atlas.core.address import companion, is_address
 from atlas.core.errors import InvalidInput
+from atlas.core.imports.distribution import DIRECTORY
 from atlas.core.index_address import read_index_address
 
 
@@ -250,7 +251,7 @@ def _is_of_server(store: str) -> bool:
 
 def user_cache() -> Path:
     """Return the directory that ATLAS_CACHE names, or the user's own for files that can be made again."""
-    return Path(os.environ.get("ATLAS_CACHE") or platformdirs.user_cache_path("atlas-memory"))
+    return Path(os.environ.get("ATLAS_CACHE") or platformdirs.user_cache_path(DIRECTORY))
 
 
 _READ_ELSEWHERE = frozenset(

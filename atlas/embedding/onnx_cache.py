@@ -26,6 +26,7 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
+from atlas.core.imports.distribution import NAME
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS, OnnxEncoder, UnloadableExport
 from atlas.infra.child_process import import_environment, module_command
 
@@ -132,7 +133,7 @@ class OnnxCache:
         """Raise `MissingExport` if a package is missing, or an export by the same libraries failed a short time ago."""
         missing = [name for name in ("onnx", "onnxruntime", "tokenizers") if find_spec(name) is None]
         if missing:
-            raise MissingExport(f"an export needs packages that are not installed: pip install {' '.join(missing)}")
+            raise MissingExport(f"an export needs {' and '.join(missing)}, not installed: pip install '{NAME}[models]'")
         file = self._problem_file(key)
         with suppress(OSError, ValueError, KeyError, TypeError):
             failure = json.loads(file.read_text(encoding="utf-8"))

@@ -160,7 +160,7 @@ def fill(path: Path) -> None:
         memory.journal.add("reflection", "read_orders must check the columns before it sorts by date", generation=2)
 
 
-SERVERS = ("serve", "mcp")
+SERVERS = ("serve", "dashboard", "demo", "mcp")
 """Commands that go on until they are stopped. Other tests start them."""
 
 

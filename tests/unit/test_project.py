@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator
-from importlib.metadata import requires, version
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from benchmarks.__main__ import BENCHMARKS
 from tests.support.repository import REPOSITORY
+from tests.support.requirements import closure
 
 README = REPOSITORY / "README.md"
 PAGES = [README, REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
-ACCELERATOR_PACKAGES = ("cuda-", "nvidia-", "triton")
-"""What builds of torch for graphics cards bring in; each build pins its own."""
 
 
 def test_every_dependency_is_locked_at_the_version_installed():
-    installed = installed_dependencies()
+    installed = {name: Version(version(name)).public for name in closure({"all", "dev"})}
     locked = locked_versions()
     assert installed == {name: locked.get(name, "not locked") for name in installed}
 
@@ -75,27 +70,3 @@ def locked_versions() -> dict[str, str]:
     """Name → version, as constraints.txt has them."""
     lines = (REPOSITORY / "constraints.txt").read_text(encoding="utf-8").splitlines()
     return dict(line.split("==") for line in lines if not line.startswith("#"))
-
-
-def installed_dependencies() -> dict[str, str]:
-    """Name → public version of everything that atlas-agent-memory and its dev extra bring in here."""
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    waiting = [Requirement(line) for line in project["dependencies"] + project["optional-dependencies"]["dev"]]
-    found: dict[str, str] = {}
-    followed = set()
-    while waiting:
-        requirement = waiting.pop()
-        if str(requirement) not in followed and not requirement.name.startswith(ACCELERATOR_PACKAGES):
-            followed.add(str(requirement))
-            found[canonicalize_name(requirement.name)] = Version(version(requirement.name)).public
-            waiting += needs_of(requirement)
-    return found
-
-
-def needs_of(requirement: Requirement) -> Iterator[Requirement]:
-    """What a requirement and its extras need in turn on this platform."""
-    for line in requires(requirement.name) or []:
-        need = Requirement(line)
-        environments = [{"extra": extra} for extra in requirement.extras or {""}]
-        if need.marker is None or any(need.marker.evaluate(environment) for environment in environments):
-            yield need

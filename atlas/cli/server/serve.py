@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
-import atlas
 from atlas.cli.common import add_command
-from atlas.core.errors import StoreUnavailable
+from atlas.cli.server.dashboard_files import dashboard_directory, run_program
 from atlas.core.settings import Settings, at
 from atlas.memory.open import open_storage
-
-PROGRAM = Path(atlas.__file__).parents[1] / "serve.py"
-"""The server, beside the package: the dashboard's pages are no part of the package."""
 
 
 def add_commands(commands: Any) -> None:
@@ -38,8 +32,6 @@ def add_commands(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace, settings: Settings) -> int:
-    if not PROGRAM.exists():
-        raise StoreUnavailable(f"{PROGRAM} is missing; `atlas serve` runs from a checkout, as the dashboard does")
     open_storage(settings=settings).close()  # what is wrong with it is said here, and not by the first request
     for one in options.also:  # and a mistyped path is no new store
         directory = Path(one.rpartition("=")[2]).expanduser()
@@ -48,7 +40,4 @@ def _serve(options: argparse.Namespace, settings: Settings) -> int:
     arguments += [flag for flag, is_set in (("--ask", options.ask), ("--no-token", options.no_token)) if is_set]
     for option, values in (("--allow-host", options.allow_host), ("--also", options.also)):
         arguments += [f"{option}={value}" for value in values]
-    os.environ["ATLAS_STORE"] = settings.address or str(settings.directory)
-    if settings.index:
-        os.environ["ATLAS_INDEX"] = settings.index
-    os.execv(sys.executable, [sys.executable, str(PROGRAM), *arguments])
+    run_program(settings, str(dashboard_directory() / "pages" / "server"), *arguments)

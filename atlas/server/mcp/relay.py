@@ -14,6 +14,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from atlas.access.server_token import endpoint
+from atlas.core.imports.distribution import __version__
 
 T = TypeVar("T")
 
@@ -105,6 +106,7 @@ async def relay(address: str, key: str) -> None:
     server: Server[Any] = Server(
         "atlas-memory",
         title="ATLAS memory",
+        version=__version__,
         on_list_tools=there.list_tools,
         on_call_tool=there.call_tool,
         on_list_resources=there.list_resources,

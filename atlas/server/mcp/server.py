@@ -13,6 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 
 from atlas.core.errors import AtlasError
+from atlas.core.imports.distribution import __version__
 from atlas.infra.actor import Role, may
 from atlas.infra.secrets import counting_secrets, describe_counts
 from atlas.server.mcp import reading, resources, writing
@@ -69,7 +70,9 @@ def make_server(open_memory: Callable[[], MemorySystem], is_warm: Callable[[], b
         open_memory: Gives the memory that they ask, opened.
         is_warm: Whether its embedding model is ready. Until then they go by words.
     """
-    server = _Server("atlas-memory", title="ATLAS memory", instructions=INSTRUCTIONS, log_level="WARNING")
+    server = _Server(
+        "atlas-memory", title="ATLAS memory", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
     for tool, hints in TOOLS:
         server.add_tool(_bound(tool, open_memory, is_warm), annotations=hints, structured_output=False)
     for uri, resource in RESOURCES.items():

@@ -5,8 +5,10 @@ import importlib.metadata
 import pytest
 
 import atlas
+from atlas.core.address import companion
 from atlas.core.errors import ExtraMissing, StoreUnavailable
 from atlas.core.imports.distribution import NAME, extra
+from atlas.core.settings import Settings
 
 
 def test_the_version_is_that_of_the_installed_distribution():
@@ -29,3 +31,12 @@ def test_the_error_is_of_the_class_that_callers_expect():
 def test_other_errors_of_an_import_pass():
     with pytest.raises(ZeroDivisionError), extra("map", "the map"):
         _ = 1 / 0
+
+
+def test_directories_of_caches_and_state_keep_the_name_that_they_had_before_the_distribution(monkeypatch, tmp_path):
+    for variable in ("ATLAS_CACHE", "ATLAS_LOCAL"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert Settings().cache == tmp_path / "cache" / "atlas-memory"
+    assert companion("postgresql://localhost/memories").parent == tmp_path / "state" / "atlas-memory"

@@ -109,5 +109,7 @@ def test_a_table_for_spreadsheets_has_all_other_texts_as_they_are(text):
 
 def test_without_pandas_it_says_what_to_install(memory, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(AtlasError, match="a table needs pandas, which is not installed: pip install pandas pyarrow"):
+    with pytest.raises(
+        AtlasError, match=r"a table needs the package pandas, .* pip install 'atlas-agent-memory\[tables\]'"
+    ):
         memory.experience.to_pandas()

@@ -1,0 +1,55 @@
+"""The commands that show a store in a browser of this machine: the user's own, or one of sample data."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any, NoReturn
+
+import platformdirs
+
+from atlas.cli.common import add_command, opened
+from atlas.cli.server.dashboard_files import dashboard_directory, run_program, sample_directory
+from atlas.core.imports.distribution import DIRECTORY, extra
+from atlas.core.settings import Settings, at
+from atlas.embedding.choice import BUNDLED
+from atlas.importers.sample import is_new, load_sample
+from atlas.memory.open import open_storage
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    for name, run in (("dashboard", _dashboard), ("demo", _demo)):
+        command = add_command(commands, name, run)
+        command.add_argument("--port", type=int, default=8501, help="port to serve it on (default: 8501)")
+
+
+def _dashboard(options: argparse.Namespace, settings: Settings) -> int:
+    _check_installed()
+    open_storage(settings=settings).close()  # what is wrong with it is printed here, and not only on the page
+    _show(settings, options.port)
+
+
+def _demo(options: argparse.Namespace, settings: Settings) -> int:
+    _check_installed()
+    if not options.store:
+        directory = platformdirs.user_state_path(DIRECTORY) / "demo"
+        settings = replace(at(settings, str(directory)), index="", embedding_model=BUNDLED)
+    with opened(settings, create=True) as memory:
+        if is_new(memory):
+            print(f"filling {memory.storage.place} with sample data …", flush=True)
+            load_sample(memory, sample_directory(), settings)
+    _show(settings, options.port)
+
+
+def _check_installed() -> None:
+    with extra("dashboard", "the dashboard"):
+        if find_spec("streamlit") is None:
+            raise ModuleNotFoundError(name="streamlit")
+
+
+def _show(settings: Settings, port: int) -> NoReturn:
+    """Serve the dashboard on 127.0.0.1 until it is stopped. Streamlit prints the address."""
+    program = str(dashboard_directory() / "app.py")
+    run_program(settings, "-m", "streamlit", "run", program, "--server.port", str(port))

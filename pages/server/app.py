@@ -1,0 +1,145 @@
+"""The dashboard with the HTTP API and MCP beside it: the only module that needs Streamlit and the server's doors."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp
+
+from atlas import MemorySystem
+from atlas.access.links import sweep_copies
+from atlas.access.provider import Provider
+from atlas.access.proxy import Proxy
+from atlas.access.server_token import forget, local_address, publishing
+from atlas.access.stores import Stores
+from atlas.infra.actor import Actor, Finder, acting, look_up_actors
+from atlas.server.access import (
+    ApiKeyMiddleware,
+    BodyLimitMiddleware,
+    Doors,
+    HostMiddleware,
+    OwnMachineOnly,
+    PathDispatcher,
+)
+from atlas.server.api.app import make_api
+from atlas.server.entrance import TOKEN, Entrance, rights
+from atlas.server.forwarding import TrustedProxyMiddleware
+from atlas.server.hardening import SecurityHeadersMiddleware
+from atlas.server.mcp.server import make_server
+from atlas.server.problems import Problem
+from atlas.server.rounds import repeating
+from atlas.server.sessions import Sessions
+from atlas.server.spool import PAUSE_SECONDS, Spool
+from pages.components.shared.memory import opened_now, warmed
+from pages.frame.messages import MessageMiddleware
+from pages.server.viewers import page_actor, page_choices
+
+logger = logging.getLogger(__name__)
+
+DASHBOARD = Path(__file__).resolve().parents[2] / "app.py"
+API, MCP = "/api/v1", "/mcp"
+_SWEEP_SECONDS = 60.0
+"""Time after which the copy of a link that has ended is removed."""
+
+
+def served() -> MemorySystem:
+    """Return the memory that is served to whoever asks, opened."""
+    return opened_now().memory
+
+
+def is_warm() -> bool:
+    """Return whether the embedding model of the memory that is served is ready."""
+    return opened_now().warming.is_done
+
+
+def make_app(
+    stores: Stores,
+    hosts: list[str],
+    provider: Provider | None = None,
+    proxy: Proxy | None = None,
+    *,
+    host: str,
+    is_open: bool,
+    sessions: Sessions,
+    public_hosts: Collection[str] = (),
+) -> st.App:
+    """Return the dashboard with the API and MCP beside it.
+
+    Args:
+        hosts: Names that the server is known by. It answers to no other.
+        public_hosts: Hosts that browsers know its pages by, whatever a proxy in front of it asks for.
+        provider: Where people may sign in.
+        proxy: Proxies that are believed.
+        host: Address that the server listens on.
+        is_open: Whether pages, the API and MCP ask for nothing as long as there is no key.
+        sessions: Browsers that were let in.
+    """
+    doors = Doors(stores, is_open=is_open)
+    tools = make_server(served, is_warm)
+    # Its own check of hosts is for loopback alone. Ours stands before everything.
+    over_http = tools.streamable_http_app(
+        streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
+    )
+    below: dict[str, ASGIApp] = {
+        API: make_api(served, doors, is_warm),
+        MCP: ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response),
+    }
+    middleware = [
+        Middleware(HostMiddleware, hosts=hosts, public_hosts=public_hosts),
+        Middleware(TrustedProxyMiddleware, proxy=proxy or Proxy()),
+        Middleware(PathDispatcher, below=below),
+    ]
+    if is_open:
+        middleware.insert(0, Middleware(OwnMachineOnly))
+    else:
+        look_up_actors(
+            Finder(present=lambda: page_actor(sessions), choices=lambda: page_choices(sessions), n_stores=len(stores))
+        )
+        middleware.append(Middleware(Entrance, sessions=sessions, provider=provider))
+        middleware.append(Middleware(MessageMiddleware, rights=partial(rights, sessions)))
+
+    middleware.insert(0, Middleware(SecurityHeadersMiddleware))
+
+    @asynccontextmanager
+    async def lifespan(server: st.App) -> AsyncIterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(_announcing(stores, host))
+            for store in stores:
+                closing = partial(Spool(store.directory).close_quiet_of, partial(_served_to, stores.owner_in(store)))
+                stack.enter_context(repeating(closing, pause_seconds=PAUSE_SECONDS, name="atlas-traces"))
+                sweeping = partial(sweep_copies, store.directory)
+                stack.enter_context(repeating(sweeping, pause_seconds=_SWEEP_SECONDS, name="atlas-links"))
+                stack.callback(store.audit.flush)
+            async with warmed(server), tools.session_manager.run():
+                yield
+
+    return st.App(DASHBOARD, lifespan=lifespan, middleware=middleware)
+
+
+@contextmanager
+def _announcing(stores: Stores, host: str) -> Iterator[None]:
+    """Write the token where this user's programs find it, and print the address with it. The port is bound by now."""
+    port = int(st.get_option("server.port"))
+    with ExitStack() as stack:
+        if stores.token:
+            try:
+                stack.enter_context(publishing(stores.token, stores.first.directory, host, port))
+            except OSError as error:
+                logger.warning("atlas: the token cannot be written (%s); give it to programs as ATLAS_KEY", error)
+            sys.stdout.write(f"\n  Open the dashboard: {local_address(host, port)}/?{TOKEN}={stores.token}\n\n")
+            sys.stdout.flush()
+        else:
+            forget(port)
+        yield
+
+
+def _served_to(actor: Actor) -> MemorySystem:
+    with acting(actor):
+        return served()

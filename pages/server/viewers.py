@@ -1,0 +1,46 @@
+"""Who looks at a page: read from the cookie of the browser that the page is drawn for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from atlas import NotAllowed, StoreUnavailable
+from atlas.infra.actor import Actor
+from atlas.server.entrance import ENTER
+from atlas.server.sessions import Sessions
+from pages.components.shared.memory import STORE
+
+
+def page_choices(sessions: Sessions) -> Mapping[str, Actor]:
+    """Return as `_page_actors` does, and nothing where that cannot be read: `page_actor` says so on the page."""
+    try:
+        return _page_actors(sessions)
+    except StoreUnavailable:
+        return {}
+
+
+def _page_actors(sessions: Sessions) -> Mapping[str, Actor]:
+    """Return whoever the page that is drawn in this thread is for, in each store that they may see."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return {}
+    return sessions.actors_of(st.context.cookies.get(sessions.cookie, ""))
+
+
+def page_actor(sessions: Sessions) -> Actor | None:
+    """Return whoever the page acts for that is being drawn in this thread, or None in any other thread.
+
+    Raises:
+        NotAllowed: What they entered with is refused by now, or they may not see the store that they ask for.
+    """
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return None
+    choices = _page_actors(sessions)
+    if not choices:
+        raise NotAllowed(f"what you entered with is refused by now, or has ended; open {ENTER} to enter again")
+    wanted = st.session_state.get(STORE) or next(iter(choices))
+    if wanted not in choices:
+        raise NotAllowed(f"you may not see a store named {wanted!r:.80} here; open / for one that you may see")
+    return choices[wanted]
