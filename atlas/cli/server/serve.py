@@ -11,6 +11,7 @@ from typing import Any
 import atlas
 from atlas.cli.common import add_command
 from atlas.core.errors import StoreUnavailable
+from atlas.core.imports.distribution import require
 from atlas.core.settings import Settings, at
 from atlas.memory.open import open_storage
 
@@ -38,6 +39,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace, settings: Settings) -> int:
+    require("server", "`atlas serve`")
     if not PROGRAM.exists():
         raise StoreUnavailable(f"{PROGRAM} is missing; `atlas serve` runs from a checkout, as the dashboard does")
     open_storage(settings=settings).close()  # what is wrong with it is said here, and not by the first request

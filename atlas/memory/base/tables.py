@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from atlas.core.errors import AtlasError
+from atlas.core.imports.distribution import extra
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 
 FIRST = ("id", "title", "outcome", "domain", "map_x", "map_y", "n_uses", "n_successes", "rate")
@@ -85,12 +85,10 @@ def frame_of(columns: Mapping[str, Iterable[Any]]) -> Any:
     """Return columns as a `pandas.DataFrame`.
 
     Raises:
-        AtlasError: pandas is not installed.
+        ExtraMissing: pandas is not installed.
     """
-    try:
+    with extra("tables", "a table"):
         import pandas as pd
-    except ImportError as error:
-        raise AtlasError("a table needs pandas, which is not installed: pip install pandas pyarrow") from error
     frame = pd.DataFrame(dict(columns)).astype(NUMBERS)
     if "created_at" in frame:
         frame["created_at"] = pd.to_datetime(frame["created_at"], format="ISO8601", utc=True, errors="coerce")
