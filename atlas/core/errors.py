@@ -20,6 +20,7 @@
     │   └── LLMReplyInvalid     a reply that is not what was asked for
     ├── ImportFailed            a file, or with `strict` a row, that cannot be imported
     ├── PluginUnusable          an entry point of another distribution that cannot be imported or fails
+    ├── ExtraMissing            a feature whose packages are not installed
     ├── Cancelled               work that whoever asked for it has stopped
     └── BlockingCall            a sync method called from the loop that would have to run it
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import EmbeddingUnavailable
-from atlas.core.imports.distribution import NAME
+from atlas.core.imports.distribution import NAME, absence, extra
 
 BUNDLED = "all-MiniLM-L6-v2"
 PREFERRED = "BAAI/bge-base-en-v1.5"
@@ -31,7 +31,7 @@ class ModelChoice:
 
 
 def choose_model(model: str = "", *, timeout_seconds: float = 3.0, announce: Callable[[str], None]) -> ModelChoice:
-    """Return the model for a new store: the wanted one, else bge-base if its weights can be had, else MiniLM.
+    """Return the model for a new store: the wanted one, else bge-base if it can be had and run, else MiniLM.
 
     Args:
         model: A model's name, or empty.
@@ -42,6 +42,8 @@ def choose_model(model: str = "", *, timeout_seconds: float = 3.0, announce: Cal
         return ModelChoice(
             canonical_name(model), f"This store uses the embedding model {canonical_name(model)}, as asked."
         )
+    if missing := absence("models", PREFERRED):
+        return ModelChoice(BUNDLED, f"This store uses the bundled embedding model {BUNDLED}, because {missing}")
     if _is_cached(PREFERRED):
         return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}, found on this machine.")
     if _hub_answers(PREFERRED, timeout_seconds):
@@ -65,13 +67,14 @@ def model_files(model: str) -> Path | None:
     """Return the directory of a model whose files are on this machine, or None if they have to be fetched.
 
     Raises:
-        EmbeddingUnavailable: The files of the bundled model are missing.
+        EmbeddingUnavailable: The files of the bundled model are missing, or the package that finds other models.
     """
     if model == BUNDLED:
         return _bundled_files()
     if (local := Path(model)).is_dir():
         return local
-    from huggingface_hub import try_to_load_from_cache
+    with extra("models", f"the embedding model {model!r}", EmbeddingUnavailable):
+        from huggingface_hub import try_to_load_from_cache
 
     for name in (model, f"sentence-transformers/{model}"):
         with suppress(ValueError):  # no name that the hub would know

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from atlas.core.errors import EmbeddingUnavailable
+from atlas.core.imports.distribution import extra
 from atlas.infra.locks import lock_of
 
 PAIRS_AT_ONCE = 20
@@ -72,8 +73,9 @@ class CrossEncoderReranker:
         return self._model
 
     def _load(self, *, is_local: bool) -> Any:
-        from sentence_transformers import CrossEncoder  # only now: it brings torch
-        from torch.nn import Sigmoid
+        with extra("models", f"the reranker {self.model_name!r}", EmbeddingUnavailable):
+            from sentence_transformers import CrossEncoder  # only now: it brings torch
+            from torch.nn import Sigmoid
 
         try:
             model = CrossEncoder(

@@ -19,14 +19,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from atlas.core.imports.distribution import NAME
+from atlas.core.imports.distribution import require
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS, OnnxEncoder, UnloadableExport
 from atlas.infra.child_process import import_environment, module_command
 
@@ -131,9 +130,7 @@ class OnnxCache:
 
     def _check(self, key: str) -> None:
         """Raise `MissingExport` if a package is missing, or an export by the same libraries failed a short time ago."""
-        missing = [name for name in ("onnx", "onnxruntime", "tokenizers") if find_spec(name) is None]
-        if missing:
-            raise MissingExport(f"an export needs {' and '.join(missing)}, not installed: pip install '{NAME}[models]'")
+        require("models", "exporting a model", MissingExport)
         file = self._problem_file(key)
         with suppress(OSError, ValueError, KeyError, TypeError):
             failure = json.loads(file.read_text(encoding="utf-8"))

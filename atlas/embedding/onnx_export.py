@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
+from atlas.core.imports.distribution import extra
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKEN_VECTORS, TOKENIZER, VECTORS, OnnxEncoder, session
 from atlas.embedding.torch_encoder import TorchEncoder, load_model
 
@@ -75,7 +76,8 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
 
 def _trace(model: Any, file: Path) -> list[str]:
     """Write the unoptimised graph of a model, and return the names of its inputs."""
-    import torch
+    with extra("models", "exporting a model", ExportError):
+        import torch
 
     features = model.preprocess(["one text", "another one, which is a little longer"])
     names = [name for name in _INPUTS if name in features]

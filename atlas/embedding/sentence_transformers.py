@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from atlas.core.errors import EmbeddingUnavailable
+from atlas.core.imports.distribution import absence
 from atlas.core.settings import user_cache
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.choice import (
@@ -143,8 +145,11 @@ class SentenceTransformerEmbedder:
             return f"sentence-transformers, because {self._problem}" if self._problem else "onnxruntime"
         try:
             is_there = self._cache.has(self._files())
+        except EmbeddingUnavailable as error:
+            return f"nothing: {error}"
         except MissingExport as error:
-            return f"sentence-transformers, because {error}"
+            missing = absence("models", f"the embedding model {self.model_name!r}")
+            return f"nothing: {missing}" if missing else f"sentence-transformers, because {error}"
         return "onnxruntime" if is_there else "onnxruntime, once the first text or `atlas init` has exported the model"
 
     def prepare(self, announce: Callable[[str], None] | None = None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
+from atlas.core.imports.distribution import extra
 from atlas.core.types import Vectors
 from atlas.embedding.choice import BUNDLED, bundled_weights
 from atlas.embedding.late_interaction import TokenVectors, WordVectors
@@ -61,7 +62,8 @@ def load_model(name: str, device: str | None = None, **options: Any) -> Any:
         EmbeddingUnavailable: It cannot be loaded.
     """
     location = str(bundled_weights()) if name == BUNDLED else name
-    from sentence_transformers import SentenceTransformer
+    with extra("models", f"the embedding model {name!r}", EmbeddingUnavailable):
+        from sentence_transformers import SentenceTransformer
 
     try:
         return SentenceTransformer(location, device=device, **options)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import Cancelled
+from atlas.core.imports.distribution import absence
 from atlas.learning.analysis.functions import Function, program_source
 from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, read_programs
 from atlas.learning.rewrite.applying import apply_library
@@ -22,7 +23,7 @@ from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Engine, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.sampling import sample
-from atlas.learning.search.stitch import StitchEngine, is_installed
+from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.terms.parsing import is_runnable
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.terms import Term
@@ -182,6 +183,8 @@ def compress(
         progress=progress or (lambda stage, share: None),
         cancelled=_raise_if_cancelled(cancelled),
     )
+    if engine is None and (missing := absence("learning", "Stitch, which finds more,")):
+        run.notes.append(f"the search was by {run.engine.name}; {missing}")
     readable = read_programs(corpus, run.limits, run.refused, star_names)
     run.notes += readable.notes
     sampled = _sample(readable.terms, run)
@@ -232,7 +235,7 @@ def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None
 
 def default_engine() -> Engine:
     """Return Stitch where it is installed, the plain search where it is not."""
-    return StitchEngine() if is_installed() else AntiUnificationEngine()
+    return AntiUnificationEngine() if absence("learning", "Stitch") else StitchEngine()
 
 
 def _raise_if_cancelled(cancelled: IsCancelled | None) -> IsCancelled:

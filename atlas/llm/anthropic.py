@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
+from atlas.core.imports.distribution import extra
 from atlas.core.json_values import dump
 from atlas.core.settings import Settings
 from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimated_tokens, operation, priced
@@ -74,7 +75,7 @@ class AnthropicLLM:
             backoff_seconds: The first wait before a question is repeated. Each later one is twice as long.
 
         Raises:
-            LLMUnavailable: There is no key, or asking is forbidden.
+            LLMUnavailable: There is no key, asking is forbidden, or the SDK is not installed.
             InvalidInput: The server's address is not valid.
         """
         self._settings = settings
@@ -211,7 +212,8 @@ def _connect(settings: Settings, api_key: str) -> anthropic.Anthropic:
         raise InvalidInput(
             f"ATLAS_LLM_BASE_URL should be an address such as http://localhost:8080, but is {settings.llm_base_url!r}"
         )
-    import anthropic
+    with extra("llm", "asking a language model", LLMUnavailable):
+        import anthropic
 
     client = anthropic.Anthropic(
         api_key=api_key or "none",

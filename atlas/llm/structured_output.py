@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from atlas.core.errors import AtlasError, InvalidInput, LLMReplyInvalid, LLMUnavailable
+from atlas.core.imports.distribution import extra
 from atlas.protocols.infra import LLMClient
 
 T = TypeVar("T")
@@ -45,8 +46,11 @@ async def ask(
 
     Raises:
         LLMReplyInvalid: Neither answer was what was asked for.
-        LLMUnavailable, LLMBudgetExceeded: See `LLMClient.complete`. Another error of the client is unavailable too.
+        LLMUnavailable, LLMBudgetExceeded: See `LLMClient.complete`. Another error of the client is unavailable too, and
+            so is one whose answers cannot be checked, as jsonschema is not installed.
     """
+    with extra("llm", "checking a language model's answers", LLMUnavailable):  # before any is paid for
+        import jsonschema  # noqa: F401
     system = f"{system}\n\n{DATA_RULE}"
 
     async def ask_once(question: str) -> T:

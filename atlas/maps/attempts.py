@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from atlas.core.codec import decode_experience
 from atlas.core.errors import StoreDamaged
@@ -97,6 +95,15 @@ def _places(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
 
 def _join(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return groups of places, in which those that share a place are one."""
-    ends = np.array([(group[0], place) for group in groups for place in group[1:]], np.int64).reshape(-1, 2)
-    _, labels = connected_components(coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (n, n)), directed=False)
-    return _places(labels.tolist())
+    parents = list(range(n))
+
+    def first(place: int) -> int:
+        while parents[place] != place:
+            parents[place] = place = parents[parents[place]]
+        return place
+
+    for group in groups:
+        for place in group[1:]:
+            low, high = sorted((first(group[0]), first(place)))
+            parents[high] = low
+    return _places([first(place) for place in range(n)])

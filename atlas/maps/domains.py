@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from atlas.core.imports.distribution import extra
 from atlas.core.types import Vectors
 from atlas.maps.knn import nearest_neighbours
 from atlas.maps.projection import N_NEIGHBOURS, Coordinates, placing_weights
@@ -78,7 +79,8 @@ def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
 
 
 def _selected(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
-    from sklearn.cluster import HDBSCAN
+    with extra("map", "the map"):
+        from sklearn.cluster import HDBSCAN
 
     model = HDBSCAN(min_size, min_samples=min(MIN_SAMPLES, min_size), cluster_selection_method=method, copy=True)
     labels = model.fit_predict(coordinates.astype(np.float64))
@@ -87,7 +89,8 @@ def _selected(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
 
 def _assigned(coordinates: Coordinates, sample: Coordinates, fitted: Clusters) -> Clusters:
     """Return every point in the group of the nearest point of the sample."""
-    from scipy.spatial import cKDTree
+    with extra("map", "the map"):
+        from scipy.spatial import cKDTree
 
     _, nearest = cKDTree(sample).query(coordinates)
     return Clusters(fitted.labels[nearest], fitted.strengths[nearest])
@@ -117,7 +120,8 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
     Source:
         The assignment with the greatest sum of Jaccard overlaps (Kuhn, 1955).
     """
-    from scipy.optimize import linear_sum_assignment
+    with extra("map", "the map"):
+        from scipy.optimize import linear_sum_assignment
 
     olds, news = _numbers(old), _numbers(new)
     shared = new[: len(old)]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import InvalidInput
+from atlas.core.imports.distribution import extra
 from atlas.infra.actor import Role, check_role, check_store, refuse_under_review
 from atlas.maps.map import Domain, MemoryMap
 from atlas.storage.maintenance.names import NAMES, NamesFile, NamesText, names_text
@@ -186,7 +187,8 @@ def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], lis
 
 def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, int]:
     """Return the place among the names of each domain that has one."""
-    from scipy.optimize import linear_sum_assignment
+    with extra("map", "the map"):
+        from scipy.optimize import linear_sum_assignment
 
     labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True)) if named else {}
     overlap = np.array([[_overlap(name, domain, labels) for name in named] for domain in memory_map.domains])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
+from atlas.core.imports.distribution import extra
 from atlas.core.types import Vectors
 from atlas.maps import umap_numpy
 from atlas.maps.knn import Neighbours, nearest_neighbours
@@ -89,7 +90,8 @@ def _umap_learn(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns that a seed forbids threads, which is what we want
-        from umap import UMAP
+        with extra("map", "a map by umap-learn"):
+            from umap import UMAP
 
         n, k = indices.shape
         itself = np.arange(n, dtype=np.int32)[:, None]

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from atlas.core.imports.distribution import extra
+
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
 
@@ -52,7 +54,8 @@ class Graph:
 
 def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
     """Return the fuzzy union of each point's neighbourhood. Both arguments of shape (n, k), nearest first."""
-    from scipy.sparse import coo_matrix
+    with extra("map", "the map"):
+        from scipy.sparse import coo_matrix
 
     n, k = indices.shape
     weights = memberships(distances)
@@ -125,7 +128,8 @@ def islands(points: Floats) -> Numbers:
 
     Numbered from the largest.
     """
-    from scipy.ndimage import label
+    with extra("map", "the map"):
+        from scipy.ndimage import label
 
     cells = np.floor((points - points.min(axis=0)) / GAP).astype(np.int64)
     is_land = np.zeros(cells.max(axis=0) + 1, np.bool_)
@@ -144,7 +148,8 @@ def gather(points: Floats, parts: Numbers) -> Floats:
         points: Shape (n, 2).
         parts: The part of each point, 0 for the largest.
     """
-    from scipy.spatial import cKDTree
+    with extra("map", "the map"):
+        from scipy.spatial import cKDTree
 
     moved = points.copy()
     middle = points[parts == 0].mean(axis=0)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import platformdirs
 
 from atlas.cli.common import add_command, opened
 from atlas.cli.server.dashboard_files import dashboard_directory, run_program, sample_directory
-from atlas.core.imports.distribution import DIRECTORY, extra
+from atlas.core.imports.distribution import DIRECTORY, require
 from atlas.core.settings import Settings, at
 from atlas.embedding.choice import BUNDLED
 from atlas.importers.sample import is_new, load_sample
@@ -26,13 +25,13 @@ def add_commands(commands: Any) -> None:
 
 
 def _dashboard(options: argparse.Namespace, settings: Settings) -> int:
-    _check_installed()
+    require("dashboard", "the dashboard")
     open_storage(settings=settings).close()  # what is wrong with it is printed here, and not only on the page
     _show(settings, options.port)
 
 
 def _demo(options: argparse.Namespace, settings: Settings) -> int:
-    _check_installed()
+    require("dashboard", "the dashboard")
     if not options.store:
         directory = platformdirs.user_state_path(DIRECTORY) / "demo"
         settings = replace(at(settings, str(directory)), index="", embedding_model=BUNDLED)
@@ -41,12 +40,6 @@ def _demo(options: argparse.Namespace, settings: Settings) -> int:
             print(f"filling {memory.storage.place} with sample data …", flush=True)
             load_sample(memory, sample_directory(), settings)
     _show(settings, options.port)
-
-
-def _check_installed() -> None:
-    with extra("dashboard", "the dashboard"):
-        if find_spec("streamlit") is None:
-            raise ModuleNotFoundError(name="streamlit")
 
 
 def _show(settings: Settings, port: int) -> NoReturn:

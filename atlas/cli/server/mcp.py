@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from atlas.cli.common import add_command
+from atlas.core.imports.distribution import extra
 from atlas.core.settings import Settings
 
 
@@ -15,7 +16,8 @@ def add_commands(commands: Any) -> None:
 
 
 def _mcp(options: argparse.Namespace, settings: Settings) -> int:
-    from atlas.server.mcp import stdio  # which takes longer to import than all else here
+    with extra("mcp", "`atlas mcp`"):
+        from atlas.server.mcp import stdio  # which takes longer to import than all else here
 
     stdio.serve(settings)
     return 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from atlas.cli.common import add_command
 from atlas.cli.server.dashboard_files import dashboard_directory, run_program
+from atlas.core.imports.distribution import require
 from atlas.core.settings import Settings, at
 from atlas.memory.open import open_storage
 
@@ -32,6 +33,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace, settings: Settings) -> int:
+    require("server", "`atlas serve`")
     open_storage(settings=settings).close()  # what is wrong with it is said here, and not by the first request
     for one in options.also:  # and a mistyped path is no new store
         directory = Path(one.rpartition("=")[2]).expanduser()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from atlas.core.errors import ExtraMissing
 
@@ -15,6 +16,21 @@ files are orphaned."""
 
 __version__ = "0.2.0"
 """Version of ATLAS. The build reads it here."""
+
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "chroma": ("chromadb",),
+    "dashboard": ("streamlit", "plotly"),
+    "learning": ("stitch_core",),
+    "llm": ("anthropic", "jsonschema"),
+    "map": ("sklearn", "scipy", "umap"),
+    "mcp": ("mcp", "httpx2"),
+    "models": ("sentence_transformers", "torch", "onnx", "huggingface_hub"),
+    "pinecone": ("pinecone",),
+    "postgres": ("psycopg",),
+    "server": ("fastapi", "authlib", "opentelemetry", "streamlit", "plotly", "mcp", "httpx2"),
+    "tables": ("pandas", "pyarrow"),
+}
+"""Packages that each extra installs, by the names that they are imported by."""
 
 
 @contextmanager
@@ -32,7 +48,29 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
     try:
         yield
     except ModuleNotFoundError as missing:
-        package = str(missing.name).partition(".")[0]
-        raise error(
-            f"{feature} needs the package {package}, which is not installed; install it: pip install '{NAME}[{name}]'"
-        ) from missing
+        raise error(_sentence(name, feature, str(missing.name).partition(".")[0])) from missing
+
+
+def require(name: str, feature: str, error: type[Exception] = ExtraMissing) -> None:
+    """Raise unless all packages of an extra are installed, and import none of them.
+
+    Raises:
+        ExtraMissing: A package is not installed; or the given error.
+    """
+    if sentence := absence(name, feature):
+        raise error(sentence)
+
+
+def absence(name: str, feature: str) -> str:
+    """Return which package of an extra is missing and the line that installs it. Empty where none is."""
+    missing = next((package for package in EXTRAS[name] if find_spec(package) is None), "")
+    return _sentence(name, feature, missing) if missing else ""
+
+
+def installed_extras() -> list[str]:
+    """Return the extras whose packages are all installed, by name."""
+    return [name for name in EXTRAS if not absence(name, "")]
+
+
+def _sentence(name: str, feature: str, package: str) -> str:
+    return f"{feature} needs the package {package}, which is not installed; install it: pip install '{NAME}[{name}]'"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import signal
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import Cancelled
+from atlas.core.imports.distribution import require
 from atlas.learning.search import stitch_worker
 from atlas.learning.search.engines import Corpus, EngineError, Proposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
@@ -57,6 +57,7 @@ class StitchEngine:
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
         """Return the abstractions, as `Engine.abstractions` does."""
+        require("learning", "a search by Stitch", EngineError)
         if len(corpus.terms) < 2:  # it ends on an empty list, and one program repeats nothing worth a name
             return empty_proposal(corpus)
         symbols = [
@@ -70,11 +71,6 @@ class StitchEngine:
             proposal = _proposal(directory, alike, stop_reason)
         original_symbols = [{number: symbol for symbol, number in each.items()} for each in symbols]
         return replace(proposal, terms=tuple(map(with_symbols, proposal.terms, original_symbols)))
-
-
-def is_installed() -> bool:
-    """Return whether this computer has Stitch."""
-    return importlib.util.find_spec("stitch_core") is not None
 
 
 def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dict[str, Any]:

@@ -116,7 +116,7 @@ class Records:
             places: The map to show, in place of the one that is kept with the store.
 
         Raises:
-            AtlasError: pandas is not installed.
+            ExtraMissing: pandas is not installed.
         """
         with self._store.reading():
             rows = self._store.scan(self._checked(where)) if ids is None else self._slim_rows(listed(ids))

@@ -6,16 +6,11 @@ import zlib
 from typing import Any
 
 from fastapi import APIRouter, Request
-from google.protobuf.json_format import MessageToDict, ParseDict
-from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
-)
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from atlas.core.errors import InvalidInput
+from atlas.core.imports.distribution import extra
 from atlas.importers.files import parse_json
 from atlas.importers.formats.agents.otlp import split_by_span
 from atlas.infra.actor import Actor, Role, actor_name, check_role, is_under_review
@@ -24,6 +19,14 @@ from atlas.server.access import MAX_BODY_BYTES
 from atlas.server.api.parts import Served
 from atlas.server.problems import TooLarge
 from atlas.server.spool import Spool
+
+with extra("server", "reading traces"):
+    from google.protobuf.json_format import MessageToDict, ParseDict
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+        ExportTraceServiceRequest,
+        ExportTraceServiceResponse,
+    )
 
 router = APIRouter()
 

@@ -7,6 +7,7 @@ import sys
 
 import anyio
 
+from atlas.core.imports.distribution import extra
 from atlas.core.settings import Settings
 from atlas.server.mcp.opening import Opening
 from atlas.server.mcp.server import make_server
@@ -15,7 +16,8 @@ from atlas.server.mcp.server import make_server
 def serve(settings: Settings) -> None:
     """Answer a client until it leaves: from the store's directory, or from the server that has the store."""
     if settings.server:
-        from atlas.server.mcp.relay import relay  # which the other way does not need
+        with extra("mcp", "`atlas mcp` of a server"):
+            from atlas.server.mcp.relay import relay  # which the other way does not need
 
         anyio.run(relay, settings.server, settings.key)
         return

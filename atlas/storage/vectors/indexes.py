@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.core.imports.distribution import absence
 from atlas.core.index_address import read_index_address
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role, check_role
@@ -43,6 +44,8 @@ class StoreIndexes:
         if self._remote is not None:
             return self._remote.index(self._ledger, collection, dimension)
         if self._ledger.is_file and self._is_opened_read_only:  # ChromaDB's files are written by readers
+            return None
+        if self._ledger.is_file and absence("chroma", "the index"):  # which `atlas status` reports
             return None
         return self._ledger.index(collection, dimension)
 

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from atlas.core.imports.distribution import require
 from atlas.jobs.map import places_on
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.tables import for_spreadsheets
@@ -25,7 +26,7 @@ def table_of(
         memory_map: The map that the page shows, which tells their domain and place. None for the one that is kept.
 
     Raises:
-        AtlasError: pandas is not installed.
+        ExtraMissing: pandas is not installed, or pyarrow for a Parquet file.
     """
     places = places_on(memory_map) if memory_map is not None else None
     return FORMS[form](kind.records(memory).to_pandas(ids=ids, places=places))
@@ -36,6 +37,7 @@ def _csv(frame: Any) -> bytes:
 
 
 def _parquet(frame: Any) -> bytes:
+    require("tables", "a Parquet file")
     held = io.BytesIO()
     frame.to_parquet(held, index=False)
     return held.getvalue()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from atlas.core.imports.distribution import extra
 from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.map.page import Marks
 from atlas.views.map.sheet import Colours, Sheet
@@ -20,7 +21,8 @@ CHOSEN, LEFT_OUT = {"opacity": 1.0}, {"opacity": 0.25}
 
 def map_figure(sheet: Sheet, colours: Colours, marks: Marks, *, height: int) -> Any:
     """Return one trace with all points, so that a lasso gives numbers of points. Then what is drawn over it."""
-    import plotly.graph_objects as go
+    with extra("dashboard", "the map as a Plotly figure"):
+        import plotly.graph_objects as go
 
     points, xy = sheet.points, sheet.map.coordinates
     inside = np.ones(len(points.ids), np.bool_) if marks.inside is None else points.bits_of(marks.inside)
@@ -57,7 +59,8 @@ def map_figure(sheet: Sheet, colours: Colours, marks: Marks, *, height: int) -> 
 
 
 def _hits(sheet: Sheet, marks: Marks) -> Any:
-    import plotly.graph_objects as go
+    with extra("dashboard", "the map as a Plotly figure"):
+        import plotly.graph_objects as go
 
     places = sheet.points.places_of(marks.hits.ids)
     xy = sheet.map.coordinates[places]

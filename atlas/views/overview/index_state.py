@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atlas.core.imports.distribution import absence
 from atlas.memory.system import MemorySystem
 from atlas.storage.following_index import FollowingIndex, IndexUnusable
 from atlas.views.shared.wording import counted
@@ -12,6 +13,8 @@ def index_state(memory: MemorySystem) -> str:
     store, name = memory.storage, memory.experience.collection_name
     if store.model is None or store.collection(name).parts.nearest.is_exact():
         return "not needed: every vector is compared"
+    if store.ledger.is_file and not store.indexes.place and (missing := absence("chroma", "the index")):
+        return f"none: every vector is compared, which takes longer the more there are; {missing}"
     if store.indexes.fault:
         return "out of reach: every vector is compared"
     position = store.ledger.position(name)

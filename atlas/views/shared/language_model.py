@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from atlas.core.errors import AtlasError, LLMUnavailable
 from atlas.core.settings import Settings
-from atlas.llm.anthropic import KEY, AnthropicLLM
+from atlas.llm.anthropic import KEY, AnthropicLLM, is_configured
 
 NONE = "No language model"
 
@@ -50,7 +50,8 @@ def language_model(settings: Settings) -> LanguageModel:
         client = AnthropicLLM(settings)
     except LLMUnavailable as error:
         is_forbidden = settings.llm_forbidden and "forbidden" in str(error)
-        return LanguageModel(client=None, badge=NONE, sentences=(WITHOUT, str(error) if is_forbidden else HOW))
+        reason = str(error) if is_forbidden or is_configured(settings) else HOW
+        return LanguageModel(client=None, badge=NONE, sentences=(WITHOUT, reason))
     except AtlasError as error:
         return LanguageModel(client=None, badge=NONE, sentences=(WITHOUT, str(error)))
     server = f" at {settings.llm_base_url}" if settings.llm_base_url else ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from atlas.core.imports.distribution import extra
 from atlas.core.index_address import IndexAddress, Service
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable, IndexUnusable
@@ -154,7 +155,8 @@ class ChromaService:
 
     def _call(self, call: Callable[[Client], T]) -> T:
         """Return a result of ChromaDB, and turn its errors into ours, which contain no key."""
-        from chromadb.errors import ChromaError, NotFoundError
+        with extra("chroma", "an index in ChromaDB", IndexUnreachable):
+            from chromadb.errors import ChromaError, NotFoundError
 
         client = self._client()
         try:
@@ -174,7 +176,8 @@ class ChromaService:
             raise IndexUnreachable(error_text(error, KEY)) from None
 
     def _connect(self) -> Client:
-        from chromadb.config import Settings
+        with extra("chroma", "an index in ChromaDB", IndexUnreachable):
+            from chromadb.config import Settings
 
         self._await_answer()  # a client asks as soon as it is made, and would wait for ever
         settings = Settings(anonymized_telemetry=False)
