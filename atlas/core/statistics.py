@@ -79,6 +79,72 @@ def wilson_interval(n_succeeded: int, n: int) -> Interval:
     return Interval(max(0.0, centre - half), min(1.0, centre + half))
 
 
+_CLOSE = 1e-15
+"""Relative change of a continued fraction, or width of a bracket, at which it has converged."""
+
+_MOST_TERMS = 100_000
+"""Of a continued fraction. About the root of the larger parameter are needed: thousands for millions of tries."""
+
+
+@lru_cache(maxsize=4_096)
+def beta_quantile(probability: float, alpha: float, beta: float) -> float:
+    """Return the number that a Beta distributed variable does not exceed with this probability.
+
+    Within 1e-9 of scipy's `betaincinv`, whose import would take .3 s of the processor and 140 MB.
+
+    Args:
+        probability: In [0, 1].
+        alpha: Positive.
+        beta: Positive.
+    """
+    if probability in (0.0, 1.0):
+        return probability
+    low, high, x = 0.0, 1.0, alpha / (alpha + beta)
+    while high - low > _CLOSE and low < x < high:  # Newton's steps, and halves where such a step leaves the bracket
+        excess, density = beta_share(x, alpha, beta) - probability, _beta_density(x, alpha, beta)
+        low, high = (low, x) if excess > 0 else (x, high)
+        step = x - excess / density if density else low
+        following = step if low < step < high else (low + high) / 2
+        if abs(following - x) <= _CLOSE * x:
+            return following
+        x = following
+    return x
+
+
+def beta_share(x: float, alpha: float, beta: float) -> float:
+    """Return the probability that a Beta distributed variable is at most x: the regularised incomplete beta function.
+
+    Source:
+        Continued fraction: DLMF 8.17.22. Its evaluation: Lentz, Applied Optics 15, 1976.
+    """
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (alpha + 1) / (alpha + beta + 2):  # the fraction converges fast on the other side alone
+        return 1 - beta_share(1 - x, beta, alpha)
+    return _beta_density(x, alpha, beta) * x * (1 - x) / alpha * _beta_fraction(x, alpha, beta)
+
+
+def _beta_density(x: float, alpha: float, beta: float) -> float:
+    scale = math.lgamma(alpha + beta) - math.lgamma(alpha) - math.lgamma(beta)
+    return math.exp(scale + (alpha - 1) * math.log(x) + (beta - 1) * math.log1p(-x))
+
+
+def _beta_fraction(x: float, alpha: float, beta: float) -> float:
+    """Return the value of the continued fraction of the incomplete beta function, 1/(1 + d₁/(1 + d₂/(1 + …)))."""
+    numerator, denominator = 1.0, 1 / (1 - (alpha + beta) * x / (alpha + 1))
+    value = denominator
+    for m in range(1, _MOST_TERMS):
+        even = m * (beta - m) * x / ((alpha + 2 * m - 1) * (alpha + 2 * m))
+        odd = -(alpha + m) * (alpha + beta + m) * x / ((alpha + 2 * m) * (alpha + 2 * m + 1))
+        before = value
+        for coefficient in (even, odd):
+            numerator, denominator = 1 + coefficient / numerator, 1 / (1 + coefficient * denominator)
+            value *= numerator * denominator
+        if abs(value - before) <= _CLOSE * value:
+            break
+    return value
+
+
 def sign_test(n_up: int, n_down: int) -> float:
     """Return how often chance alone splits pairs at least as unevenly, in [0, 1]: the two-sided p-value.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from atlas.core.ranking.tuned import BITS, MOST_PIECES, SHARE
 from atlas.core.types import Vector, Vectors
+from atlas.embedding.foreign_queries import calibration_queries
 
 LEAST_TOLD = 0.01
 """Smallest difference between the match of a text in itself and in an unrelated text. With MiniLM it is .46."""
@@ -201,6 +202,21 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
         same=float(np.median(same)),
         cosine=float(np.median((vectors @ vectors.T)[off_diagonal])),
     )
+
+
+def measured_projection(encode: Callable[[list[str]], tuple[Vectors, list[TokenVectors]]]) -> Projection | None:
+    """Return the projection of a model, fitted on queries on many subjects, or None if it has no useful one.
+
+    The token vectors of some models are so alike that a text is found in any other.
+
+    Args:
+        encode: Embeds documents, with their word pieces.
+    """
+    vectors, tokens = encode(list(calibration_queries()))
+    if not all(len(text.ids) for text in tokens):
+        return None
+    projection = fit(tokens, vectors)
+    return projection if projection.is_usable else None
 
 
 def _chance_matches(

@@ -3,6 +3,7 @@
     CACHE/encoders/KEY/         a model's graph, its tokenizer and what is to be known of them
     CACHE/encoders/KEY.problem  why it could not be exported, and by which versions of the libraries
     CACHE/encoders/KEY.lock     held by the process that exports it
+    CACHE/projections/KEY       the projection of a model's word pieces, with its prompts; empty if it has no useful one
     CACHE/keys/…                keys of files that were read once, by their paths, sizes and times
 
 The key is a checksum over the model's files and the exporter's version.
@@ -26,6 +27,8 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from atlas.core.imports.distribution import require
+from atlas.embedding.foreign_queries import calibration_queries
+from atlas.embedding.late_interaction import Projection, projection_of
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS, OnnxEncoder, UnloadableExport
 from atlas.infra.child_process import import_environment, module_command
 
@@ -76,12 +79,27 @@ class OnnxCache:
             if len(key := remembered.read_text(encoding="ascii")) == 32:
                 return key
         key = _digest(EXPORTER, *(f"{file.relative_to(files)} {_checksum(file)}" for file in files_found))
-        with suppress(OSError):  # reading them again next time costs less than a second
-            remembered.parent.mkdir(parents=True, exist_ok=True)
-            beside = remembered.with_suffix(f".{os.getpid()}")
-            beside.write_text(key, encoding="ascii")
-            beside.replace(remembered)
+        _keep(remembered, key)  # else they are read again next time, in less than a second
         return key
+
+    def projection(
+        self, key: str, prompts: str, dimension: int, measure: Callable[[], Projection | None]
+    ) -> Projection | None:
+        """Return the projection of a model's word pieces, which is measured once. None if it has no useful one.
+
+        Args:
+            key: Of the model.
+            prompts: Its prompts as text.
+            dimension: Of its vectors.
+            measure: Returns the projection, in some seconds.
+        """
+        file = self.path / "projections" / _digest(key, prompts, *calibration_queries())
+        with suppress(OSError, ValueError):
+            text = file.read_text(encoding="ascii")
+            return projection_of(text, dimension) if text else None
+        projection = measure()
+        _keep(file, projection.as_text() if projection else "")
+        return projection
 
     def find(self, key: str) -> Path | None:
         """Return the directory of an export that is whole, or None."""
@@ -247,6 +265,15 @@ def _parse_message(line: str) -> dict[str, str]:
     except ValueError:
         return {}
     return {name: str(value) for name, value in message.items()} if isinstance(message, dict) else {}
+
+
+def _keep(file: Path, text: str) -> None:
+    """Write a file at once and whole, unless the cache cannot be written."""
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_suffix(f".{os.getpid()}")
+        beside.write_text(text, encoding="ascii")
+        beside.replace(file)
 
 
 def _model_files(directory: Path) -> Iterable[Path]:

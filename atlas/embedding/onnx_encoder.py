@@ -42,29 +42,34 @@ class OnnxEncoder:
 
     gives_tokens = True
 
-    def __init__(self, directory: Path, batch_size: int = 32) -> None:
+    def __init__(self, directory: Path, batch_size: int = 32, *, weights: Path | None = None) -> None:
         """Load it.
+
+        Args:
+            directory: Of its graph and facts.
+            batch_size: Most texts embedded at once.
+            weights: Directory of its weights and tokenizer. None for the same one.
 
         Raises:
             UnloadableExport: The files are missing or damaged, or memory is short.
         """
         self._batch_size = batch_size
         try:
-            self._load(directory)
+            self._load(directory, weights or directory)
         except Exception as error:  # onnxruntime's and tokenizers' errors have no other base class
             raise UnloadableExport(f"{type(error).__name__}: {error}") from error
 
-    def _load(self, directory: Path) -> None:
+    def _load(self, directory: Path, weights: Path) -> None:
         from tokenizers import Tokenizer
 
         facts = json.loads((directory / FACTS).read_text(encoding="utf-8"))
         self.dimension: int = facts["dimension"]
         self.window: int | None = facts["window"]
         self._padding: dict[str, int] = facts["padding"]
-        self.tokenizer = Tokenizer.from_str((directory / TOKENIZER).read_text(encoding="utf-8"))
+        self.tokenizer = Tokenizer.from_str((weights / TOKENIZER).read_text(encoding="utf-8"))
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(self.window)
-        self._session = session(directory / GRAPH)
+        self._session = session(directory / GRAPH, weights=weights)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, of unit length, shape (n, dim)."""
@@ -146,10 +151,11 @@ class OnnxEncoder:
         return results
 
 
-def session(graph: Path, optimised: Path | None = None) -> Any:
+def session(graph: Path, *, weights: Path | None = None, optimised: Path | None = None) -> Any:
     """Return a graph in onnxruntime, on one thread of the processor.
 
     Args:
+        weights: Directory of the files that the graph's weights lie in. None if all are in the graph.
         optimised: File to write the graph to as it is run, with its weights beside it: loading that one is faster.
     """
     import onnxruntime
@@ -161,7 +167,10 @@ def session(graph: Path, optimised: Path | None = None) -> Any:
     if optimised is not None:
         options.optimized_model_filepath = str(optimised)
         options.add_session_config_entry("session.optimized_model_external_initializers_file_name", WEIGHTS)
-    return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+    if weights is None:
+        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights))
+    return onnxruntime.InferenceSession(graph.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
 def _tokens(pieces: Any, rows: Vectors) -> TokenVectors:

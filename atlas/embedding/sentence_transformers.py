@@ -25,9 +25,17 @@ from atlas.embedding.choice import (
 )
 from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Span, mean_direction
 from atlas.embedding.encoder import Encoder
-from atlas.embedding.late_interaction import NO_TOKENS, NO_WORDS, TokenVectors, WordVectors, join
+from atlas.embedding.late_interaction import (
+    NO_TOKENS,
+    NO_WORDS,
+    Projection,
+    TokenVectors,
+    WordVectors,
+    join,
+    measured_projection,
+)
 from atlas.embedding.onnx_cache import MissingExport, OnnxCache
-from atlas.embedding.prompts import Prompts, model_prompts
+from atlas.embedding.prompts import NO_PROMPTS, Prompts, model_prompts
 from atlas.embedding.scale import Scale, scale_of
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import Embedder, Progress
@@ -65,7 +73,8 @@ class SentenceTransformerEmbedder:
     Pooling is the model's own (CLS for bge, mean for MiniLM). It reads no further than its window (256 word pieces for
     MiniLM, 512 for bge), so that longer documents have to be embedded as `windows`.
 
-    The model is exported once for each user and run by onnxruntime. Where it cannot be exported, or another device than
+    It is run by onnxruntime. The graph of the bundled model comes with ATLAS, and any other is exported once for each
+    user. Where it cannot be exported, or another device than
     the processor is asked for, sentence-transformers runs it.
     """
 
@@ -144,7 +153,7 @@ class SentenceTransformerEmbedder:
         if self._encoder is not None:
             return f"sentence-transformers, because {self._problem}" if self._problem else "onnxruntime"
         try:
-            is_there = self._cache.has(self._files())
+            is_there = self._is_bundled() or self._cache.has(self._files())
         except EmbeddingUnavailable as error:
             return f"nothing: {error}"
         except MissingExport as error:
@@ -152,8 +161,25 @@ class SentenceTransformerEmbedder:
             return f"nothing: {missing}" if missing else f"sentence-transformers, because {error}"
         return "onnxruntime" if is_there else "onnxruntime, once the first text or `atlas init` has exported the model"
 
+    def token_projection(self) -> Projection | None:
+        """Return the projection of the model's word pieces, or None if it gives no useful ones.
+
+        That of the bundled model comes with ATLAS. That of another is fitted once for each user, in some seconds.
+
+        Raises:
+            EmbeddingUnavailable: The weights cannot be loaded.
+        """
+        if self.model_name == BUNDLED and self.prompts == NO_PROMPTS:
+            from atlas.embedding.minilm.bundled import bundled_projection
+
+            return bundled_projection()
+        if not self._loaded().gives_tokens:
+            return None
+        key = self._cache.key(self._files()), self.prompts.as_text()
+        return self._cache.projection(*key, self.dimension, lambda: measured_projection(self.encode_with_tokens))
+
     def prepare(self, announce: Callable[[str], None] | None = None) -> None:
-        """Load the model. It is exported first if it never was, which takes half a minute.
+        """Load the model. Any but the bundled one is exported first if it never was, which takes half a minute.
 
         Args:
             announce: Told each step of an export.
@@ -307,6 +333,10 @@ class SentenceTransformerEmbedder:
 
     def _load(self, announce: Callable[[str], None]) -> Encoder:
         try:
+            if self._is_bundled():
+                from atlas.embedding.minilm.bundled import bundled_encoder  # other models do without
+
+                return bundled_encoder(self._batch_size)
             return self._cache.load(self.model_name, self._files(), self._batch_size, announce)
         except MissingExport as error:
             self._problem = str(error)
@@ -317,10 +347,14 @@ class SentenceTransformerEmbedder:
         device = None if self._device == "auto" else self._device
         return TorchEncoder(load_model(self.model_name, device), self._batch_size)
 
-    def _files(self) -> Path:
-        """Return the directory of the model's files, or raise `MissingExport` if they are of no use to onnxruntime."""
+    def _is_bundled(self) -> bool:
+        """Return whether the model's graph comes with ATLAS, or raise `MissingExport` if no graph is of use."""
         if self._device not in ON_PROCESSOR:
             raise MissingExport(f"the device {self._device} was asked for")
+        return self.model_name == BUNDLED
+
+    def _files(self) -> Path:
+        """Return the directory of the model's files, or raise `MissingExport` if they are not on this machine."""
         files = model_files(self.model_name)
         if files is None:
             raise MissingExport("the model has no local files of sentence-transformers to export")

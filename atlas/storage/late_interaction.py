@@ -8,10 +8,9 @@ from typing import Protocol, TypeGuard
 
 from atlas.core.errors import PlanOutdated, StoreDamaged
 from atlas.core.types import Vectors
-from atlas.embedding.foreign_queries import calibration_queries
-from atlas.embedding.late_interaction import Projection, TokenVectors, fit, projection_of
+from atlas.embedding.late_interaction import Projection, TokenVectors, measured_projection, projection_of
 from atlas.embedding.plain import WITH_TOKENS
-from atlas.infra.duck_typing import offers
+from atlas.infra.duck_typing import get_offered, offers
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.engine import LedgerEngine
@@ -138,10 +137,8 @@ def stored_projection(ledger: LedgerEngine, dimension: int) -> Projection | None
 def fitted(embedder: TokenEmbedder) -> Projection | None:
     """Return the projection of a model, or None if it gives no token vectors, or useless ones.
 
-    Those of some models are so alike that a text is found in any other.
+    It depends on the model alone, so an embedder with a method `token_projection` may know it already.
     """
-    vectors, tokens = embedder.encode_with_tokens(list(calibration_queries()))
-    if not all(len(text.ids) for text in tokens):
-        return None
-    projection = fit(tokens, vectors)
-    return projection if projection.is_usable else None
+    known = get_offered(embedder, "token_projection")
+    projection: Projection | None = known() if known else measured_projection(embedder.encode_with_tokens)
+    return projection

@@ -2,46 +2,68 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from playwright.sync_api import Page, expect
 
-import atlas
 from atlas.core.settings import user_cache
-from atlas.embedding.choice import model_files
 from atlas.embedding.onnx_cache import OnnxCache
-from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import dashboard
+from tests.support.model_directories import model_directory
+from tests.support.repository import REPOSITORY
+
+MODEL = "BAAI/bge-small-en-v1.5"
+"""A model whose dimension is known, so that a store opens before it is loaded."""
+
+FILL = """
+import sys
+import atlas
 from tests.support.records import attempts
-from tests.support.stores import MODEL
+
+with atlas.open_memory(sys.argv[1], settings=atlas.Settings(embedding_model=sys.argv[2])) as memory:
+    memory.experience.store_many(attempts(12))
+    memory.journal.add("reflection", "The web report breaks at midnight", generation=3)
+"""
 
 TASK = "mend the web report of a customer"
 
 
 @pytest.fixture
-def store(tmp_path: Path, encoder: SentenceTransformerEmbedder) -> Path:
+def files(tmp_path: Path) -> Path:
+    """Files of a model whose graph does not come with ATLAS, as the model hub's client keeps them."""
+    kept = tmp_path / "hub" / f"models--{MODEL.replace('/', '--')}"
+    (kept / "refs").mkdir(parents=True)
+    (kept / "refs" / "main").write_text("0", encoding="ascii")
+    return model_directory(kept / "snapshots" / "0")
+
+
+@pytest.fixture
+def store(tmp_path: Path, files: Path) -> Path:
     """Experiences and an entry, embedded by a model that this machine has exported."""
-    with atlas.open_memory(tmp_path / "store", embedder=encoder, settings=atlas.Settings()) as memory:
-        memory.experience.store_many(attempts(12))
-        memory.journal.add("reflection", "The web report breaks at midnight", generation=3)
+    environment = os.environ | {"HF_HUB_CACHE": str(tmp_path / "hub")}
+    command = [sys.executable, "-c", FILL, str(tmp_path / "store"), MODEL]
+    subprocess.run(command, cwd=REPOSITORY, env=environment, check=True)
     return tmp_path / "store"
 
 
-def test_words_answer_until_the_model_is_ready_and_then_the_whole_answer_comes(page: Page, store: Path, tmp_path: Path):
-    files = model_files(MODEL)
-    assert files is not None
+def test_words_answer_until_the_model_is_ready_and_then_the_whole_answer_comes(
+    page: Page, store: Path, files: Path, tmp_path: Path
+):
     cache = OnnxCache(tmp_path / "cache")
     key = cache.key(files)
     exported = OnnxCache(user_cache()).find(key)
     assert exported is not None
     made = cache.path / "encoders" / key
     made.parent.mkdir(parents=True)
-    with dashboard(store, ATLAS_CACHE=str(cache.path)) as address:
+    with dashboard(store, ATLAS_CACHE=str(cache.path), HF_HUB_CACHE=str(tmp_path / "hub")) as address:
         with FileLock(made.with_suffix(".lock")):  # as a process does that exports the model just now
             page.goto(f"{address}/ask?ask_text={TASK.replace(' ', '+')}")
             expect(page.get_by_text("these are the memories that share words with the task")).to_be_visible()

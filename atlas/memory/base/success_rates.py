@@ -11,7 +11,7 @@ from typing import Protocol
 from atlas.core.errors import InvalidInput
 from atlas.core.imports.plugins import SUCCESS_UPDATERS, plugin_named, plugins
 from atlas.core.operations import UNTRIED_RATE
-from atlas.core.statistics import Interval
+from atlas.core.statistics import Interval, beta_quantile
 from atlas.protocols.strategies import SuccessRateUpdater
 
 MIN_TREND = 6
@@ -163,13 +163,11 @@ def credible_interval(
     if not 0 < level < 1:
         raise InvalidInput(f"level should be in (0, 1), but is {level}")
     _check_prior(*prior)
-    from scipy.special import betaincinv  # here, as it takes most of a second to import
-
     alpha, beta = prior[0] + n_succeeded, prior[1] + n - n_succeeded
     tail = (1 - level) / 2
-    low = betaincinv(alpha, beta, tail) if n_succeeded or not n else 0.0
-    high = betaincinv(alpha, beta, 1 - tail) if n_succeeded < n or not n else 1.0
-    return Interval(float(low), float(high))
+    low = beta_quantile(tail, alpha, beta) if n_succeeded or not n else 0.0
+    high = beta_quantile(1 - tail, alpha, beta) if n_succeeded < n or not n else 1.0
+    return Interval(low, high)
 
 
 def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)) -> float:

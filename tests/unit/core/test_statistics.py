@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date
+from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import betainc, betaincinv
 
-from atlas.core.statistics import SuccessRate, growth, sign_test, wilson_interval
+from atlas.core.statistics import SuccessRate, beta_quantile, beta_share, growth, sign_test, wilson_interval
+
+PARAMETERS = (0.01, 0.1, 0.5, 1, 1.5, 2, 3, 7, 10, 33.3, 100, 1_000, 12_345, 1e5, 1e6)
+"""Alphas and betas, from priors that are nearly none to millions of tries."""
 
 
 @pytest.mark.parametrize(
@@ -46,3 +55,41 @@ def test_nothing_has_not_grown():
 )
 def test_the_sign_test_is_two_sided_and_exact(n_up, n_down, p):
     assert sign_test(n_up, n_down) == pytest.approx(p, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("probability", "alpha", "beta", "quantile"),
+    [
+        (0.025, 1, 1, 0.025),
+        (0.25, 1, 2, 1 - 0.75**0.5),
+        (0.25, 2, 1, 0.5),
+        (0.5, 7, 7, 0.5),
+        (1 / 3, 0.5, 0.5, 0.25),
+        (0.0, 3, 4, 0.0),
+        (1.0, 3, 4, 1.0),
+    ],
+)
+def test_a_quantile_of_the_beta_distribution_is_the_known_one(probability, alpha, beta, quantile):
+    assert beta_quantile(probability, alpha, beta) == pytest.approx(quantile, abs=1e-13)
+
+
+@pytest.mark.parametrize("probability", [1e-6, 0.001, 0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.975, 0.995, 0.999])
+def test_quantiles_of_the_beta_distribution_are_those_of_scipy(probability):
+    differences = {
+        pair: abs(beta_quantile(probability, *pair) - betaincinv(*pair, probability))
+        for pair in product(PARAMETERS, repeat=2)
+    }
+    assert {pair: difference for pair, difference in differences.items() if not difference <= 1e-9} == {}
+
+
+@given(st.floats(0, 1), st.floats(1e-3, 1e5), st.floats(1e-3, 1e5))
+def test_shares_of_the_beta_distribution_are_those_of_scipy(x, alpha, beta):
+    assert beta_share(x, alpha, beta) == pytest.approx(betainc(alpha, beta, x), abs=1e-9)
+
+
+def test_an_interval_of_a_success_rate_imports_no_scipy():
+    program = "import sys; from atlas.memory.base import success_rates as rates; rates.lower_bound(7, 10); "
+    program += "print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert "atlas.core.statistics" in run.stdout.split()
+    assert [name for name in run.stdout.split() if name.partition(".")[0] == "scipy"] == []

@@ -1,0 +1,77 @@
+"""The bundled model in onnxruntime: the graph of this folder over the weights as they were published."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import EmbeddingUnavailable
+from atlas.embedding.choice import BUNDLED, model_files
+from atlas.embedding.late_interaction import Projection, projection_of
+from atlas.embedding.onnx_encoder import FACTS, OnnxEncoder, UnloadableExport
+
+DIRECTORY = Path(__file__).parent
+TENSORS = "model.safetensors"
+"""File of the weights. The graph names the place of each in it, so that onnxruntime maps it into memory as it is."""
+
+PROJECTION = "projection.json"
+
+
+def bundled_encoder(batch_size: int) -> OnnxEncoder:
+    """Return the bundled model, loaded.
+
+    Raises:
+        EmbeddingUnavailable: Its weights are missing, or are not those that the graph was made of.
+    """
+    weights = (bundled_files() / TENSORS).resolve().parent  # onnxruntime follows no link out of the directory
+    expected, actual = _facts()["weights"], weights_mark(weights / TENSORS)
+    if actual != expected:
+        raise EmbeddingUnavailable(
+            f"expected in {weights / TENSORS} the weights of {BUNDLED}, {expected}, got {actual}; install them again"
+        )
+    try:
+        return OnnxEncoder(DIRECTORY, batch_size, weights=weights)
+    except UnloadableExport as error:
+        raise EmbeddingUnavailable(
+            f"the bundled model {BUNDLED} cannot be loaded ({error}); install ATLAS and onnxruntime again"
+        ) from error
+
+
+def bundled_files() -> Path:
+    """Return the directory of the bundled model's weights and tokenizer.
+
+    Raises:
+        EmbeddingUnavailable: They are missing.
+    """
+    files = model_files(BUNDLED)
+    assert files is not None
+    return files
+
+
+def bundled_projection() -> Projection:
+    """Return the projection of the bundled model's word pieces."""
+    return _projection()
+
+
+def weights_mark(file: Path) -> dict[str, Any]:
+    """Return the size of a file of weights and the checksum of its table of contents, which take no time to read."""
+    with file.open("rb") as stream:
+        start = stream.read(8)
+        table = stream.read(min(struct.unpack("<Q", start)[0], 10_000_000)) if len(start) == 8 else b""
+    return {"bytes": file.stat().st_size, "table": hashlib.sha256(table).hexdigest()}
+
+
+@cache
+def _projection() -> Projection:
+    text = (DIRECTORY / PROJECTION).read_text(encoding="ascii")
+    return projection_of(text, _facts()["dimension"])
+
+
+def _facts() -> Mapping[str, Any]:
+    facts: Mapping[str, Any] = json.loads((DIRECTORY / FACTS).read_text(encoding="utf-8"))
+    return facts

