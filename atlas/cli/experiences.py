@@ -115,7 +115,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) as memory:
         if options.words:
             _refuse_unheard(options)
-            found = memory.experience.retrieve_words(options.text, options.k, where=options.where)
+            found = memory.experience.retrieve_words(options.text, options.k, where=options.where, threshold=0.0)
             print("\n".join(line(hit.item) for hit in found.hits) or "nothing found")
             print_notes(found.notes)
             return 0

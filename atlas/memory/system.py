@@ -316,7 +316,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         Tokens are counted with the embedder's tokenizer where it has one.
 
         Args:
-            by_words: Whether words alone are looked for, so that no embedding model is needed. Nothing is hidden then.
+            by_words: Whether words alone are looked for, so that no embedding model is needed.
 
         Raises:
             InvalidInput: k is below 1, the budget is negative, or what `query` refuses.

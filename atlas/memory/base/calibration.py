@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ from atlas.core.ranking.tuned import (
     BELOW_USUAL,
     FOREIGN_SHARE,
     HIGHEST_LEVEL,
+    HIGHEST_WORDS_LEVEL,
     LEAST_SPAN,
     LOOKED_AT,
     LOWEST_LEVEL,
@@ -35,7 +36,7 @@ from atlas.core.ranking.tuned import (
     TELLING,
 )
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Vector
+from atlas.core.types import Vector, Vectors
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.prompts import NO_PROMPTS, prompts_of
 from atlas.infra.duck_typing import get_offered
@@ -152,6 +153,14 @@ class LevelMeasurement:
         ]
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), LOWEST_LEVEL, HIGHEST_LEVEL))
 
+    @property
+    def words_level(self) -> float:
+        """Share of a query's words that 97 of 100 foreign queries do not find in one record, within bounds."""
+        if not self.answers:
+            return TELLING
+        best = [max((words for _, words in found), default=0.0) for found in self.answers]
+        return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
+
     def cut(self, weights: RankingWeights) -> Cut:
         """Return which hits are shown where a search names no threshold."""
         strictness = weights.strictness
@@ -231,6 +240,16 @@ class LiveCalibration:
         if last is None or last[0] is not measured or last[1] != weights:
             last = self._cut = measured, weights, measured.cut(weights)
         return last[2]
+
+    def cut_by_words(self, weights: RankingWeights) -> Cut:
+        """Return which share of a query's words hits of a search by words need. The model is not asked.
+
+        A store that was never measured, or has outgrown that, has the usual level.
+        """
+        if self._measured is None and (stored := self._stored()):
+            self._take(stored)
+        level = self._measured.words_level if self._measured is not None else TELLING
+        return Cut(best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * NEAR_BEST))
 
     def _take(self, measured: LevelMeasurement) -> None:
         self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False
@@ -313,11 +332,23 @@ class LiveCalibration:
         """Return the best answers to foreign queries, in a second or two. Empty without a model."""
         texts = list(calibration_queries())
         try:
-            vectors = (get_offered(self.embedder, "encode_queries") or self.embedder.encode_batch)(texts)
+            vectors = self._query_vectors(texts)
         except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
             logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
             return ()
         return tuple(self._best_answers(text, vector) for text, vector in zip(texts, vectors, strict=True))
+
+    def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
+        """Return the vectors of queries. Where word pieces are compared, one run of the model gives a query's of both.
+
+        The embedder remembers those for the comparison, and for the other memories of the store.
+        """
+        encode_query = get_offered(self.embedder, "encode_query")
+        if self.store.keeps_tokens and encode_query:
+            return [encode_query(text) for text in texts]
+        encode_together = get_offered(self.embedder, "encode_queries") or self.embedder.encode_batch
+        together: Vectors = encode_together(texts)
+        return together
 
     def _best_answers(self, text: str, vector: Vector) -> tuple[tuple[float, float], ...]:
         found = self.store.candidates(vector, text, LOOKED_AT, compared=every if self.store.keeps_tokens else None)

@@ -325,12 +325,30 @@ class Memory(Records, ABC, Generic[T]):
 
     asearch_words = twin(search_words)
 
-    def retrieve_words(self, query: str, k: int = 4, *, where: Where | None = None) -> Retrieval[T]:
-        """Return the hits of `search_words` for a query. Nothing is embedded, so how relevant they are is not known."""
+    def retrieve_words(
+        self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None
+    ) -> Retrieval[T]:
+        """Return the records that hold most of a query's words, or none where that may be chance.
+
+        Args:
+            threshold: Least share of the query's words that a hit holds, in [0, 1], rare ones weighted. None for the
+                memory's own level, 0 for whatever holds a word.
+        """
         check_limit(k)
+        check_text(query, "the query")
+        if threshold is not None:
+            check_threshold(threshold)
         notes = self.filter_notes(where)
-        hits = [unexplained(item) for item in self.search_words(query, k, where=where, as_typed=False)]
-        return Retrieval(hits=hits, n_hidden=0, threshold=0.0, by_words=True, notes=notes)
+        with self._store.reading():
+            found = self._retriever.find_words(query, k, where, threshold)
+            items = self._items(self._store.get([hit.item for hit in found.hits]))
+        return Retrieval(
+            hits=[unexplained(item) for item in items],
+            n_hidden=found.n_hidden,
+            threshold=found.threshold,
+            by_words=True,
+            notes=notes,
+        )
 
     aretrieve_words = twin(retrieve_words)
 

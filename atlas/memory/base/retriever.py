@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.hits import Candidates, Hit, check_limit
+from atlas.core.hits import Candidates, Hit, check_limit, unexplained
 from atlas.core.json_values import check_text
 from atlas.core.operations import Usage
 from atlas.core.ranking.tuned import COMPARED, MOST_CANDIDATES, RERANKED
@@ -170,6 +170,23 @@ class Retriever:
             every = self._ranked(candidates, standards, distinct=True)
         n_hidden = sum(not is_shown(hit) for hit in every[:k])
         return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.cut.least(best))
+
+    def find_words(self, query: str, k: int, where: Where | None, threshold: float | None) -> RankedRecords:
+        """Return the records that hold most of a query's words, best first. Nothing is embedded.
+
+        Args:
+            query: Of any length.
+            k: How many at most.
+            where: A filter.
+            threshold: Least share of the query's words, in [0, 1], rare ones weighted. None for the store's own.
+        """
+        found = self.store.candidates(None, query, k, where, with_buried=False)
+        shares = {candidate.item: candidate.words for candidate in candidates_of(found, {}, {})}
+        best = sorted(shares, key=lambda record_id: -shares[record_id])[:k]
+        cut = self._calibration.cut_by_words(self.weights()) if threshold is None else Cut(best=threshold)
+        least = max(cut.least(max(shares.values(), default=0.0)), threshold or 0.0)
+        hits = [unexplained(record_id) for record_id in best if shares[record_id] >= least]
+        return RankedRecords(hits=hits, n_hidden=len(best) - len(hits), threshold=least)
 
     def calibrate(self) -> None:
         """Measure the level of the store, and keep it with the store."""

@@ -47,7 +47,8 @@ def search(memory: MemoryName, asked: SearchRequest, served: Served, is_warm: Wa
     """Return the records that have to do with a query, best first. By words alone until the model is ready."""
     held = memory_named(served, memory)
     if asked.by_words or not is_warm:
-        return _found(held.retrieve_words(asked.query, asked.k, where=asked.where))
+        threshold = 0.0 if asked.by_words else None  # who asks for words wants whatever holds one
+        return _found(held.retrieve_words(asked.query, asked.k, where=asked.where, threshold=threshold))
     found = held.retrieve(
         asked.query,
         asked.k,

@@ -20,8 +20,8 @@ SENTENCE = (
 
 def cards_by_words(memory: MemorySystem, text: str, k: int) -> dict[str, tuple[HitCard, ...]]:
     """Return the cards of what shares words with a task, by memory, at most k of each. No text is embedded."""
-    found = {name: getattr(memory, name).search_words(text, k, as_typed=False) for name in SECTIONS}
-    return {name: tuple(_card(item, text) for item in items) for name, items in found.items() if items}
+    found = {name: getattr(memory, name).retrieve_words(text, k).hits for name in SECTIONS}
+    return {name: tuple(_card(hit.item, text) for hit in hits) for name, hits in found.items() if hits}
 
 
 def _card(item: Any, text: str) -> HitCard:

@@ -24,7 +24,7 @@ def draw_by_words(memory: MemorySystem, text: str) -> None:
     _draw_progress()
     found = _cards(store_state(memory), digest(text), _memory=memory, _text=text)
     if not found:
-        st.text("No memory shares a word with the task.")
+        st.text("No memory shares enough words with the task.")
     for name, cards in found.items():
         st.subheader(TITLES[name], anchor=False)
         for card in cards:
