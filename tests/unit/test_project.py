@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from atlas.core.imports.distribution import NAME
+from atlas.core.imports.distribution import NAME, __version__
 from benchmarks.__main__ import BENCHMARKS
 from tests.support.repository import REPOSITORY
 
@@ -31,6 +31,17 @@ def test_every_dependency_is_locked_at_the_version_installed():
 
 def test_the_readme_is_one_page():
     assert len(text_of(README).splitlines()) <= 140
+
+
+def test_a_version_takes_at_most_forty_lines_of_the_changelog():
+    latest, *earlier = re.split(r"^## ", text_of(REPOSITORY / "CHANGELOG.md"), flags=re.MULTILINE)[1:]
+    assert latest.startswith("[Unreleased]")
+    assert earlier[0].startswith(f"[{__version__}]")
+    assert {one.splitlines()[0] for one in (latest, *earlier) if len(one.strip().splitlines()) > 40} == set()
+
+
+def test_the_citation_names_this_version():
+    assert f"\nversion: {__version__}\n" in text_of(REPOSITORY / "CITATION.cff")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
