@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of programs, each of wh
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test unit-tests browser-tests test-slow check format bench screenshots lock clean browser
+.PHONY: help run test unit-tests browser-tests test-slow check format docs bench screenshots lock clean browser
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ check: $(VENV)/.dev ## format, lint, types, import rules, docstrings, layout
 
 format: $(VENV)/.dev ## format, and mend what the linter can mend
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+docs: $(VENV)/.dev ## build the site of the docs into build/site, strictly
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "==> build/site/index.html"
 
 bench: $(VENV)/.dev ## measure speed and recall (takes minutes; by hand, not in CI)
 	@$(BIN)/python -m benchmarks

@@ -75,16 +75,18 @@ class Settings:
     """ATLAS_STORE, where it is the address of a store in PostgreSQL: `postgresql://user@host/database?schema=team`."""
 
     index: str = ""
-    """ATLAS_INDEX: the address of a service that keeps the index, such as `pinecone://INDEX-HOST`. Empty for none."""
+    """ATLAS_INDEX: the address of a service that keeps the index: `pinecone://INDEX-HOST`, `chroma+http://HOST:PORT` or
+    `chroma+cloud://TENANT/DATABASE`. Empty for none."""
 
     index_timeout_seconds: float = 5.0
     """ATLAS_INDEX_TIMEOUT_SECONDS: longest wait for such a service, before a search does without it."""
 
     key: str = field(default="", repr=False)
-    """ATLAS_KEY: the key that the server is asked with."""
+    """ATLAS_KEY: the key that the server is asked with. A server of the same user on this machine needs none."""
 
     embedding_model: str = ""
-    """ATLAS_EMBEDDING_MODEL: a model's name. Empty means the store's own, or the default for a new store."""
+    """ATLAS_EMBEDDING_MODEL: a model's name, or the directory of its files. Empty means the store's own. A new
+    store uses bge-base, or the bundled MiniLM where bge-base is not available."""
 
     query_prompt: str = ""
     """ATLAS_QUERY_PROMPT: the text before each question. Empty means the model's own, and `none` means none."""

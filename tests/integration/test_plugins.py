@@ -109,4 +109,4 @@ def test_an_unknown_updater_is_refused_with_those_that_there_are(python, tmp_pat
 def test_the_page_on_plug_ins_shows_each_file_of_the_toy_distribution(file):
     text = file.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 30
-    assert f"```python\n{text}```" in (REPOSITORY / "docs/plugins.md").read_text(encoding="utf-8")
+    assert f"```python\n{text}```" in (REPOSITORY / "docs/reference/plugins.md").read_text(encoding="utf-8")

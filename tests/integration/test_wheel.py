@@ -35,7 +35,7 @@ def installed(tmp_path_factory) -> Installation:
     return installation
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/python.md"])
 def test_the_python_examples_of_a_page_run(installed: Installation, page: str, tmp_path: Path):
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     program = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
+from atlas.core.imports.distribution import __version__
 from benchmarks.__main__ import BENCHMARKS
 from tests.support.repository import REPOSITORY
 from tests.support.requirements import closure
 
 README = REPOSITORY / "README.md"
-PAGES = [README, REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
 def test_every_dependency_is_locked_at_the_version_installed():
@@ -24,23 +25,34 @@ def test_every_dependency_is_locked_at_the_version_installed():
 
 
 def test_the_readme_is_one_page():
-    assert len(text_of(README).splitlines()) <= 120
+    assert len(text_of(README).splitlines()) <= 140
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_version_takes_at_most_forty_lines_of_the_changelog():
+    latest, *earlier = re.split(r"^## ", text_of(REPOSITORY / "CHANGELOG.md"), flags=re.MULTILINE)[1:]
+    assert latest.startswith("[Unreleased]")
+    assert earlier[0].startswith(f"[{__version__}]")
+    assert {one.splitlines()[0] for one in (latest, *earlier) if len(one.strip().splitlines()) > 40} == set()
+
+
+def test_the_citation_names_this_version():
+    assert f"\nversion: {__version__}\n" in text_of(REPOSITORY / "CITATION.cff")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_every_link_of_a_page_leads_somewhere(page):
     links = re.findall(r"\]\(([^)\s]+)\)", text_of(page))
     inside = [link for link in links if not link.startswith("https://")]
     assert [link for link in inside if not leads_somewhere(page, link)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_every_file_that_a_page_names_is_there(page):
     named = re.findall(r"`((?:atlas|pages|tests|benchmarks|sample_data|docs)/[\w/.-]*)`", text_of(page))
     assert [path for path in named if not (REPOSITORY / path).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_every_benchmark_and_make_target_that_a_page_names_is_there(page):
     targets = re.findall(r"^([a-z-]+):", text_of(REPOSITORY / "Makefile"), re.MULTILINE)
     assert {"check", "test"} <= set(targets)

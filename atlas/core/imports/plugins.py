@@ -1,7 +1,7 @@
 """Plug-ins: additions of other distributions to ATLAS by entry points. No other module reads these.
 
 Each group is one kind of plug-in, and each of its entry points names something that is called: a function or a class.
-`docs/plugins.md` has an example of each.
+`docs/reference/plugins.md` has an example of each.
 
 | group | the name is | called with | returns |
 |---|---|---|---|

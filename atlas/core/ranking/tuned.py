@@ -6,8 +6,8 @@ change it here and compare the rows of this command before and after:
 
     atlas evaluate PATH... --half dev
 
-The paths are the runs of the given data that docs/benchmarks.md lists. `dev` is the half of the tasks that numbers may
-be chosen on. Report figures of `--half test`. Numbers that a group declares as set by hand were not chosen
+The paths are the runs of the given data that docs/explanation/benchmarks.md lists. `dev` is the half of the tasks that
+numbers may be chosen on. Report figures of `--half test`. Numbers that a group declares as set by hand were not chosen
 on data: their reason stands beside them. The weights of the signals are settings of a store, with their own defaults in
 `atlas.core.settings.RankingWeights`. Those were chosen in the same way.
 """

@@ -13,7 +13,7 @@ from atlas.access.roles import roles_from_environment
 from atlas.infra.actor import Role
 from tests.support.repository import REPOSITORY
 
-PAGE = (REPOSITORY / "docs/team.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs/how-to/team.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The table of verbs against everything that it speaks of: tools, commands, History and the docs."""
+"""The table of verbs against everything that it speaks of: tools, commands and History."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pytest
 from atlas.cli import GROUPS
 from atlas.infra.actor import Role
 from atlas.server.mcp.server import READS, TOOLS
-from atlas.verbs.table import EVERY, OWNERS, SYSTEM, VERBS, record_kind, verbs_of
+from atlas.verbs.table import OWNERS, VERBS, record_kind, verbs_of
 from atlas.verbs.values import READERS
 from atlas.views.history.operations import KIND_MEANINGS, MEANINGS
-from tests.support.repository import REPOSITORY
 
 COMMANDS = {command for declared in GROUPS.values() for command in declared}
 
@@ -34,24 +33,6 @@ def test_each_command_of_the_table_is_one():
 
 def test_each_kind_of_operation_has_a_meaning_in_history():
     assert {verb.kind for verb in VERBS if verb.kind} <= MEANINGS.keys() | KIND_MEANINGS.keys()
-
-
-@pytest.mark.parametrize("owner", ["each memory", *OWNERS])
-def test_the_docs_list_every_verb(owner):
-    assert docs_row(owner) in (REPOSITORY / "docs" / "serving.md").read_text(encoding="utf-8").splitlines()
-
-
-def docs_row(owner: str) -> str:
-    """The line of docs/serving.md with the verbs of a memory alone: those that read, then those of each higher role."""
-    if owner == "each memory":
-        verbs = [verb for verb in VERBS if verb.of == EVERY]
-    else:
-        verbs = [verb for verb in verbs_of(owner) if verb.of != EVERY]
-    cells = [
-        ", ".join(f"`{verb.name}`" for verb in verbs if verb.role == role)
-        for role in (Role.VIEWER, Role.WRITER, Role.CURATOR)
-    ]
-    return f"| {'all at once' if owner == SYSTEM else owner} | {' | '.join(cells)} |".replace("|  |", "| |")
 
 
 @pytest.mark.parametrize("owner", OWNERS)
