@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from atlas.cli.common import add_command, count, how_to_undo, opened, print_plan, progress_bar, safe
@@ -10,7 +11,7 @@ from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.settings import Settings
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.refinement import MAX_EXPERIENCES, RefinementFile, plan_now
-from atlas.llm.anthropic import AnthropicLLM
+from atlas.llm.anthropic import AnthropicLLM, is_configured
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
@@ -90,5 +91,7 @@ def _model(settings: Settings) -> AnthropicLLM | None:
     """Return the language model of the settings, or None, which the plan reports, if there is none."""
     try:
         return AnthropicLLM(settings)
-    except LLMUnavailable:
+    except LLMUnavailable as error:
+        if is_configured(settings):  # so its package is missing
+            print(f"refining without a language model: {error}", file=sys.stderr)
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas.cli.common import add_command, calibrate, opened, progress_bar, safe
 from atlas.cli.server.dashboard_files import sample_directory
+from atlas.core.imports.distribution import installed_extras
 from atlas.core.settings import Settings, at
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
@@ -99,6 +100,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         for key in ("outcome", "source"):
             for value, count in memory.experience.values(key).items():
                 print(f"  {key:14} {safe(str(value))}: {count}")
+        print(f"extras           {', '.join(installed_extras()) or 'none'}")
         print(f"does it help?    {effect_sentence(memory.memory_effect())}")
     return 0
 

@@ -185,6 +185,15 @@ def test_commands_work_without_any_optional_package(tmp_path):
     for arguments in (["--help"], ["init"], ["search", "sort a list"], ["status"], ["doctor"]):
         done = command_without_extras(tmp_path, arguments)
         assert (done.returncode, done.stderr.count("bug in ATLAS")) == (0, 0), done.stderr
+    status = command_without_extras(tmp_path, ["status"]).stdout
+    assert re.search(r"^extras +none$", status, re.MULTILINE)
+
+
+def test_refining_without_the_sdk_of_the_model_that_is_configured_reports_that(tmp_path):
+    command_without_extras(tmp_path, ["init"])
+    done = command_without_extras(tmp_path, ["refine"])
+    assert done.returncode == 0
+    assert "refining without a language model: asking a language model needs the package anthropic" in done.stderr
 
 
 @pytest.mark.parametrize(
