@@ -1,6 +1,6 @@
 """An MCP client of the memory: it starts `atlas mcp`, as Claude Code and other agents do, and calls its tools.
 
-    python mcp_client.py            # writes the store `mcp-memory` into the current directory
+python mcp_client.py            # writes the store `mcp-memory` into the current directory
 """
 
 import asyncio
