@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
-from atlas.core.tables import TableRow, Tabular, caption_of, percent
+from atlas.core.tables import TableRow, Tabular, caption_of
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class Hit(Tabular, Generic[T]):
         yield {
             "hit": caption_of(self.item),
             "outcome": ", ".join(label if n == 1 else f"{n} {label}" for label, n in self.outcomes.items() if n),
-            "relevance": percent(self.relevance),
+            "relevance": f"{self.relevance:.0%}",
             "ranked by": ", ".join(f"{name} {value:+.2f}" for name, value in self.signals.items()),
         }
 

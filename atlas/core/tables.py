@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
+from atlas.core.unseen import written_out
+
 MAX_ROWS = 20
 MAX_CHARACTERS = 300
 
@@ -34,11 +36,6 @@ def caption_of(item: object) -> str:
     return item._caption() if isinstance(item, Tabular) else str(getattr(item, "title", item))
 
 
-def percent(share: float) -> str:
-    """Return `62 %`."""
-    return f"{share * 100:.0f} %"
-
-
 def _lines(caption: str, rows: list[TableRow]) -> Iterator[str]:
     # Jupyter would set formulas between dollars; these two classes keep it from that.
     yield '<table class="tex2jax_ignore mathjax_ignore">'
@@ -57,9 +54,7 @@ def _cells(tag: str, values: Iterable[object]) -> str:
 
 def _escaped(value: object) -> str:
     """Return a value as HTML that shows it as it is, with invisible characters written out."""
-    from html import escape  # only notebooks need these
-
-    from atlas.core.unseen import written_out
+    from html import escape  # only notebooks need it
 
     text = str(value)
     text = text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"

@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks
-from atlas.core.tables import TableRow, Tabular, caption_of, percent
+from atlas.core.tables import TableRow, Tabular, caption_of
 from atlas.storage.records import Merge, Moment
 
 
@@ -57,7 +57,7 @@ class GroupsPlan(Tabular, Generic[G]):
         return f"merged {n_records} records into {len(self.groups)}"
 
     def _caption(self) -> str:
-        return f"{self.n_removed:,} of {self.n_total:,} records would be merged into others ({percent(self.share)})"
+        return f"{self.n_removed:,} of {self.n_total:,} records would be merged into others ({self.share:.1%})"
 
     def _rows(self) -> Iterator[TableRow]:
         for group in self.groups:

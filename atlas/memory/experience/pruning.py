@@ -14,7 +14,7 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_USAGE, Usage
-from atlas.core.tables import TableRow, Tabular, percent
+from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Outcome, Vectors
 from atlas.storage.records import NO_MOMENT, Moment
 
@@ -166,7 +166,7 @@ class PrunePlan(Tabular):
         return f"{self.criteria.reason() or CHOSEN}, among {self.n_judged}"
 
     def _caption(self) -> str:
-        return f"{len(self.removals):,} of {self.n_total:,} records would be removed ({percent(self.share)})"
+        return f"{len(self.removals):,} of {self.n_total:,} records would be removed ({self.share:.1%})"
 
     def _rows(self) -> Iterator[TableRow]:
         for decision in (*self.removals, *self.saved):
