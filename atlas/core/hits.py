@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Generic, TypeGuard, TypeVar
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
+from atlas.core.tables import TableRow, Tabular, caption_of
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ UNKNOWN_RELEVANCE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit(Generic[T]):
+class Hit(Tabular, Generic[T]):
     """One retrieved memory and why it was retrieved.
 
     A memory of another library, plugged into a memory system, gives no reasons. Its hits have no `signals`, 0 for
@@ -74,6 +75,17 @@ class Hit(Generic[T]):
             outcomes=self.outcomes,
         )
 
+    def _caption(self) -> str:
+        return "1 hit"
+
+    def _rows(self) -> Iterator[TableRow]:
+        yield {
+            "hit": caption_of(self.item),
+            "outcome": ", ".join(label if n == 1 else f"{n} {label}" for label, n in self.outcomes.items() if n),
+            "relevance": f"{self.relevance:.0%}",
+            "ranked by": ", ".join(f"{name} {value:+.2f}" for name, value in self.signals.items()),
+        }
+
 
 def unexplained(item: T) -> Hit[T]:
     """Return a hit without signals."""
@@ -90,7 +102,7 @@ def unexplained(item: T) -> Hit[T]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieval(Generic[T]):
+class Retrieval(Tabular, Generic[T]):
     """Hits for a query: empty if all are unrelated."""
 
     hits: list[Hit[T]]
@@ -111,9 +123,15 @@ class Retrieval(Generic[T]):
     notes: tuple[str, ...] = ()
     """Sentences on the question itself, such as a name in its filter that no record has yet."""
 
+    def _caption(self) -> str:
+        return _summary(len(self.hits), self.n_hidden, self.problems + self.notes)
+
+    def _rows(self) -> Iterator[TableRow]:
+        return (row for hit in self.hits for row in hit._rows())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryQueryResult:
+class MemoryQueryResult(Tabular):
     """Hits of each memory of a system for a task. A memory that is missing, or failed, has none."""
 
     experience_hits: tuple[Hit[Experience], ...] = ()
@@ -154,12 +172,24 @@ class MemoryQueryResult:
     @property
     def ids(self) -> dict[str, tuple[str, ...]]:
         """The ids of all hits, by memory."""
+        return {name: tuple(hit.item.id for hit in hits) for name, hits in self._hits.items()}
+
+    @property
+    def _hits(self) -> Mapping[str, Sequence[Hit[Any]]]:
+        """The hits, by memory."""
         return {
-            "experience": tuple(hit.id for hit in self.experiences),
-            "concepts": tuple(hit.id for hit in self.concepts),
-            "strategies": tuple(hit.id for hit in self.strategies),
-            "journal": tuple(hit.id for hit in self.journal_entries),
+            "experience": self.experience_hits,
+            "concepts": self.concept_hits,
+            "strategies": self.strategy_hits,
+            "journal": self.journal_hits,
         }
+
+    def _caption(self) -> str:
+        problems = [f"{name} failed: {message}" for name, message in self.errors.items()]
+        return _summary(sum(map(len, self._hits.values())), sum(self.n_hidden.values()), problems)
+
+    def _rows(self) -> Iterator[TableRow]:
+        return ({"memory": name, **row} for name, hits in self._hits.items() for hit in hits for row in hit._rows())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +226,11 @@ class Candidates:
 
     A word that no record holds counts as the rarest would. 0 where the text has no words.
     """
+
+
+def _summary(n_hits: int, n_hidden: int, remarks: Sequence[str]) -> str:
+    hidden = f"{n_hidden:,} not relevant enough" if n_hidden else ""
+    return ". ".join(filter(None, [f"{n_hits:,} {'hit' if n_hits == 1 else 'hits'}", hidden, *remarks]))
 
 
 def check_limit(limit: object, name: str = "k") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.schema import IF_MISSING, REQUIRED
+from atlas.core.tables import TableRow, Tabular
 
 Vectors = npt.NDArray[np.float32]
 """Shape (n, dim), rows of unit length."""
@@ -25,7 +26,7 @@ def new_id() -> str:
     return uuid4().hex
 
 
-class VectorRecord:
+class VectorRecord(Tabular):
     """A record that its vector finds. The vector is no field: it is neither compared, nor copied, nor encoded."""
 
     __slots__ = ("_embedding",)
@@ -157,6 +158,17 @@ class Experience(VectorRecord):
         """`created_at`, by the name that the memory pillar's specification uses."""
         return self.created_at
 
+    def _caption(self) -> str:
+        return self.task.description
+
+    def _rows(self) -> Iterator[TableRow]:
+        yield {"": "outcome", "experience": self.outcome.label}
+        yield from (
+            {"": f"step {n}", "experience": step.action or step.thought} for n, step in enumerate(self.steps, 1)
+        )
+        yield {"": "answer", "experience": self.solution_output}
+        yield {"": "feedback", "experience": self.feedback}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeConcept(VectorRecord):
@@ -197,6 +209,14 @@ class CodeConcept(VectorRecord):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     created_at: datetime | None = None
     """Time when it was added, or None before."""
+
+    def _caption(self) -> str:
+        return self.name
+
+    def _rows(self) -> Iterator[TableRow]:
+        yield {"": "description", "concept": self.description}
+        yield {"": "code", "concept": self.code}
+        yield {"": "uses", "concept": self.usage_count}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,9 +261,17 @@ class Strategy(VectorRecord):
     created_at: datetime | None = None
     """Time when it was written, or None before."""
 
+    def _caption(self) -> str:
+        return self.title or self.situation
+
+    def _rows(self) -> Iterator[TableRow]:
+        yield {"": "situation", "strategy": self.situation}
+        yield {"": "suggestion", "strategy": self.suggestion}
+        yield {"": "worked", "strategy": f"{self.n_succeeded} of {self.usage_count}"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Tabular):
     """A person's message, and the agent's answer."""
 
     id: str = field(default_factory=new_id, metadata={REQUIRED: True})
@@ -252,6 +280,13 @@ class Turn:
     response: str
     created_at: datetime
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def _caption(self) -> str:
+        return self.user_text
+
+    def _rows(self) -> Iterator[TableRow]:
+        yield {"": "response", "turn": self.response}
+        yield {"": "conversation", "turn": self.conversation}
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +300,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JournalEntry:
+class JournalEntry(Tabular):
     """One line of an agent's log."""
 
     id: str = field(default_factory=new_id, metadata={REQUIRED: True})
@@ -288,3 +323,11 @@ class JournalEntry:
 
     links: tuple[Link, ...] = ()
     """Links to other entries, by which it can be reached from those too."""
+
+    def _caption(self) -> str:
+        return self.content
+
+    def _rows(self) -> Iterator[TableRow]:
+        yield {"": "type", "journal": self.entry_type}
+        yield {"": "generation", "journal": self.generation}
+        yield {"": "importance", "journal": self.importance}

@@ -8,15 +8,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
-from atlas.jobs.artefact import CACHE
-from atlas.jobs.map import MapFile
+from tests.support.browser.curation import N_ALIKE, REPEATED, clump_places
 from tests.support.browser.map import draw, look, open_map, ready
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve, run_atlas
 from tests.support.browser.writer import Writer, writing
 from tests.support.repository import REPOSITORY
 
-REPEATED, N_ALIKE = {"task_id": "reindex-bike-catalogue"}, 10
 MARGIN = 4
 """Pixels around the clump at which the lasso is drawn."""
 
@@ -68,12 +66,7 @@ def added(page: Page, writer: Writer, word: str) -> None:
 
 def around_the_clump(page: Page, store: Path) -> list[tuple[int, int]]:
     """The corners of a box around the attempts that a scheduler repeated, as they are on the stage."""
-    shown = MapFile(store / CACHE, "atlas_experiences").load()
-    assert shown is not None
-    with atlas.open_memory(store, read_only=True, settings=atlas.Settings()) as memory:
-        repeated = set(memory.experience.ids(REPEATED))
-    members = [row for row, one in enumerate(shown.ids) if one in repeated]
-    places = [page.evaluate("(i) => atlasMap.where(i)", row) for row in members]
+    places = clump_places(page, store)
     left, right = min(x for x, _ in places) - MARGIN, max(x for x, _ in places) + MARGIN
     top, bottom = min(y for _, y in places) - MARGIN, max(y for _, y in places) + MARGIN
     return [(left, top), (right, top), (right, bottom), (left, bottom)]

@@ -10,8 +10,6 @@ from tests.support.requirements import closure
 MOST_PACKAGES = 30
 """What a light core may bring in."""
 
-LENT_BESIDES = {"scipy"}
-
 AGENT = """
 import atlas
 from atlas import Outcome, Step, Task, Trajectory
@@ -31,7 +29,7 @@ with atlas.open_memory("store") as memory:
 @pytest.fixture(scope="module")
 def core(tmp_path_factory) -> Installation:
     """ATLAS with nothing but what it requires without an extra."""
-    return lend(tmp_path_factory.mktemp("core"), closure() | LENT_BESIDES)
+    return lend(tmp_path_factory.mktemp("core"), closure())
 
 
 @pytest.fixture(scope="module")

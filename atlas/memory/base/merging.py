@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks
+from atlas.core.tables import TableRow, Tabular, caption_of
 from atlas.storage.records import Merge, Moment
 
 
@@ -27,7 +28,7 @@ G = TypeVar("G", bound=Group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupsPlan(Generic[G]):
+class GroupsPlan(Tabular, Generic[G]):
     """A plan to merge records. Applying it makes exactly these changes, or fails if one of the records has changed."""
 
     groups: tuple[G, ...]
@@ -54,6 +55,14 @@ class GroupsPlan(Generic[G]):
         if len(self.groups) == 1:
             return f"merged {n_records} records into {self.groups[0].kept_id[:8]}"
         return f"merged {n_records} records into {len(self.groups)}"
+
+    def _caption(self) -> str:
+        return f"{self.n_removed:,} of {self.n_total:,} records would be merged into others ({self.share:.1%})"
+
+    def _rows(self) -> Iterator[TableRow]:
+        for group in self.groups:
+            for record in group.removed:
+                yield {"record": caption_of(record), "would be merged into": group.kept_id[:8]}
 
 
 def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:

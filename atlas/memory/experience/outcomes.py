@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.core.codec import decode_experience
+from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Outcome
 from atlas.memory.experience import extraction
 from atlas.storage.collection import Collection
@@ -27,7 +28,7 @@ class OutcomeChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomePlan:
+class OutcomePlan(Tabular):
     """A plan to set outcomes. Applying it makes exactly these changes, or fails if one of them has changed."""
 
     success: bool | None
@@ -49,6 +50,12 @@ class OutcomePlan:
     def reason(self) -> str:
         """The reason that the history gives for it."""
         return f"outcome {self.label}"
+
+    def _caption(self) -> str:
+        return f"{len(self.changes):,} outcomes would be set"
+
+    def _rows(self) -> Iterator[TableRow]:
+        return ({"experience": each.title, "outcome": each.before, "would be": self.label} for each in self.changes)
 
 
 def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -> OutcomePlan:

@@ -5,7 +5,7 @@ Pure functions from the data of each record to a plan: removed records with crit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_USAGE, Usage
+from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Outcome, Vectors
 from atlas.storage.records import NO_MOMENT, Moment
 
@@ -123,7 +124,7 @@ class PruneDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrunePlan:
+class PrunePlan(Tabular):
     """A plan to prune. Applying it makes exactly these changes, or fails if the store has changed."""
 
     criteria: PruneCriteria
@@ -163,6 +164,18 @@ class PrunePlan:
         if self.n_judged == self.n_total:
             return self.criteria.reason()
         return f"{self.criteria.reason() or CHOSEN}, among {self.n_judged}"
+
+    def _caption(self) -> str:
+        return f"{len(self.removals):,} of {self.n_total:,} records would be removed ({self.share:.1%})"
+
+    def _rows(self) -> Iterator[TableRow]:
+        for decision in (*self.removals, *self.saved):
+            yield {
+                "record": decision.title,
+                "outcome": decision.outcome,
+                "would be": f"kept: {decision.saved_because}" if decision.saved_because else "removed",
+                "reasons": ", ".join(decision.reasons),
+            }
 
 
 def plan_prune(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import TIERS
 from atlas.core.operations import Marks, Usage
+from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import JournalEntry
 from atlas.memory.journal.summaries import SummaryDraft
 from atlas.storage.records import NO_MOMENT, Moment
@@ -83,7 +84,7 @@ class Eviction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompactPlan:
+class CompactPlan(Tabular):
     """A plan to compact. Applying it makes exactly these changes, or fails if one of the entries has changed."""
 
     moves: tuple[Move, ...]
@@ -146,6 +147,18 @@ class CompactPlan:
             f"The cap of {self.max_entries:,} cannot be reached: {self.max_entries + self.n_above_cap:,} entries are "
             "protected. Keep fewer of the latest, unpin some, or raise the cap."
         )
+
+    def _caption(self) -> str:
+        return (
+            f"{len(self.moves):,} of {self.n_total:,} entries would move to another tier, "
+            f"{len(self.evictions):,} would be deleted, and {len(self.summaries):,} summaries would be written"
+        )
+
+    def _rows(self) -> Iterator[TableRow]:
+        for eviction in self.evictions:
+            yield {"entry": eviction.title, "would be": "deleted", "reason": eviction.reason}
+        for move in self.moves:
+            yield {"entry": move.title, "would be": move.to_tier, "reason": move.reason}
 
 
 def _is_whole(count: object) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
+from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call
 from atlas.llm.budget import operation
@@ -33,7 +34,7 @@ Combine = Callable[[Strategy, Strategy], Strategy | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyWritePlan:
+class StrategyWritePlan(Tabular):
     """A plan to write strategies from attempts. Applying it makes exactly these changes, or fails."""
 
     added: tuple[Strategy, ...]
@@ -68,6 +69,14 @@ class StrategyWritePlan:
     def n_joined_sources(self) -> int:
         """Attempts that repeat another one, or a strategy of the bank."""
         return self.n_attempts - self.n_known - self.n_nothing - len(self.problems) - len(self.added)
+
+    def _caption(self) -> str:
+        return f"strategies: {len(self.added):,} would be added, {len(self.joined):,} would get more sources"
+
+    def _rows(self) -> Iterator[TableRow]:
+        for strategies, change in ((self.added, "added"), (self.joined, "given more sources")):
+            for strategy in strategies:
+                yield {"situation": strategy.situation, "suggestion": strategy.suggestion, "would be": change}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,11 @@ files and free pages, is done at once, or by whoever opens the store next: see `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.core.errors import InvalidInput
+from atlas.core.tables import TableRow, Tabular
 from atlas.infra.actor import actor_name
 from atlas.storage.erasing import copies, strangers
 from atlas.storage.history import Left, Quote, Removal, Reword
@@ -20,7 +21,7 @@ from atlas.storage.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PurgePlan:
+class PurgePlan(Tabular):
     """The effect of a purge, with its limits."""
 
     records: tuple[Removal, ...]
@@ -47,6 +48,13 @@ class PurgePlan:
 
     moment: Moment
     """The point in the store's history that the plan holds for."""
+
+    def _caption(self) -> str:
+        return f"{len(self.records):,} records would be erased for good, which cannot be undone"
+
+    def _rows(self) -> Iterator[TableRow]:
+        for removal in self.records:
+            yield {"record": removal.title, "memory": removal.collection, "earlier states": removal.n_earlier}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The pictures of README and docs, taken of the sample data in a real browser: `make screenshots`."""
+"""The pictures of README and docs, taken of the sample data in a real browser: `make screenshots`. One moves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+from tests.support.browser.curation import record_curation
 from tests.support.browser.page import REST, settle
+from tests.support.browser.recording import POINTER
 from tests.support.browser.server import dashboard, run_atlas
 from tests.support.repository import REPOSITORY
 
@@ -35,7 +37,8 @@ PAGES = {
 IN_DARK = ("map",)
 """Pages that are shown in the dark theme as well."""
 
-SIZE = {"width": 1440, "height": 900}
+SIZE: ViewportSize = {"width": 1440, "height": 900}
+RECORDED_SIZE: ViewportSize = {"width": 1200, "height": 780}
 PATIENCE = 120_000
 """Milliseconds that a page may take to come to rest."""
 
@@ -55,6 +58,7 @@ def main() -> None:
         )
         with dashboard(store, PATH=installed) as address:
             take_all(browser, address)
+            record(browser, address, store)
         browser.close()
 
 
@@ -70,8 +74,16 @@ def take_all(browser: Browser, address: str) -> None:
         page.context.close()
 
 
-def _tab(browser: Browser, theme: str) -> Page:
-    context = browser.new_context(viewport=SIZE, color_scheme="dark" if theme == "dark" else "light")
+def record(browser: Browser, address: str, store: Path) -> None:
+    """Take the moving picture of a curation."""
+    page = _tab(browser, "light", RECORDED_SIZE)
+    page.add_init_script(POINTER)
+    record_curation(page, address, store).save(PICTURES / "curation.gif")
+    page.context.close()
+
+
+def _tab(browser: Browser, theme: str, size: ViewportSize = SIZE) -> Page:
+    context = browser.new_context(viewport=size, color_scheme="dark" if theme == "dark" else "light")
     context.set_default_timeout(PATIENCE)
     context.add_init_script(REST)
     return context.new_page()

@@ -9,10 +9,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.utils import canonicalize_name
 
 import atlas
 from atlas.core.errors import EmbeddingUnavailable, ExtraMissing, LLMUnavailable
@@ -42,6 +44,7 @@ from atlas.views.lists.tables import FORMS
 from atlas.views.map.figure import map_figure
 from atlas.views.overview.index_state import index_state
 from atlas.views.shared.language_model import language_model
+from tests.support import requirements
 
 WITH_KEY = Settings(llm_forbidden=False, llm_base_url="http://127.0.0.1:1")
 VECTORS = np.eye(40, dtype=np.float32)
@@ -50,10 +53,7 @@ POINTS = np.random.default_rng(0).random((40, 2), np.float32)
 BESIDE = ("google.protobuf", "httpx2", "itsdangerous", "mcp_types", "pydantic", "starlette", "transformers", "uvicorn")
 """What the packages of the extras bring in, and nothing else."""
 
-STILL_NEEDED = ("scipy",)
-"""Packages of extras that the core imports."""
-
-OPTIONAL = sorted({*BESIDE, *(package for packages in EXTRAS.values() for package in packages)} - {*STILL_NEEDED})
+OPTIONAL = sorted({*BESIDE, *(package for packages in EXTRAS.values() for package in packages)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,3 +243,13 @@ def block(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
             monkeypatch.setitem(sys.modules, name, None)
 
     return block_package
+
+
+def test_the_table_of_extras_is_that_of_the_distribution():
+    assert set(EXTRAS) == set(requirements.EXTRAS) - {"all", "dev", "docs"}
+    provided = packages_distributions()
+    for name, packages in EXTRAS.items():
+        brought = requirements.closure({name})
+        assert {
+            package: {canonicalize_name(d) for d in provided[package]} & brought != set() for package in packages
+        } == dict.fromkeys(packages, True)

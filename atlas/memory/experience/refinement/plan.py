@@ -6,10 +6,11 @@ The store is judged in sets of experiences that are alike, as a search would ret
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Vectors
 from atlas.infra.bridge import run
 from atlas.memory.experience.merging import MergeSubject
@@ -57,7 +58,7 @@ class PlannedDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefinePlan:
+class RefinePlan(Tabular):
     """A plan to refine. Applying it makes exactly these changes, or fails if one of the experiences has changed."""
 
     decisions: tuple[PlannedDecision, ...]
@@ -129,6 +130,20 @@ class RefinePlan:
     def share(self) -> float:
         """The share of the store that would go, in [0, 1]."""
         return len(self.going) / self.n_total if self.n_total else 0.0
+
+    def _caption(self) -> str:
+        return f"experiences: {len(self.merged):,} would be merged into others, {len(self.dropped):,} would be dropped"
+
+    def _rows(self) -> Iterator[TableRow]:
+        for decision in self.decisions:
+            if decision.goes:
+                change = f"merged into {decision.into[:8]}" if decision.action == MERGE else "dropped"
+                yield {
+                    "experience": decision.title,
+                    "outcome": decision.outcome,
+                    "would be": change,
+                    "reason": decision.reason,
+                }
 
     @property
     def reason(self) -> str:
