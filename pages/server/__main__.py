@@ -5,18 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from atlas.core.errors import ExtraMissing
-from atlas.core.imports.distribution import extra
-
 
 def main() -> None:
-    """Serve until it is stopped, or print which packages are missing."""
+    """Serve until it is stopped."""
     sys.path[0] = str(Path(__file__).resolve().parents[2])
-    try:
-        with extra("server", "`atlas serve`"):
-            from pages.server.command import serve
-    except ExtraMissing as error:
-        sys.exit(f"atlas: {error}")
+    from pages.server.command import serve
+
     serve()
 
 

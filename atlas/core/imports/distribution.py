@@ -17,17 +17,21 @@ files are orphaned."""
 __version__ = "0.2.0"
 """Version of ATLAS. The build reads it here."""
 
+_MAP = ("sklearn", "scipy", "umap")
+_DASHBOARD = ("streamlit", "plotly", *_MAP)
+_MCP = ("mcp", "httpx2")
+
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "chroma": ("chromadb",),
-    "dashboard": ("streamlit", "plotly"),
+    "dashboard": _DASHBOARD,
     "learning": ("stitch_core",),
     "llm": ("anthropic", "jsonschema"),
-    "map": ("sklearn", "scipy", "umap"),
-    "mcp": ("mcp", "httpx2"),
+    "map": _MAP,
+    "mcp": _MCP,
     "models": ("sentence_transformers", "torch", "onnx", "huggingface_hub"),
     "pinecone": ("pinecone",),
     "postgres": ("psycopg",),
-    "server": ("fastapi", "authlib", "opentelemetry", "streamlit", "plotly", "mcp", "httpx2"),
+    "server": ("fastapi", "authlib", "opentelemetry", *_DASHBOARD, *_MCP),
     "tables": ("pandas", "pyarrow"),
 }
 """Packages that each extra installs, by the names that they are imported by."""
