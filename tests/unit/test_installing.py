@@ -15,8 +15,8 @@ from atlas.core.imports.distribution import NAME
 from tests.support.repository import REPOSITORY
 from tests.support.requirements import EXTRAS
 
-BUILD_TOOLS = {"hatchling", "hatch-fancy-pypi-readme"}
-"""What is installed before a checkout is."""
+OTHERS = {"hatchling", "hatch-fancy-pypi-readme", "langgraph"}
+"""What is installed before a checkout is, and what an example is for."""
 
 CODE = [
     REPOSITORY / "app.py",
@@ -73,12 +73,12 @@ def test_what_a_text_installs_is_found(text: str, expected: list[str]):
 
 
 def unknown(found: list[Requirement]) -> list[str]:
-    """Return the requirements that are neither a build tool nor this distribution with extras of its own."""
-    return [str(one) for one in found if one.name not in {NAME, *BUILD_TOOLS} or not one.extras <= set(EXTRAS)]
+    """Return the requirements that are neither one of the others nor this distribution with extras of its own."""
+    return [str(one) for one in found if one.name not in {NAME, *OTHERS} or not one.extras <= set(EXTRAS)]
 
 
 def requirements(text: str) -> list[Requirement]:
-    """Return what the commands in a text install. `.` is this distribution."""
+    """Return what the commands in a text install. A directory is this distribution."""
     text = re.sub(r'"\$\$\([^)]*\)"', "", text.replace("$(INSTALL)", "pip install"))  # what make reads from a file
     commands = re.findall(r"pip install ([^\n`;]+)", text.replace("{NAME}", NAME).replace("[{name}]", ""))
     return [requirement for command in commands for requirement in _of_command(shlex.split(command, comments=True))]
@@ -87,7 +87,7 @@ def requirements(text: str) -> list[Requirement]:
 def _of_command(words: list[str]) -> Iterator[Requirement]:
     for before, word in zip(["", *words], words, strict=False):
         if before not in VALUED and not word.startswith("-"):
-            yield Requirement(re.sub(r"^\.(?=\[|$)", NAME, word))
+            yield Requirement(re.sub(r"^(?:\.|/src)(?=\[|$)", NAME, word))
 
 
 def texts(file: Path) -> Iterator[str]:
