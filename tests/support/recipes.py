@@ -18,7 +18,8 @@ from atlas.memory.base.records import Entry, columns, unknown
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.filters import Choices, Number
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
-from atlas.views.lists.listing import RecordList, Row, ranking
+from atlas.views.lists.kind_views import KindViews
+from atlas.views.lists.queries import Row, ranking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,4 +98,4 @@ def recipe_rows(memory: MemorySystem, recipes: Sequence[Recipe], hits: Mapping[s
     )
 
 
-RECIPES = RecordList(kind=RECIPE, rows=recipe_rows)
+RECIPES = KindViews(kind=RECIPE, rows=recipe_rows, card=None, detail=None, editable=None, acts=())

@@ -12,7 +12,8 @@ from atlas.infra.actor import Role, may
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import HELD_FOR, WAITING, Moment
-from atlas.views.shared.kinds import KINDS, Kind
+from atlas.views.kinds.kind import Kind
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.plans import PlanRow, PlanView
 from atlas.views.shared.wording import counted, in_words, shortened
 

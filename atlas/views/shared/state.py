@@ -18,7 +18,8 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.frozen import frozen_at
 from atlas.storage.store import EmbeddingModel as EmbeddingModel
 from atlas.storage.store import identity_file
-from atlas.views.shared.kinds import KINDS, Kind
+from atlas.views.kinds.kind import Kind
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import moment
 
 

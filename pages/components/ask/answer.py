@@ -29,8 +29,8 @@ from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
 from pages.components.ask.judging import draw_about, draw_judging
 from pages.components.ask.profiles import Name
+from pages.components.lists.cards import hit_card
 from pages.components.lists.filters import URL, digest
-from pages.components.lists.hits import hit_card
 from pages.components.lists.selection import select
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import store_state

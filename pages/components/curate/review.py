@@ -17,7 +17,8 @@ from atlas.views.curate.review import (
     waiting,
     words_of,
 )
-from atlas.views.shared.kinds import EXPERIENCE, KINDS
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.shared.kinds import KINDS
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import open_experience
 from pages.components.shared.narrowing import go_from_click

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from atlas.views.shared.kinds import EXPERIENCE, KINDS, Kind
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
+from atlas.views.shared.kinds import KINDS
 
 
 @dataclass(frozen=True, slots=True)

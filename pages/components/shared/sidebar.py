@@ -7,7 +7,8 @@ from html import escape
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.shared.kinds import EXPERIENCE, kind_on
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.shared.kinds import kind_on
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.state import frozen_note, index_fault, index_problem, place_fact, store_choices, visitor_name
 from pages.components.shared.live import draw_live

@@ -7,7 +7,8 @@ import pytest
 import atlas
 from atlas.testing import HashEmbedder
 from atlas.views.kinds.filters import options_of
-from atlas.views.lists.listing import found_page, listed_ids, listed_page, query_of, search, similar_rows
+from atlas.views.lists.listing import found_page, listed_ids, listed_page, similar_rows
+from atlas.views.lists.queries import query_of, search
 from atlas.views.lists.selection import chosen_used
 from atlas.views.lists.tables import table_of
 from tests.support.recipes import RECIPE, RECIPES, Recipe, recipe_book
