@@ -110,7 +110,7 @@ def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
     for name in promotions_of(entry):
         noun, _, record_id = name.partition(":")
         named.setdefault(noun, []).append(record_id)
-    kinds = [kind for kind in KINDS if kind.noun in named]
+    kinds = [kind for kind in KINDS.values() if kind.noun in named]
     return tuple(
         Became(kind=kind, id=record_id, title=title)
         for kind in kinds

@@ -10,17 +10,17 @@ from atlas.views.kinds.journal import JOURNAL
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.strategy import STRATEGY
 
-KINDS = [EXPERIENCE, CONCEPT, STRATEGY, JOURNAL]
-"""The kinds that have a page. Another one is added here, before anything is drawn."""
+KINDS: dict[str, Kind] = {kind.page: kind for kind in (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL)}
+"""The kinds that have a page, by its name. Another one is added here, before anything is drawn."""
 
 
 def kind_of(memory: MemorySystem, collection: str) -> Kind:
     """Return the kind that keeps its records in a collection, or experiences if no page knows it."""
     if collection == REFUSED_COLLECTION:
         return JOURNAL
-    return next((kind for kind in KINDS if kind.records(memory).collection_name == collection), EXPERIENCE)
+    return next((kind for kind in KINDS.values() if kind.records(memory).collection_name == collection), EXPERIENCE)
 
 
 def kind_on(page: str) -> Kind:
     """Return the kind that a page is about, or experiences if it is about none alone."""
-    return next((kind for kind in KINDS if kind.page == page), EXPERIENCE)
+    return KINDS.get(page, EXPERIENCE)

@@ -55,7 +55,7 @@ def uses_seen(memory: MemorySystem, kind: Kind) -> int:
 
 def all_uses_seen(memory: MemorySystem) -> int:
     """Return how many uses of any kind of memory are recorded."""
-    return sum(uses_seen(memory, kind) for kind in KINDS)
+    return sum(uses_seen(memory, kind) for kind in KINDS.values())
 
 
 def ledger_file(store: Path) -> Path:

@@ -150,7 +150,7 @@ def _draw_hit(
         acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
     said = IN_BLOCK if hit.is_shown else LEFT_OUT
     acts.badge(f"{said}, {ONLY_HERE}" if hit.is_shown_otherwise else said, color="green" if hit.is_shown else "gray")
-    if any(kind.page == PAGES[part.name] for kind in KINDS):
+    if PAGES[part.name] in KINDS:
         page = f"pages/{PAGES[part.name]}.py"
         acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
     return acts

@@ -99,5 +99,5 @@ def _open_clicked(rows: tuple[WaitingRow, ...], key: str) -> None:
     if row.noun == EXPERIENCE.noun:
         open_experience(row.id)
     else:
-        page = next(kind.page for kind in KINDS if kind.noun == row.noun)
+        page = next(kind.page for kind in KINDS.values() if kind.noun == row.noun)
         go_from_click(f"pages/{page}.py", id=row.id)

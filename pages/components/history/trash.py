@@ -69,7 +69,7 @@ def draw_kinds(memory: MemorySystem) -> Kind:
     """Draw the kind whose trash is shown. Nobody is asked where only experiences were deleted."""
     nouns = {
         plural(kind.noun).capitalize(): kind
-        for kind in KINDS
+        for kind in KINDS.values()
         if kind is EXPERIENCE or kind.records(memory).count_trash()
     }
     if len(nouns) == 1:

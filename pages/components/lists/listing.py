@@ -112,7 +112,7 @@ def draw_list(
         listing = _read(views, memory, answer, st.pagination(n_pages(listing.n), key=key, bind=URL))
     with above:
         caption = st.container()
-        with bar or st.container():
+        with bar or st.container(horizontal=True, vertical_alignment="center"):
             as_cards = is_as_cards(answer.result, views.kind)
             if views.kind.is_scoped and listing.rows:
                 _draw_select_all(views, memory, answer, listing.n)
