@@ -122,6 +122,9 @@ class MemoryQueryResult:
     concept_hits: tuple[Hit[CodeConcept], ...] = ()
     strategy_hits: tuple[Hit[Strategy], ...] = ()
     journal_hits: tuple[Hit[JournalEntry], ...] = ()
+    further_hits: Mapping[str, tuple[Hit[Any], ...]] = field(default_factory=dict)
+    """Hits of memories beside these, by memory."""
+
     n_hidden: Mapping[str, int] = field(default_factory=dict)
     """Number of records that were not relevant enough, by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
@@ -152,14 +155,20 @@ class MemoryQueryResult:
         return [hit.item for hit in self.journal_hits]
 
     @property
+    def hits(self) -> dict[str, tuple[Hit[Any], ...]]:
+        """All hits, by memory."""
+        return {
+            "experience": self.experience_hits,
+            "concepts": self.concept_hits,
+            "strategies": self.strategy_hits,
+            "journal": self.journal_hits,
+            **self.further_hits,
+        }
+
+    @property
     def ids(self) -> dict[str, tuple[str, ...]]:
         """The ids of all hits, by memory."""
-        return {
-            "experience": tuple(hit.id for hit in self.experiences),
-            "concepts": tuple(hit.id for hit in self.concepts),
-            "strategies": tuple(hit.id for hit in self.strategies),
-            "journal": tuple(hit.id for hit in self.journal_entries),
-        }
+        return {name: tuple(hit.item.id for hit in hits) for name, hits in self.hits.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

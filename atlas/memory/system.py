@@ -27,6 +27,8 @@ from atlas.memory.context import (
     counter_of,
 )
 from atlas.memory.judging import JudgedMemories
+from atlas.memory.kinds.kind import FURTHER
+from atlas.memory.kinds.record_text import Section
 from atlas.memory.plugged import (
     PluggedConcepts,
     PluggedExperience,
@@ -194,8 +196,15 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     @property
     def _memories(self) -> dict[str, AnyMemory]:
         """The memories that are there, by the names that results, ids and errors have them under."""
-        memories = {name: self._memory(name) for name in ("experience", "concepts", "strategies", "journal")}
+        names = ["experience", "concepts", "strategies", "journal", *(FURTHER if self._storage is not None else ())]
+        memories = {name: self._memory(name) for name in names}
         return {name: memory for name, memory in memories.items() if memory is not None}
+
+    @property
+    def _sections(self) -> dict[str, Section]:
+        """The sections of a context block, by memory."""
+        further = {name: kind.section for name, kind in FURTHER.items() if kind.section is not None}
+        return {**SECTIONS, **further}
 
     def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
         """Have each of these memories made when it is first asked for."""
@@ -220,6 +229,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
                 if name in self._makers:  # no other thread has made it meanwhile
                     self._parts[name] = self._makers[name]()
                     del self._makers[name]
+        if name not in self._parts:
+            self._parts[name] = FURTHER[name].records(self)
         return self._parts[name]
 
     def _needed(self, name: str, noun: str) -> Any:
@@ -325,7 +336,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         search = by_words_alone if by_words else partial(ask_all, among=among)
         counter = counter_of(None) if by_words else self.token_counter
         result = result_of(search(self._memories, self._storage, task, k))
-        block = build_context(result, counter, budget_tokens, by_words=by_words)
+        block = build_context(result, counter, budget_tokens, by_words=by_words, sections=self._sections)
         self._attribution.note(task, block.shown)
         return block
 

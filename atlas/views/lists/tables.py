@@ -10,6 +10,7 @@ from atlas.core.exchange import encode_line
 from atlas.jobs.map import places_on
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.tables import for_spreadsheets
+from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 
@@ -42,7 +43,7 @@ def exported_lines(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> byte
 def _lines(records: Any, ids: Sequence[str]) -> Iterator[str]:
     for start in range(0, len(ids), EXPORT_BATCH):
         for exported in records.export(ids[start : start + EXPORT_BATCH]):
-            yield encode_line(exported) + "\n"
+            yield encode_line(exported, known_lines()) + "\n"
 
 
 def _csv(frame: Any) -> bytes:

@@ -118,7 +118,7 @@ def parsed(text: str) -> dict[str, list[Shown]]:
     assert head in (PREAMBLE, f"{PREAMBLE} {QUOTED_PREAMBLE}")
     found: dict[str, list[Shown]] = {}
     for line in lines:
-        if line in SECTIONS.values():
+        if line in {section.heading for section in SECTIONS.values()}:
             assert line not in found
             found[line] = []
         elif heading := re.fullmatch(r"\[(strategy|experience|concept|entry) ([^\[\]]*)\](?: .*)?", line):
