@@ -49,8 +49,8 @@ SECTIONS = {
 }
 """Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""
 
-ROOMS = [EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES]
-"""The pages of the kinds of memories."""
+ROOMS = {room.views.kind.page: room for room in (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)}
+"""The pages of the kinds of memories, by name."""
 
 
 def main() -> None:

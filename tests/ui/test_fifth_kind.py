@@ -27,7 +27,7 @@ def draw() -> None:
     with drawn_from(snapshot):
         draw_act(snapshot.memory)
         draw_page(ROOM)
-        draw_tray(snapshot.memory, "recipes", [ROOM])
+        draw_tray(snapshot.memory, "recipes", {"recipes": ROOM})
     end_address()
 
 

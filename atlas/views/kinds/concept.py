@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from atlas.views.kinds.columns import CREATED_AT, HOW, MARKS, RELEVANCE, SOURCE, WHY, Column, Tables
 from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices
@@ -27,7 +29,7 @@ CONCEPT = Kind(
     nothing="There are no concepts yet.",
     would_stand="Functions that your agents can reuse are listed here.",
     home="library",
-    records=lambda memory: memory.concepts,
+    records=attrgetter("concepts"),
     when_pinned="Pinned concepts are never pruned.",
     shows_uses=True,
     filters=(

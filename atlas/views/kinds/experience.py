@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from atlas.core.types import OUTCOMES
 from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, SOURCE, WHY, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field
@@ -28,7 +30,7 @@ EXPERIENCE = Kind(
     page="experiences",
     about="Attempts at tasks: what the agent did, and how it ended.",
     would_stand="Every attempt of your agents is listed here, with its steps and its outcome.",
-    records=lambda memory: memory.experience,
+    records=attrgetter("experience"),
     when_pinned="Pinned experiences are never pruned.",
     orders={
         **BY_TIME,

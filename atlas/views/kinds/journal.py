@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from atlas.core.journal_codec import TIERS
 from atlas.views.kinds.columns import CREATED_AT, HOW, MARKS, RELEVANCE, WHY, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
@@ -29,7 +31,7 @@ JOURNAL = Kind(
     would_stand="Notes that agents write about their work are listed here.",
     home="journal",
     is_exported=False,
-    records=lambda memory: memory.journal,
+    records=attrgetter("journal"),
     when_pinned="Pinned entries are never pruned.",
     filters=(
         Choices(name="types", label="Type", key="entry_type"),

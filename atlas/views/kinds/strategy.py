@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from atlas.memory.base.success_rates import lower_bound
@@ -66,7 +67,7 @@ STRATEGY = Kind(
     nothing="There are no strategies yet.",
     would_stand="Strategies are written from successful attempts, which you can import.",
     home="bank",
-    records=lambda memory: memory.strategies,
+    records=attrgetter("strategies"),
     when_pinned="Outcomes alone never retire pinned strategies.",
     can_bury=False,  # strategies are retired instead
     shows_uses=True,

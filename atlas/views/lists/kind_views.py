@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol
 
 from atlas.core.hits import Hit
 from atlas.core.operations import Marks
@@ -13,13 +13,11 @@ from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.hits import CardText, HitCard, record_card
-from atlas.views.lists.queries import Count, Query, Row, SearchResult
+from atlas.views.lists.queries import Count, Query, R, SearchResult
 from atlas.views.lists.selection import Chosen, chosen_used
 from atlas.views.shared.plans import PlanRequest
 from atlas.views.shared.state import uses_seen
 from atlas.views.shared.versions import version_changes
-
-R = TypeVar("R", bound=Row)
 
 
 class Detail(Protocol):
@@ -110,10 +108,6 @@ class KindViews(Generic[R]):
         if self.selection is not None:
             return self.selection(memory, ids, origin)
         return chosen_used(memory, ids, origin, self.kind)
-
-    def list_state(self, memory: MemorySystem) -> int:
-        """Return another number whenever lines can have changed though the store's revision has not."""
-        return uses_seen(memory, self.kind) if self.kind.shows_uses else 0
 
     def chosen_state(self, memory: MemorySystem) -> int:
         """Return another number whenever a selection can have changed though the store's revision has not."""

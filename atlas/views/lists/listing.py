@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
-
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind, Order
-from atlas.views.lists.kind_views import KindViews, R
-from atlas.views.lists.queries import SEARCH_ROWS, Count, Query, SearchResult
+from atlas.views.lists.kind_views import KindViews
+from atlas.views.lists.queries import (
+    PAGE_ROWS,
+    SEARCH_ROWS,
+    Count,
+    Listing,
+    Query,
+    R,
+    SearchResult,
+    on_page,
+    page_start,
+)
 from atlas.views.shared.wording import counted, hidden_text
-
-PAGE_ROWS = 25
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing(Generic[R]):
-    """A page of a list."""
-
-    rows: tuple[R, ...]
-    n: int
-    """Of all pages."""
-
-    caption: str
-    """How many there are, and of how many. It holds no text of a memory."""
-
-
-def n_pages(n_rows: int) -> int:
-    """Return how many pages the rows take, at least one."""
-    return max(1, math.ceil(n_rows / PAGE_ROWS))
-
-
-def page_start(page: int, n_rows: int) -> int:
-    """Return how many rows stand before a page, or before the nearest one if there is no such page."""
-    return (min(max(page, 1), n_pages(n_rows)) - 1) * PAGE_ROWS
-
-
-def on_page(items: Sequence[T], page: int) -> Sequence[T]:
-    """Return the items of one page, counted from 1."""
-    return items[page_start(page, len(items)) :][:PAGE_ROWS]
 
 
 def found_page(

@@ -1,10 +1,11 @@
-"""A question to the list of any kind of memory, its answer, and the lines of a list."""
+"""A question to the list of any kind of memory, its answer, and the pages of lines that show it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from atlas.core.hits import Hit
 from atlas.core.operations import Marks
@@ -13,6 +14,8 @@ from atlas.memory.system import MemorySystem
 from atlas.views.kinds.filters import Values, without_empty
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.scope import BEST_MATCH
+
+PAGE_ROWS = 25
 
 SEARCH_ROWS = 200
 """Hits of a search that are shown. Lower ones no longer answer the question."""
@@ -96,6 +99,37 @@ class Count:
     n: int
     note: str = ""
     """A sentence on them for the caption, or an empty text."""
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing(Generic[R]):
+    """A page of a list."""
+
+    rows: tuple[R, ...]
+    n: int
+    """Of all pages."""
+
+    caption: str
+    """How many there are, and of how many. It holds no text of a memory."""
+
+
+def n_pages(n_rows: int) -> int:
+    """Return how many pages the rows take, at least one."""
+    return max(1, math.ceil(n_rows / PAGE_ROWS))
+
+
+def page_start(page: int, n_rows: int) -> int:
+    """Return how many rows stand before a page, or before the nearest one if there is no such page."""
+    return (min(max(page, 1), n_pages(n_rows)) - 1) * PAGE_ROWS
+
+
+def on_page(items: Sequence[T], page: int) -> Sequence[T]:
+    """Return the items of one page, counted from 1."""
+    return items[page_start(page, len(items)) :][:PAGE_ROWS]
 
 
 def query_of(memory: MemorySystem, kind: Kind, text: str = "", *, values: Values, **asked: Any) -> Query:

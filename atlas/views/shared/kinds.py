@@ -19,8 +19,3 @@ def kind_of(memory: MemorySystem, collection: str) -> Kind:
     if collection == REFUSED_COLLECTION:
         return JOURNAL
     return next((kind for kind in KINDS.values() if kind.records(memory).collection_name == collection), EXPERIENCE)
-
-
-def kind_on(page: str) -> Kind:
-    """Return the kind that a page is about, or experiences if it is about none alone."""
-    return KINDS.get(page, EXPERIENCE)

@@ -26,7 +26,7 @@ from atlas.views.curate.queues import (
 from atlas.views.experience.list import placed_and_marked
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.kinds.experience import QUEUED
-from atlas.views.lists.listing import n_pages
+from atlas.views.lists.queries import n_pages
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted

@@ -14,10 +14,10 @@ from atlas import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.hits import HitCard
 from atlas.views.lists.kind_views import KindViews
-from atlas.views.lists.listing import Listing, found_page, listed_ids, listed_page, n_pages
-from atlas.views.lists.queries import Query, SearchResult, query_of, search
+from atlas.views.lists.listing import found_page, listed_ids, listed_page
+from atlas.views.lists.queries import Listing, Query, SearchResult, n_pages, query_of, search
 from atlas.views.shared.scope import BEST_MATCH, BY
-from atlas.views.shared.state import StoreState
+from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import plural
 from pages.components.lists.cards import draw_cards, is_as_cards
 from pages.components.lists.downloads import draw_downloads
@@ -72,12 +72,13 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
 
 def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:
     """Return what answers the question, asked once for all of its pages."""
-    store, state = store_state(memory), views.list_state(memory)
+    kind = views.kind
+    store, state = store_state(memory), uses_seen(memory, kind) if kind.shows_uses else 0
     result: SearchResult | None = None
     if query.is_search:
         with st.spinner("Searching …" if query.is_by_words else SEARCHING):
-            make = partial(search, memory, views.kind, query)
-            result = _searched(views.kind.noun, (store, state), digest(query), _search=make)
+            make = partial(search, memory, kind, query)
+            result = _searched(kind.noun, (store, state), digest(query), _search=make)
     return Answer(query=query, result=result, store=store, state=state)
 
 

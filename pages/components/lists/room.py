@@ -67,7 +67,7 @@ class Room:
     draw_looking: Callable[[MemorySystem, Chosen, bool], None] = lambda memory, chosen, is_planning: None
     """Draws the buttons of the tray that show more of a selection, given whether a plan is open."""
 
-    draw_dialog: Callable[[MemorySystem], None] = lambda memory: None
+    draw_dialog: Callable[[MemorySystem], None] | None = None
     """Draws the dialog that one of the acts opened."""
 
 

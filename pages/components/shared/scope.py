@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -79,8 +78,7 @@ def n_experiences(memory: MemorySystem, where: Mapping[str, Any] | None = None) 
 
 def n_records(memory: MemorySystem, kind: Kind, where: Mapping[str, Any] | None = None) -> int:
     """Return how many of a kind pass a filter. Counted once for each revision of the store."""
-    count = partial(kind.records(memory).count, where)
-    return _count(store_state(memory), kind.noun, digest(where), _count=count)
+    return _count(store_state(memory), kind.noun, digest(where), _memory=memory, _kind=kind, _where=where)
 
 
 def page_tags(memory: MemorySystem, kind: Kind = EXPERIENCE) -> Mapping[Any, int]:
@@ -94,8 +92,10 @@ def filter_options(memory: MemorySystem, kind: Kind) -> Mapping[str, Options]:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _count(state: StoreState, kind: str, asked: str, *, _count: Callable[[], int]) -> int:
-    return _count()
+def _count(
+    state: StoreState, noun: str, asked: str, *, _memory: MemorySystem, _kind: Kind, _where: Mapping[str, Any] | None
+) -> int:
+    return _kind.records(_memory).count(_where)
 
 
 def _draw_sentence(memory: MemorySystem, scope: Scope, memory_map: MemoryMap | None, left_out: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,6 @@ from atlas.views.kinds.kind import Kind
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.lists.selection import Chosen
 from atlas.views.lists.tables import exported_lines
-from atlas.views.shared.kinds import kind_on
 from atlas.views.shared.scope import offered
 from atlas.views.shared.state import on_behalf
 from atlas.views.shared.wording import counted
@@ -28,16 +27,21 @@ from pages.components.shared.snapshot import store_state
 _CHOSEN, _TAGS = "tray_chosen", "tray_tags"
 
 
-def draw_tray(memory: MemorySystem, page: str, rooms: Sequence[Room]) -> None:
-    """Draw the plan that is open and the selection of the page's kind, if there are any. The router does it last."""
+def draw_tray(memory: MemorySystem, page: str, rooms: Mapping[str, Room]) -> None:
+    """Draw the plan that is open and the selection of the page's kind, if there are any. The router does it last.
+
+    Args:
+        rooms: The pages of kinds, by name. On other pages the selection is that of the first.
+    """
     is_planning = draw_plan(memory) or draw_purge(memory)
-    for room in rooms:
-        room.draw_dialog(memory)
-    kind = kind_on(page)
-    selection = current_selection(kind)
+    for room in rooms.values():
+        if room.draw_dialog is not None:
+            room.draw_dialog(memory)
+    room = rooms.get(page) or next(iter(rooms.values()))
+    selection = current_selection(room.views.kind)
     if selection.ids:
         with st.bottom, st.container(key="tray", gap="xsmall"):
-            _draw_selection(memory, next(room for room in rooms if room.views.kind is kind), selection, is_planning)
+            _draw_selection(memory, room, selection, is_planning)
 
 
 def _draw_selection(memory: MemorySystem, room: Room, selection: Selection, is_planning: bool) -> None:

@@ -16,8 +16,8 @@ from atlas.views.experience.kind import EXPERIENCES
 from atlas.views.experience.list import placed_and_marked
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import known_tags, options_of
-from atlas.views.lists.listing import Listing, listed_page, n_pages, similar_rows
-from atlas.views.lists.queries import Query
+from atlas.views.lists.listing import listed_page, similar_rows
+from atlas.views.lists.queries import Listing, Query, n_pages
 from atlas.views.shared.live import changes_since, drawn_now
 from atlas.views.shared.scope import (
     WORDS,
