@@ -56,6 +56,15 @@ def test_it_is_listed_and_narrowed(page):
     assert_no_problem(app)
 
 
+def test_its_boxes_keep_their_room_above_the_record_that_is_open(page):
+    page.query_params["id"] = SOUP.id
+    app = page.run()
+    assert len(app.columns) == 2
+    assert [box.key for column in app.columns for box in column.text_input] == []
+    assert app.text_input(key="recipes_text").label == "Search"
+    assert_no_problem(app)
+
+
 def test_it_is_opened_edited_and_the_edit_is_undone(page, memory):
     page.query_params["id"] = SOUP.id
     app = page.run()

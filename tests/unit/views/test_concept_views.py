@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.exchange import decode_line
 from atlas.core.types import CodeConcept
 from atlas.learning.naming.documenter import DERIVED
 from atlas.testing import HashEmbedder
@@ -20,6 +22,7 @@ from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.concept import CONCEPT, MOST_USED
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Query, search
+from atlas.views.lists.tables import exported_lines
 from tests.support.records import attempt
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
@@ -216,3 +219,11 @@ def test_the_primitives_of_an_installed_package_are_loaded_once(memory, tmp_path
     assert "grid[2:]" in memory.concepts.get("test_crop").code
     with pytest.raises(NotFound, match="'other'"):
         load_primitives(memory, "other")
+
+
+def test_selected_concepts_are_taken_away_as_lines_that_an_import_reads(memory):
+    ids = memory.concepts.add_many([concept(), concept("cut", "def cut(g):\n    return g[1:]\n", "cut a row off")])
+    memory.concepts.change_marks(ids[:1], add_tags=["grids"])
+    [line] = exported_lines(memory, CONCEPT, ids[:1]).decode().splitlines()
+    exported = decode_line(json.loads(line))
+    assert (exported.concept.id, exported.marks.tags) == (ids[0], ("grids",))
