@@ -55,10 +55,6 @@ CONCEPT = Kind(
         Field(name="signature", label="Signature"),
         Field(name="guidance", label="When to use it", height=80),
         Field(name="code", label="Code", height=300),
-        Field(
-            name="examples",
-            label="Examples, as a Python session: >>> and a call, below it the result",
-            height=160,
-        ),
+        Field(name="examples", label="Examples, as a Python session: >>> and a call, below it the result", height=160),
     ),
 )

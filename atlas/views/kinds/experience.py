@@ -14,10 +14,7 @@ SIGN = Column("sign", "", 30)
 OUTCOME = Column("outcome", "Outcome", 105)
 TASK = Column("task", "Task", 380)
 ATTEMPTS = Column(
-    "attempts",
-    "Attempts",
-    150,
-    help_text="Similar attempts at the task, and how they went. The best one is shown.",
+    "attempts", "Attempts", 150, help_text="Similar attempts at the task, and how they went. The best one is shown."
 )
 DOMAIN = Column("domain", "Domain", 140, is_optional=True)
 N_STEPS = Column("n_steps", "Steps", 55, "number")

@@ -27,12 +27,7 @@ SUCCEEDED = Column(
     help_text="The success rate of its tries with its 95 % interval. A try is an attempt that it was retrieved for",
 )
 BAR = Column(
-    "bar",
-    "0 – 50 – 100 %",
-    140,
-    "picture",
-    "The success rate of its tries with its 95 % interval",
-    is_optional=True,
+    "bar", "0 – 50 – 100 %", 140, "picture", "The success rate of its tries with its 95 % interval", is_optional=True
 )
 TREND = Column(
     "trend",
