@@ -7,21 +7,25 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import MemoryQueryResult
-from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 from atlas.core.words import STOP_WORDS
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
-from atlas.memory.base.success_rates import credible_interval
-from atlas.memory.kinds.record_text import RecordText, Section, defanged, one_line
 from atlas.memory.query import error_text, joined
+
+if TYPE_CHECKING:
+    from atlas.memory.kinds.record_text import RecordText, Section
 
 logger = logging.getLogger(__name__)
 
 BUDGET_TOKENS = 2_000
 EACH = 8
 """Default number of hits of each memory among which a block chooses."""
+
+MEMORIES = ("strategies", "experience", "concepts", "journal")
+"""Memories of ATLAS, in the order in which a block shows them."""
 
 BEGIN, END = "<atlas-memory>", "</atlas-memory>"
 """The first and the last line of a block. No stored text can write either."""
@@ -109,7 +113,7 @@ def build_context(
 
     Args:
         by_words: Whether the hits were found by words alone, which the block states.
-        sections: The sections of the block, by memory, in their order. `SECTIONS` where it is None.
+        sections: The sections of the block, by memory, in their order. Those of ATLAS where it is None.
 
     Raises:
         InvalidInput: The budget is negative.
@@ -119,6 +123,8 @@ def build_context(
     """
     if budget_tokens < 0:
         raise InvalidInput(f"budget_tokens should be 0 or more, but is {budget_tokens}")
+    from atlas.memory.kinds.sections import SECTIONS  # late: opening a memory shows nothing
+
     sections = SECTIONS if sections is None else sections
     headings = {name: section.heading for name, section in sections.items()}
     parts, errors = _parts(result, counter, sections)
@@ -134,17 +140,6 @@ def build_context(
         errors=joined(result.errors, errors),
         by_words=by_words,
     )
-
-
-def record_text(n_succeeded: int, n: int) -> str:
-    """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`, the record of a strategy.
-
-    The interval is that of `credible_interval`. An updater's estimate is no part of it: it may lie outside.
-    """
-    if not n:
-        return "not tried yet"
-    interval, tries = credible_interval(n_succeeded, n), "1 try" if n == 1 else f"{n:,} tries"
-    return f"succeeded in {n_succeeded:,} of {tries} (95 %: {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
 
 
 def _chosen(parts: Sequence[_Part], counter: TokenCounter, budget: int, headings: Mapping[str, str]) -> list[_Part]:
@@ -181,6 +176,8 @@ def _parts(
     result: MemoryQueryResult, counter: TokenCounter, sections: Mapping[str, Section]
 ) -> tuple[list[_Part], dict[str, str]]:
     """Return the text of each hit, and by memory the errors of records that cannot be written."""
+    from atlas.memory.kinds.record_text import defanged, one_line
+
     parts, errors = list[_Part](), dict[str, str]()
     for name, section in sections.items():
         failed = list[Exception]()
@@ -207,44 +204,3 @@ def _part(memory: str, record_id: str, relevance: float, memory_text: RecordText
         n_tokens=counter.count(text),
         is_quoted=memory_text.is_quoted,
     )
-
-
-def _strategy_text(strategy: Strategy) -> RecordText:
-    text = RecordText("strategy", strategy.id, strategy.title)
-    text.add("When", strategy.situation)
-    text.add("Do", strategy.suggestion)
-    text.add("Parameters", ", ".join(f"{p['name']} ({p.get('type', 'text')})" for p in strategy.parameters))
-    text.add("Record", record_text(strategy.n_succeeded, strategy.usage_count))
-    return text
-
-
-def _experience_text(experience: Experience) -> RecordText:
-    outcome = experience.outcome
-    text = RecordText("experience", experience.id, experience.task.description, label=f"{outcome.label}: ")
-    text.add("Did", experience.solution_output or experience.trajectory_summary)
-    text.add("Why", outcome.error_info or "")
-    text.add("Said of it", experience.feedback if experience.feedback != outcome.error_info else "")
-    return text
-
-
-def _concept_text(concept: CodeConcept) -> RecordText:
-    text = RecordText("concept", concept.id, concept.name)
-    text.add("Does", concept.description)
-    text.add("When", concept.guidance)
-    text.add_code(concept.code)
-    return text
-
-
-def _entry_text(entry: JournalEntry) -> RecordText:
-    text = RecordText("entry", entry.id, f"{entry.entry_type}, generation {entry.generation}")
-    text.add("Noted", entry.content)
-    return text
-
-
-SECTIONS: Mapping[str, Section] = {
-    "strategies": Section("## Strategies: what to do in which situation", _strategy_text),
-    "experience": Section("## Experiences: what worked, what failed and why", _experience_text),
-    "concepts": Section("## Concepts: code to reuse", _concept_text),
-    "journal": Section("## Journal: what was noted on the way", _entry_text),
-}
-"""The sections, by memory, in the order in which they come."""

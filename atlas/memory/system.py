@@ -20,15 +20,13 @@ from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, Use
 from atlas.memory.context import (
     BUDGET_TOKENS,
     EACH,
-    SECTIONS,
+    MEMORIES,
     ContextBlock,
     TokenCounter,
     build_context,
     counter_of,
 )
 from atlas.memory.judging import JudgedMemories
-from atlas.memory.kinds.kind import FURTHER
-from atlas.memory.kinds.record_text import Section
 from atlas.memory.plugged import (
     PluggedConcepts,
     PluggedExperience,
@@ -62,6 +60,7 @@ if TYPE_CHECKING:
     from atlas.memory.experience.memory import ChromaExperienceMemory
     from atlas.memory.journal import Journal
     from atlas.memory.journal.conversations import Conversations
+    from atlas.memory.kinds.record_text import Section
     from atlas.memory.memory_effect import MemoryEffect
     from atlas.memory.strategies.memory import ChromaStrategyBank
 
@@ -196,6 +195,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     @property
     def _memories(self) -> dict[str, AnyMemory]:
         """The memories that are there, by the names that results, ids and errors have them under."""
+        from atlas.memory.kinds.kind import FURTHER
+
         names = ["experience", "concepts", "strategies", "journal", *(FURTHER if self._storage is not None else ())]
         memories = {name: self._memory(name) for name in names}
         return {name: memory for name, memory in memories.items() if memory is not None}
@@ -203,6 +204,9 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     @property
     def _sections(self) -> dict[str, Section]:
         """The sections of a context block, by memory."""
+        from atlas.memory.kinds.kind import FURTHER
+        from atlas.memory.kinds.sections import SECTIONS
+
         further = {name: kind.section for name, kind in FURTHER.items() if kind.section is not None}
         return {**SECTIONS, **further}
 
@@ -230,6 +234,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
                     self._parts[name] = self._makers[name]()
                     del self._makers[name]
         if name not in self._parts:
+            from atlas.memory.kinds.kind import FURTHER
+
             self._parts[name] = FURTHER[name].records(self)
         return self._parts[name]
 
@@ -246,7 +252,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         embedders = (memory.embedder for memory in self._memories.values())
         return counter_of(next((embedder for embedder in embedders if embedder is not None), None))
 
-    def ranked_with(self, weights: RankingWeights, names: Collection[str] = tuple(SECTIONS)) -> MemorySystemImpl:
+    def ranked_with(self, weights: RankingWeights, names: Collection[str] = MEMORIES) -> MemorySystemImpl:
         """Return the same memories, or only some of them, whose searches rank with other weights.
 
         It is for comparisons: its searches count as used only for attempts that it stores itself.

@@ -10,7 +10,8 @@ from typing import Any
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Task
-from atlas.memory.context import BUDGET_TOKENS, EACH, SECTIONS, ContextBlock, build_context
+from atlas.memory.context import BUDGET_TOKENS, EACH, ContextBlock, build_context
+from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.cards import VIEWS
 from atlas.views.ask.comparison import knobs, move_of

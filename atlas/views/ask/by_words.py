@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas.core.settings import RankingWeights
-from atlas.memory.context import SECTIONS
+from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.cards import VIEWS
 from atlas.views.lists.hits import HitCard

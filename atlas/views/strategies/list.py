@@ -11,7 +11,7 @@ from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import Trend, credible_interval, trend
-from atlas.memory.context import record_text
+from atlas.memory.kinds.sections import record_text
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
