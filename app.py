@@ -10,9 +10,9 @@ from starlette.middleware import Middleware
 from atlas import AtlasError
 from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.views.shared.state import check_entrance
-from pages.components.concepts.tray import TRAY as CONCEPTS
-from pages.components.experience.tray import TRAY as EXPERIENCES
-from pages.components.journal.tray import TRAY as ENTRIES
+from pages.components.concepts.room import ROOM as CONCEPTS
+from pages.components.experience.room import ROOM as EXPERIENCES
+from pages.components.journal.room import ROOM as ENTRIES
 from pages.components.shared.live import begin_run
 from pages.components.shared.memory import hold_store, warmed
 from pages.components.shared.messages import show_failure, show_problem
@@ -21,7 +21,7 @@ from pages.components.shared.sidebar import draw_sidebar
 from pages.components.shared.snapshot import Snapshot, drawn_from, take_snapshot
 from pages.components.shared.tray import draw_tray
 from pages.components.shared.undo_toast import draw_act
-from pages.components.strategies.tray import TRAY as STRATEGIES
+from pages.components.strategies.room import ROOM as STRATEGIES
 from pages.frame.address import begin_address, end_address, enter_page
 
 FRAME = Path(__file__).parent / "pages" / "frame"
@@ -49,8 +49,8 @@ SECTIONS = {
 }
 """Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""
 
-TRAYS = (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)
-"""The trays of the kinds of memories."""
+ROOMS = {room.views.kind.page: room for room in (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)}
+"""The pages of the kinds of memories, by name."""
 
 
 def main() -> None:
@@ -83,7 +83,7 @@ def _draw(snapshot: Snapshot, page: st.Page) -> None:
         draw_act(memory)
     follow_click()
     page.run()
-    draw_tray(memory, page.url_path, TRAYS)
+    draw_tray(memory, page.url_path, ROOMS)
     end_address()
 
 

@@ -11,10 +11,11 @@ from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, s
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
-from pages.components.experience.panel import experience_panel
+from pages.components.experience.room import ROOM
 from pages.components.importing.box import draw_refused_files
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.record_table import opened_id
+from pages.components.lists.room import draw_opened
 from pages.components.map.beside import draw_difference, draw_hits
 from pages.components.map.domains import OPEN_DOMAIN, draw_domains
 from pages.components.map.interaction import draw_map
@@ -52,7 +53,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
             draw_difference(memory, sheet)
             draw_domains(memory, sheet)
         else:
-            experience_panel(memory, opened)
+            draw_opened(ROOM, memory, opened)
 
 
 def draw_nothing(memory: MemorySystem) -> None:

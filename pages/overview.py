@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import Overview, overview
-from atlas.views.shared.kinds import STRATEGY
 from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health

@@ -89,14 +89,17 @@ class ExportedConcept:
 Exported = ExportedExperience | ExportedStrategy | ExportedConcept
 
 
-def encode_line(exported: Exported) -> str:
+def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> str:
     """Return it as one JSON object on one line, without the line break. `decode_line` gives it back equal.
+
+    Args:
+        lines: The kinds of lines by name; `LINES` where it is None.
 
     Raises:
         InvalidInput: Something in it is not JSON, such as NaN or a lone surrogate; the message names the field.
     """
     line: Json = {
-        **_encode_content(exported),
+        **_encoded_content(exported, LINES if lines is None else lines),
         "uses": [encode(use, ("record_id",)) for use in exported.uses],
         "marks": encode(exported.marks),
         "usage": encode(exported.usage),
@@ -108,24 +111,23 @@ def encode_line(exported: Exported) -> str:
     return json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _encode_content(exported: Exported) -> Json:
-    if isinstance(exported, ExportedExperience):
-        return {
-            "kind": "experience",
-            "experience": encode_experience(exported.experience),
-            "embedding_model": exported.embedding_model,
-            "content_hash": exported.content_hash,
-        }
-    if isinstance(exported, ExportedStrategy):
-        return {"kind": "strategy", "strategy": encode_strategy(exported.strategy)}
-    return {"kind": "concept", "concept": encode_concept(exported.concept)}
+def _encoded_content(exported: Any, lines: Mapping[str, LineKind]) -> Json:
+    for name, kind in lines.items():
+        if kind.exported is not None and isinstance(exported, kind.exported):
+            return {"kind": name, **kind.encode(exported)}
+    raise InvalidInput(
+        f"expected a record of a kind that is exported, got {type(exported).__name__}; add its kind of line"
+    )
 
 
-def decode_line(obj: Json) -> Exported | Trajectory | JournalEntry | Turn:
+def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Exported | Trajectory | JournalEntry | Turn:
     """Return the record of a line, from `encode_line` or written by hand.
 
     That is the trajectory of `{"kind": "trajectory", "trajectory": {…}}`, and likewise an `entry` of a journal, or a
     `turn` of a conversation.
+
+    Args:
+        lines: The kinds of lines by name; `LINES` where it is None.
 
     Raises:
         InvalidInput: A field is missing, of the wrong type or impossible; the message names it.
@@ -134,10 +136,10 @@ def decode_line(obj: Json) -> Exported | Trajectory | JournalEntry | Turn:
         raise InvalidInput(f"the line should be an object, but is of type {type(obj).__name__}")
     check_json({name: value for name, value in obj.items() if name != "vectors"}, "line")
     kind = obj.get("kind")
-    decode_kind = _DECODERS.get(kind) if isinstance(kind, str) else None
-    if decode_kind is None:
-        raise InvalidInput(f"kind should be one of {', '.join(_DECODERS)}, but is {kind!r:.60}")
-    return decode_kind(obj)
+    lines = LINES if lines is None else lines
+    if not isinstance(kind, str) or kind not in lines:
+        raise InvalidInput(f"kind should be one of {', '.join(lines)}, but is {kind!r:.60}")
+    return lines[kind].decode(obj)
 
 
 def _decode_experience(obj: Json) -> ExportedExperience:
@@ -148,29 +150,60 @@ def _decode_experience(obj: Json) -> ExportedExperience:
         vectors=_decode_vectors(obj.get("vectors")),
         embedding_model=texts.embedding_model,
         content_hash=texts.content_hash,
-        **_decode_history(obj, experience.id),
+        **decode_history(obj, experience.id),
     )
 
 
 def _decode_strategy(obj: Json) -> ExportedStrategy:
     strategy = decode_strategy(obj.get("strategy"))
-    return ExportedStrategy(strategy=strategy, **_decode_history(obj, strategy.id))
+    return ExportedStrategy(strategy=strategy, **decode_history(obj, strategy.id))
 
 
 def _decode_concept(obj: Json) -> ExportedConcept:
     concept = decode_concept(obj.get("concept"))
-    return ExportedConcept(concept=concept, **_decode_history(obj, concept.id))
+    return ExportedConcept(concept=concept, **decode_history(obj, concept.id))
 
 
-_DECODERS: Mapping[str, Callable[[Json], Exported | Trajectory | JournalEntry | Turn]] = {
-    "experience": _decode_experience,
-    "strategy": _decode_strategy,
-    "concept": _decode_concept,
-    "trajectory": lambda obj: decode_trajectory(obj.get("trajectory")),
-    "entry": lambda obj: decode_entry(obj.get("entry")),
-    "turn": lambda obj: decode(Turn, obj.get("turn"), "turn", strict=True),
+def _encode_experience(exported: ExportedExperience) -> Json:
+    return {
+        "experience": encode_experience(exported.experience),
+        "embedding_model": exported.embedding_model,
+        "content_hash": exported.content_hash,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineKind:
+    """One kind of line."""
+
+    decode: Callable[[Json], Exported | Trajectory | JournalEntry | Turn]
+    exported: type | None = None
+    """The type that is exported as such lines, with `marks`, `usage`, `uses` and `stored_at`.
+
+    None for lines that are only read.
+    """
+
+    encode: Callable[[Any], Json] = lambda exported: {}
+    """Function that returns the content of a line, beside its marks and uses."""
+
+
+LINES: Mapping[str, LineKind] = {
+    "experience": LineKind(exported=ExportedExperience, encode=_encode_experience, decode=_decode_experience),
+    "strategy": LineKind(
+        exported=ExportedStrategy,
+        encode=lambda exported: {"strategy": encode_strategy(exported.strategy)},
+        decode=_decode_strategy,
+    ),
+    "concept": LineKind(
+        exported=ExportedConcept,
+        encode=lambda exported: {"concept": encode_concept(exported.concept)},
+        decode=_decode_concept,
+    ),
+    "trajectory": LineKind(decode=lambda obj: decode_trajectory(obj.get("trajectory"))),
+    "entry": LineKind(decode=lambda obj: decode_entry(obj.get("entry"))),
+    "turn": LineKind(decode=lambda obj: decode(Turn, obj.get("turn"), "turn", strict=True)),
 }
-"""Readers of a line, by its kind."""
+"""The kinds of lines, by the name that a line begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +220,7 @@ class _History:
     stored_at: datetime | None = None
 
 
-def _decode_history(obj: Json, record_id: str) -> Json:
+def decode_history(obj: Json, record_id: str) -> Json:
     """Return the marks, usage, uses and time of storing of a line, by their names in `Exported`."""
     uses = obj.get("uses", ())
     if isinstance(uses, list):

@@ -140,6 +140,9 @@ class MemoryQueryResult(Tabular):
     concept_hits: tuple[Hit[CodeConcept], ...] = ()
     strategy_hits: tuple[Hit[Strategy], ...] = ()
     journal_hits: tuple[Hit[JournalEntry], ...] = ()
+    further_hits: Mapping[str, tuple[Hit[Any], ...]] = field(default_factory=dict)
+    """Hits of memories beside these, by memory."""
+
     n_hidden: Mapping[str, int] = field(default_factory=dict)
     """Number of records that were not relevant enough, by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
@@ -170,26 +173,27 @@ class MemoryQueryResult(Tabular):
         return [hit.item for hit in self.journal_hits]
 
     @property
-    def ids(self) -> dict[str, tuple[str, ...]]:
-        """The ids of all hits, by memory."""
-        return {name: tuple(hit.item.id for hit in hits) for name, hits in self._hits.items()}
-
-    @property
-    def _hits(self) -> Mapping[str, Sequence[Hit[Any]]]:
-        """The hits, by memory."""
+    def hits(self) -> dict[str, tuple[Hit[Any], ...]]:
+        """All hits, by memory."""
         return {
             "experience": self.experience_hits,
             "concepts": self.concept_hits,
             "strategies": self.strategy_hits,
             "journal": self.journal_hits,
+            **self.further_hits,
         }
+
+    @property
+    def ids(self) -> dict[str, tuple[str, ...]]:
+        """The ids of all hits, by memory."""
+        return {name: tuple(hit.item.id for hit in hits) for name, hits in self.hits.items()}
 
     def _caption(self) -> str:
         problems = [f"{name} failed: {message}" for name, message in self.errors.items()]
-        return _summary(sum(map(len, self._hits.values())), sum(self.n_hidden.values()), problems)
+        return _summary(sum(map(len, self.hits.values())), sum(self.n_hidden.values()), problems)
 
     def _rows(self) -> Iterator[TableRow]:
-        return ({"memory": name, **row} for name, hits in self._hits.items() for hit in hits for row in hit._rows())
+        return ({"memory": name, **row} for name, hits in self.hits.items() for hit in hits for row in hit._rows())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

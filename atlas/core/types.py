@@ -86,6 +86,10 @@ class Step:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+OUTCOMES = ("succeeded", "failed", "unknown")
+"""Labels of outcomes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How an attempt ended."""

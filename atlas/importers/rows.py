@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from atlas.core.codec import encode_concept, encode_experience, encode_strategy, encode_trajectory
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
-from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory, Turn
 from atlas.infra.secrets import scrub_text
-from atlas.memory.concepts.records import checked
-from atlas.memory.strategies.records import checked as checked_strategy
+from atlas.memory.kinds.table import kind_of_item
 
 Item = Trajectory | ExportedExperience | ExportedStrategy | ExportedConcept | CodeConcept | JournalEntry | Turn
 """An attempt, a reusable piece of code, a line of an agent's log, a turn of a conversation, or an exported record."""
@@ -83,7 +79,7 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
 
     def make_checked() -> None:
         item = make()
-        _check(item)
+        kind_of_item(item).check(item)
         items.append(item)
 
     reason = refusal(make_checked)
@@ -103,25 +99,3 @@ def refusal(act: Callable[[], object]) -> str:
     else:
         return ""
     return one_line(reason) or "cannot be read"
-
-
-def _check(item: Item) -> None:
-    if isinstance(item, CodeConcept | ExportedConcept):
-        encode_concept(checked(item if isinstance(item, CodeConcept) else item.concept))
-        return
-    if isinstance(item, JournalEntry):
-        encode_entry(checked_entry(item))
-        return
-    if isinstance(item, Turn):
-        return  # it is read field by field, and holds nothing but texts
-    if isinstance(item, ExportedStrategy):
-        encode_strategy(checked_strategy(item.strategy, datetime.now(UTC)))
-        return
-    if isinstance(item, ExportedExperience):
-        encode_experience(item.experience)
-        task = item.experience.task
-    else:
-        encode_trajectory(item)
-        task = item.task
-    if not task.description.strip():
-        raise InvalidInput("task.description is blank, so nothing could find the attempt again; give it one")

@@ -31,21 +31,11 @@ Progress = Callable[[int, int], None]
 class AddCount:
     """The counts of one batch."""
 
-    added: int
+    added: Mapping[str, int]
+    """Numbers of new records, by the word for one: `experience`, `concept`, `strategy`, `entry`, `turn`."""
+
     skipped: int
     """Items that were there already."""
-
-    added_concepts: int = 0
-    """Number of those added that are concepts."""
-
-    added_entries: int = 0
-    """Number of those added that are entries of a journal."""
-
-    added_strategies: int = 0
-    """Number of those added that are strategies."""
-
-    added_turns: int = 0
-    """Number of those added that are turns of conversations. The rest are attempts."""
 
     purged: int = 0
     """Number of those skipped that were purged, and so are not taken again."""
@@ -81,18 +71,8 @@ class ImportReport:
     read: int
     """Rows that were looked at, and notes that were made of them."""
 
-    added: int
-    added_concepts: int
-    """Number of those added that are concepts."""
-
-    added_entries: int
-    """Number of those added that are entries of a journal."""
-
-    added_strategies: int
-    """Number of those added that are strategies."""
-
-    added_turns: int
-    """Number of those added that are turns of conversations. The rest are attempts."""
+    added_by: Mapping[str, int]
+    """Numbers of new records, by the word for one: `experience`, `concept`, `strategy`, `entry`, `turn`."""
 
     skipped: int
     """Rows that the store had already, or that were purged from it."""
@@ -119,9 +99,34 @@ class ImportReport:
     The rule that was asked for is there even if it decided no outcome. Names of scores may come from the files."""
 
     @property
+    def added(self) -> int:
+        """Number of new records."""
+        return sum(self.added_by.values())
+
+    @property
     def added_attempts(self) -> int:
         """Number of those added that are attempts."""
-        return self.added - self.added_concepts - self.added_entries - self.added_strategies - self.added_turns
+        return self.added_by.get("experience", 0)
+
+    @property
+    def added_concepts(self) -> int:
+        """Number of those added that are concepts."""
+        return self.added_by.get("concept", 0)
+
+    @property
+    def added_strategies(self) -> int:
+        """Number of those added that are strategies."""
+        return self.added_by.get("strategy", 0)
+
+    @property
+    def added_entries(self) -> int:
+        """Number of those added that are entries of a journal."""
+        return self.added_by.get("entry", 0)
+
+    @property
+    def added_turns(self) -> int:
+        """Number of those added that are turns of conversations."""
+        return self.added_by.get("turn", 0)
 
 
 def import_paths(
@@ -175,7 +180,7 @@ class _Attempts:
             elif isinstance(item, ExportedExperience):
                 self.trajectories.append(to_trajectory(item.experience))
         n_added = len(self.trajectories) - before
-        return AddCount(added=n_added, skipped=len(items) - n_added)
+        return AddCount(added={"experience": n_added}, skipped=len(items) - n_added)
 
 
 def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Settings) -> list[Trajectory]:
@@ -228,8 +233,8 @@ class _Run:
         self._on_progress = on_progress
         self._total_bytes = total_bytes
         self._done_bytes = 0
-        self._n_read = self._n_added = self._n_skipped = self._n_rejected = 0
-        self._n_concepts = self._n_entries = self._n_strategies = self._n_turns = self._n_purged = 0
+        self._n_read = self._n_skipped = self._n_rejected = self._n_purged = 0
+        self._added: Counter[str] = Counter()
         self._rejections: list[Rejection] = []
         self._items: list[Item] = []
         self._items_bytes = 0
@@ -255,11 +260,7 @@ class _Run:
             with counting_secrets() as secrets:
                 count = self._sink.add(items, self._source)
             self._scrubbed.update(secrets)
-            self._n_added += count.added
-            self._n_concepts += count.added_concepts
-            self._n_entries += count.added_entries
-            self._n_strategies += count.added_strategies
-            self._n_turns += count.added_turns
+            self._added.update(count.added)
             self._n_skipped += count.skipped
             self._n_purged += count.purged
             self._tell_progress()
@@ -268,11 +269,7 @@ class _Run:
         """Return the report so far."""
         return ImportReport(
             read=self._n_read,
-            added=self._n_added,
-            added_concepts=self._n_concepts,
-            added_entries=self._n_entries,
-            added_strategies=self._n_strategies,
-            added_turns=self._n_turns,
+            added_by=dict(self._added),
             skipped=self._n_skipped,
             purged=self._n_purged,
             rejected=self._n_rejected,
@@ -311,7 +308,9 @@ class _Run:
             self._rejections.append(rejection)
         if self._strict:
             self.flush()
-            raise ImportFailed(f"{rejection}; {self._n_added} were added before. Mend it, or import without --strict")
+            raise ImportFailed(
+                f"{rejection}; {self._added.total()} were added before. Mend it, or import without --strict"
+            )
 
     def _tell_progress(self) -> None:
         if self._on_progress is not None:

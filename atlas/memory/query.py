@@ -155,10 +155,11 @@ def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQ
     found = gathered(outcomes)
     hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
     return MemoryQueryResult(
-        experience_hits=hits.get("experience", ()),
-        concept_hits=hits.get("concepts", ()),
-        strategy_hits=hits.get("strategies", ()),
-        journal_hits=hits.get("journal", ()),
+        experience_hits=hits.pop("experience", ()),
+        concept_hits=hits.pop("concepts", ()),
+        strategy_hits=hits.pop("strategies", ()),
+        journal_hits=hits.pop("journal", ()),
+        further_hits=hits,
         n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
         thresholds={name: retrieval.threshold for name, retrieval in found.answers.items()},
         errors=found.errors,

@@ -20,7 +20,7 @@ from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, Use
 from atlas.memory.context import (
     BUDGET_TOKENS,
     EACH,
-    SECTIONS,
+    MEMORIES,
     ContextBlock,
     TokenCounter,
     build_context,
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from atlas.memory.experience.memory import ChromaExperienceMemory
     from atlas.memory.journal import Journal
     from atlas.memory.journal.conversations import Conversations
+    from atlas.memory.kinds.record_text import Section
     from atlas.memory.memory_effect import MemoryEffect
     from atlas.memory.strategies.memory import ChromaStrategyBank
 
@@ -194,8 +195,20 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     @property
     def _memories(self) -> dict[str, AnyMemory]:
         """The memories that are there, by the names that results, ids and errors have them under."""
-        memories = {name: self._memory(name) for name in ("experience", "concepts", "strategies", "journal")}
+        from atlas.memory.kinds.kind import FURTHER
+
+        names = ["experience", "concepts", "strategies", "journal", *(FURTHER if self._storage is not None else ())]
+        memories = {name: self._memory(name) for name in names}
         return {name: memory for name, memory in memories.items() if memory is not None}
+
+    @property
+    def _sections(self) -> dict[str, Section]:
+        """The sections of a context block, by memory."""
+        from atlas.memory.kinds.kind import FURTHER
+        from atlas.memory.kinds.sections import SECTIONS
+
+        further = {name: kind.section for name, kind in FURTHER.items() if kind.section is not None}
+        return {**SECTIONS, **further}
 
     def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
         """Have each of these memories made when it is first asked for."""
@@ -220,6 +233,10 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
                 if name in self._makers:  # no other thread has made it meanwhile
                     self._parts[name] = self._makers[name]()
                     del self._makers[name]
+        if name not in self._parts:
+            from atlas.memory.kinds.kind import FURTHER
+
+            self._parts[name] = FURTHER[name].records(self)
         return self._parts[name]
 
     def _needed(self, name: str, noun: str) -> Any:
@@ -235,7 +252,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         embedders = (memory.embedder for memory in self._memories.values())
         return counter_of(next((embedder for embedder in embedders if embedder is not None), None))
 
-    def ranked_with(self, weights: RankingWeights, names: Collection[str] = tuple(SECTIONS)) -> MemorySystemImpl:
+    def ranked_with(self, weights: RankingWeights, names: Collection[str] = MEMORIES) -> MemorySystemImpl:
         """Return the same memories, or only some of them, whose searches rank with other weights.
 
         It is for comparisons: its searches count as used only for attempts that it stores itself.
@@ -325,7 +342,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         search = by_words_alone if by_words else partial(ask_all, among=among)
         counter = counter_of(None) if by_words else self.token_counter
         result = result_of(search(self._memories, self._storage, task, k))
-        block = build_context(result, counter, budget_tokens, by_words=by_words)
+        block = build_context(result, counter, budget_tokens, by_words=by_words, sections=self._sections)
         self._attribution.note(task, block.shown)
         return block
 

@@ -31,7 +31,7 @@ class KeepingSink:
                 self.items.append(item)
         self.batches.append((source, len(items)))
         added = len(self._seen) - before
-        return AddCount(added, len(items) - added)
+        return AddCount({"experience": added}, len(items) - added)
 
 
 def _content(item: Item) -> str:

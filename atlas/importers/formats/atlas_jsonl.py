@@ -10,11 +10,12 @@ from atlas.core.exchange import decode_line
 from atlas.importers.files import Record, lines
 from atlas.importers.keys import record_keys
 from atlas.importers.rows import Item, Limits, Row, convert
+from atlas.memory.kinds.table import known_lines
 
 
 def matches(path: Path, head: bytes) -> bool:
     """Return whether lines are experiences, or other records with their kind."""
-    required = ({"experience"}, *({"kind", kind} for kind in ("trajectory", "strategy", "concept", "entry", "turn")))
+    required = ({"experience"}, *({"kind", kind} for kind in known_lines()))
     return any(names <= keys for keys in record_keys(head) for names in required)
 
 
@@ -25,4 +26,4 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 def _item(record: Record) -> Item:
-    return decode_line(record.value())
+    return decode_line(record.value(), known_lines())

@@ -12,12 +12,11 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
+from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.core.types import Experience
 from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
 from atlas.memory.experience.extraction import merged_attempts, to_metadata
 from atlas.storage.records import Merge, Moment
-
-OUTCOMES = ("succeeded", "failed", "unknown")
 
 ONLY_IF_ALL = "is_sample"
 """Metadata that the kept record keeps if all have it: removing sample data should not take an attempt of one's own."""

@@ -10,8 +10,10 @@ from typing import Any
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Task
-from atlas.memory.context import BUDGET_TOKENS, EACH, SECTIONS, ContextBlock, build_context
+from atlas.memory.context import BUDGET_TOKENS, EACH, ContextBlock, build_context
+from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
+from atlas.views.ask.cards import VIEWS
 from atlas.views.ask.comparison import knobs, move_of
 from atlas.views.shared.wording import hidden_text
 
@@ -21,11 +23,8 @@ MOST_EACH = 20
 MOST_TOKENS = 8_000
 """Where the scales of what a person can choose end."""
 
-TITLES = {"strategies": "Strategies", "experience": "Experiences", "concepts": "Concepts", "journal": "Journal"}
+TITLES = {name: views.kind.page.capitalize() for name, views in VIEWS.items()}
 """Names of the memories on the page, in the order of the block."""
-
-PAGES = {"strategies": "strategies", "experience": "experiences", "concepts": "concepts", "journal": "journal"}
-"""The page that shows the records of each."""
 
 NONE_YET = {
     "strategies": "This store has no strategies. Storing a successful attempt writes one. Importing runs does not.",
@@ -116,12 +115,7 @@ class Answer:
 
 def counts(memory: MemorySystem) -> dict[str, int]:
     """Return how many records each memory holds."""
-    return {
-        "strategies": memory.strategies.count(),
-        "experience": memory.experience.count(),
-        "concepts": memory.concepts.count(),
-        "journal": memory.journal.count(),
-    }
+    return {name: views.kind.records(memory).count() for name, views in VIEWS.items()}
 
 
 def found_for(memory: MemorySystem, text: str, configuration: Configuration) -> MemoryQueryResult:
@@ -222,7 +216,7 @@ def _part_against(part: Part, other: Mapping[tuple[str, str], RankedHit]) -> Par
 
 
 def _part(name: str, result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, n_held: int) -> Part:
-    found = _hits(result)[name]
+    found = result.hits[name]
     shown = {*block.shown.get(name, ())}
     return Part(
         name=name,
@@ -242,22 +236,13 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
         return f"This memory failed, so the answer is without it: {result.errors[name]}"
     if not n_held:
         return NONE_YET[name]
-    n, n_hidden = len(_hits(result)[name]), result.n_hidden.get(name, 0)
+    n, n_hidden = len(result.hits[name]), result.n_hidden.get(name, 0)
     if n:
         return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
     if not n_hidden:
         return "Nothing found"
     best = f"The best hit would need a relevance of {result.thresholds[name]:.2f}"
     return f"Nothing is relevant enough. {best}. {n_hidden:,} less relevant {'is' if n_hidden == 1 else 'are'} hidden"
-
-
-def _hits(result: MemoryQueryResult) -> dict[str, tuple[Hit[Any], ...]]:
-    return {
-        "strategies": result.strategy_hits,
-        "experience": result.experience_hits,
-        "concepts": result.concept_hits,
-        "journal": result.journal_hits,
-    }
 
 
 def _block_sentence(block: ContextBlock) -> str:

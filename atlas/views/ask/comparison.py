@@ -13,9 +13,9 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.storage.profiles import DEFAULT, Earlier, Profile, check_name
-from atlas.views.experience.finding import card_of
+from atlas.views.experience.kind import card_text
 from atlas.views.experience.profiles import profile_problems
-from atlas.views.lists.hits import HitCard
+from atlas.views.lists.hits import HitCard, record_card
 from atlas.views.shared.wording import counted, hidden_text
 
 __all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name", "profile_problems"]
@@ -149,7 +149,7 @@ def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience],
             id=hit.item.id,
             rank=rank,
             move=move_of(rank, ranks.get(hit.item.id)),
-            card=card_of(memory, query, hit, hit.item, memory.weights),
+            card=record_card(memory, hit.item.id, card_text(hit.item), hit=hit, text=query, weights=memory.weights),
         )
         for rank, hit in enumerate(of.hits[:HITS], start=1)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from atlas.memory.context import SECTIONS
+from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
 
 RIGHT, WRONG = "right", "wrong"

@@ -22,7 +22,7 @@ from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
-from atlas.views.shared.versions import VersionView, version_changes, version_views
+from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, moment
 
 FOUND_SHOWN = 10
@@ -75,13 +75,13 @@ class EditableConcept(EditableFields):
         texts = {field.name: getattr(concept, field.name) for field in fields(cls) if field.name != "examples"}
         return cls(**texts, examples=examples_text(concept.examples))
 
-    def changes(self, begun: EditableConcept) -> dict[str, Any]:
+    def changes(self, begun: EditableConcept, record: CodeConcept) -> dict[str, Any]:
         """Return the changes, as `edit` takes them, that a person made to a concept.
 
         Raises:
             InvalidInput: The examples are not as a Python session has them.
         """
-        changes = EditableFields.changes(self, begun)
+        changes = EditableFields.changes(self, begun, record)
         return changes | {"examples": examples_in(self.examples)} if "examples" in changes else changes
 
 
@@ -152,11 +152,6 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         n_more_found_in=max(0, len(concept.found_in) - FOUND_SHOWN),
         versions=version_views(concept, versions, [*EDITABLE], _texts),
     )
-
-
-def concept_changes(memory: MemorySystem, concept_id: str, number: int) -> dict[str, Any]:
-    """Return the changes, as `edit` takes them, that restore a concept. See `version_changes`."""
-    return version_changes(memory.concepts.get(concept_id), memory.concepts.versions(concept_id), number, [*EDITABLE])
 
 
 def examples_text(examples: tuple[tuple[str, str], ...]) -> str:

@@ -10,7 +10,7 @@ from atlas.memory.concepts import ConceptUses
 from atlas.memory.concepts.records import PYTHON
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE
-from atlas.views.lists.listing import Row
+from atlas.views.lists.queries import Row
 from atlas.views.shared.wording import shortened
 
 DRAWN = 12

@@ -12,8 +12,7 @@ from atlas.core.statistics import SuccessRate
 from atlas.core.types import CodeConcept
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.purpose import purpose_of
-from atlas.views.lists.listing import RecordList, Row, marks_text, ranking
-from atlas.views.shared.kinds import CONCEPT
+from atlas.views.lists.queries import Row, marks_text, ranking
 from atlas.views.shared.rates import rate_line
 
 DESCRIPTION_CHARACTERS = 400
@@ -61,6 +60,3 @@ def concept_rows(
         )
         for concept in concepts
     )
-
-
-CONCEPTS = RecordList(kind=CONCEPT, rows=concept_rows)

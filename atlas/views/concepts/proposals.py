@@ -3,47 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept
 from atlas.memory.concepts.merging import ConceptMergeGroup, ConceptMergePlan
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.kinds import CONCEPT
+from atlas.views.kinds.concept import CONCEPT
 from atlas.views.shared.plans import PlanRow, PlanView, deleting_view, gone_notes, merging_view
-from atlas.views.shared.removals import DeleteProposal, MergeProposal, propose_deletion, propose_merge
 from atlas.views.shared.wording import counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptMergeRequest:
-    """Concepts that a person wants merged into one."""
-
-    ids: tuple[str, ...]
-
-    def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return what merging them would do now, without concepts that are gone meanwhile.
-
-        Raises:
-            InvalidInput: Fewer than two are left.
-        """
-        return propose_merge(memory, CONCEPT, self.ids, _merge_view)
+def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
+    """Return the view of a plan that deletes concepts, without those that are gone meanwhile."""
+    going = memory.concepts.get_many(ids)
+    lacking = memory.concepts.dependents([concept.id for concept in going])
+    return _delete_view(going, lacking, memory.concepts.count(), len(ids))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptDeleteRequest:
-    """Concepts that a person wants deleted."""
+def merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
+    """Return the view of a plan that merges concepts.
 
-    ids: tuple[str, ...]
-
-    def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return what deleting them would do now, without concepts that are gone meanwhile."""
-        going = memory.concepts.get_many(self.ids)
-        ids, n_total = [one.id for one in going], memory.concepts.count()
-        view = _delete_view(going, memory.concepts.dependents(ids), n_total, len(self.ids))
-        return propose_deletion(self, CONCEPT, ids, view, n_total)
-
-
-def _merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
+    Args:
+        n_gone: How many of those that were chosen are gone.
+    """
     rows = [row for group in plan.groups for row in _group_rows(group)]
     rows += [
         PlanRow(id=one.id, title=one.name, goes=False, why=f"its code calls {', '.join(one.lacks)}; change it")

@@ -26,8 +26,10 @@ from atlas.views.curate.health import (
     UNUSED_DAYS,
     Health,
 )
-from atlas.views.experience.list import EXPERIENCES, ExperienceRow
-from atlas.views.lists.listing import PAGE_ROWS, Query, listed_page
+from atlas.views.experience.kind import EXPERIENCES
+from atlas.views.experience.list import ExperienceRow
+from atlas.views.lists.listing import listed_page
+from atlas.views.lists.queries import PAGE_ROWS, Query
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.wording import counted, outcomes_text, shortened, signed
 

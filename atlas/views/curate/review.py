@@ -12,7 +12,8 @@ from atlas.infra.actor import Role, may
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import HELD_FOR, WAITING, Moment
-from atlas.views.shared.kinds import KINDS, Kind
+from atlas.views.kinds.kind import Kind
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.plans import PlanRow, PlanView
 from atlas.views.shared.wording import counted, in_words, shortened
 
@@ -55,7 +56,7 @@ class RejectRequest:
         """Return what would be deleted: those of the records that still wait."""
         left = {row.id for row in waiting(memory).rows}
         going = tuple(row for row in self.rows if row.id in left)
-        n_total = sum(len(kind.records(memory)) for kind in KINDS)
+        n_total = sum(len(kind.records(memory)) for kind in KINDS.values())
         words = words_of(going)
         view = PlanView(
             title="Reject",
@@ -111,7 +112,7 @@ def may_review() -> bool:
 
 def n_waiting(memory: MemorySystem) -> int:
     """Return how many records wait for review."""
-    return sum(kind.records(memory).count(WAITING) for kind in KINDS)
+    return sum(kind.records(memory).count(WAITING) for kind in KINDS.values())
 
 
 def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = None) -> Waiting:
@@ -121,7 +122,7 @@ def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = Non
         writer: Only what this one wrote. Empty for all.
         since: Only what was stored at this time or later.
     """
-    every = [row for kind in KINDS for row in _rows(memory, kind)]
+    every = [row for kind in KINDS.values() for row in _rows(memory, kind)]
     passing = (row for row in every if writer in ("", row.writer) and (since is None or row.stored_at >= since))
     return Waiting(
         rows=tuple(sorted(passing, key=lambda row: row.stored_at, reverse=True)),
@@ -148,7 +149,7 @@ def accept(memory: MemorySystem, rows: Sequence[WaitingRow]) -> str:
 def words_of(rows: Sequence[WaitingRow]) -> str:
     """Return `2 experiences and 1 strategy`."""
     counts = Counter(row.noun for row in rows)
-    return in_words([counted(counts[kind.noun], kind.noun) for kind in KINDS if counts[kind.noun]])
+    return in_words([counted(counts[kind.noun], kind.noun) for kind in KINDS.values() if counts[kind.noun]])
 
 
 def _rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
@@ -174,5 +175,5 @@ def _rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
 
 
 def _by_kind(rows: Sequence[WaitingRow]) -> list[tuple[Kind, list[str]]]:
-    found = [(kind, [row.id for row in rows if row.noun == kind.noun]) for kind in KINDS]
+    found = [(kind, [row.id for row in rows if row.noun == kind.noun]) for kind in KINDS.values()]
     return [(kind, ids) for kind, ids in found if ids]

@@ -47,13 +47,13 @@ class Editable(EditableFields):
         """Return the fields of an experience as they are now."""
         return cls(task=experience.task.description, outcome=experience.outcome.label, feedback=experience.feedback)
 
-    def changes_of(self, experience: Experience, begun: Editable) -> dict[str, Any]:
+    def changes(self, begun: Editable, record: Experience) -> dict[str, Any]:
         """Return the changes, as `edit` takes them, that a person made to an experience."""
-        changes = self.changes(begun)
+        changes = EditableFields.changes(self, begun, record)
         if "task" in changes:
-            changes["task"] = replace(experience.task, description=self.task)
+            changes["task"] = replace(record.task, description=self.task)
         if "outcome" in changes:
-            changes["outcome"] = replace(experience.outcome, success=_SUCCESS[self.outcome])
+            changes["outcome"] = replace(record.outcome, success=_SUCCESS[self.outcome])
         return changes
 
 

@@ -15,8 +15,7 @@ from atlas.maps.map import MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.profiles import profile_problems
-from atlas.views.lists.listing import Count, Query, RecordList, Row, SearchResult, marks_text, ranking
-from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, signed
@@ -97,7 +96,7 @@ def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tupl
     return tuple(_listed(row) for row in rows)
 
 
-def _count(memory: MemorySystem, query: Query) -> Count:
+def count_with_rate(memory: MemorySystem, query: Query) -> Count:
     """Return how many there are, with `62 % succeeded (n = 9 with a known outcome)` where any outcome is known."""
     rate = SuccessRate.of(memory.experience.values("outcome", query.where))
     if rate.share is None:
@@ -105,14 +104,6 @@ def _count(memory: MemorySystem, query: Query) -> Count:
     return Count(rate.n, f"{rate_text(rate)} succeeded (n = {rate.n_known:,} with a known outcome)")
 
 
-def _profile_note(memory: MemorySystem, result: SearchResult) -> str:
+def profile_note(memory: MemorySystem, result: SearchResult) -> str:
+    """Return that other weights ranked a search than were chosen, or an empty text."""
     return STANDS_IN if result.hits and profile_problems(memory) else ""
-
-
-EXPERIENCES = RecordList(
-    kind=EXPERIENCE,
-    rows=experience_rows,
-    stored_rows=stored_rows,
-    count=_count,
-    found_note=_profile_note,
-)

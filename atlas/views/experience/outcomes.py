@@ -9,7 +9,7 @@ from atlas.core.statistics import SuccessRate
 from atlas.core.types import Experience
 from atlas.memory.experience.outcomes import OutcomePlan
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import Figure, PlanRow, PlanView, gone_notes
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.texts import Text

@@ -11,7 +11,7 @@ from atlas.memory.experience.pruning import PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view, refine_plan_view, refine_words
-from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import Choice, Figure, PlanView
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.removals import MergeProposal

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from atlas.core.exchange import encode_line
 from atlas.core.statistics import SuccessRate
 from atlas.memory.system import MemorySystem
 from atlas.views.lists.selection import Chosen, chosen_of
@@ -19,7 +18,6 @@ COMPARED = 4
 LISTED = 500
 MANY = 5_000
 TITLE_CHARACTERS = 300
-EXPORT_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +94,3 @@ def chosen_rows(memory: MemorySystem, ids: Sequence[str]) -> tuple[ChosenRow, ..
         for record_id in shown
         if record_id in titles
     )
-
-
-def exported_lines(memory: MemorySystem, ids: Sequence[str]) -> bytes:
-    """Return these experiences as JSONL, one a line, as `atlas import` reads them."""
-    return "".join(_lines(memory, ids)).encode()
-
-
-def _lines(memory: MemorySystem, ids: Sequence[str]) -> Iterator[str]:
-    for start in range(0, len(ids), EXPORT_BATCH):
-        for exported in memory.experience.export(ids[start : start + EXPORT_BATCH]):
-            yield encode_line(exported) + "\n"

@@ -10,8 +10,10 @@ from datetime import datetime
 from atlas.core.errors import NotFound
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
 from atlas.views.lists.word_diff import word_diff
-from atlas.views.shared.kinds import EXPERIENCE, Kind, kind_of
+from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment, plural, shortened, signed
 

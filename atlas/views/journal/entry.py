@@ -54,13 +54,13 @@ class EditableEntry(EditableFields):
             metadata=metadata_text(entry.metadata),
         )
 
-    def changes(self, begun: EditableEntry) -> dict[str, Any]:
+    def changes(self, begun: EditableEntry, record: JournalEntry) -> dict[str, Any]:
         """Return the changes, as `edit` takes them, that a person made to an entry.
 
         Raises:
             InvalidInput: The metadata are no JSON object.
         """
-        changes = EditableFields.changes(self, begun)
+        changes = EditableFields.changes(self, begun, record)
         return changes | {"metadata": metadata_in(self.metadata)} if "metadata" in changes else changes
 
 

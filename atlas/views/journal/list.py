@@ -13,10 +13,7 @@ from atlas.core.operations import NO_MARKS
 from atlas.core.types import JournalEntry
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.lists.highlighting import Source
-from atlas.views.lists.hits import HitCard, hit_card
-from atlas.views.lists.listing import Query, RecordList, Row, SearchResult, marks_text, ranking
-from atlas.views.shared.kinds import JOURNAL
+from atlas.views.lists.queries import Row, marks_text, ranking
 
 CONTENT_CHARACTERS = 400
 
@@ -94,28 +91,6 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
     )
 
 
-def entry_card(memory: MemorySystem, query: Query, result: SearchResult, entry_id: str) -> HitCard | None:
-    """Return the card of an entry that a question found, or None if it is not in the journal."""
-    entry, hit = memory.journal.get(entry_id), result.hits.get(entry_id)
-    if entry is None:
-        return None
-    window = memory.journal.passage(entry_id, query.text) if hit else None
-    nearest = [Source("Nearest passage", window, is_part=True)] if window else []
-    return hit_card(
-        hit,
-        id=entry.id,
-        title=entry.content,
-        outcome=f"{entry.entry_type} · generation {entry.generation:,}",
-        sources=[*nearest, Source("Entry", entry.content)],
-        query=query.text,
-        weights=memory.journal.weights,
-        met=memory.journal.met_words(entry.id, query.text) if hit else (),
-    )
-
-
 def beginning(content: str) -> str:
     """Return the beginning of an entry's text, on one line."""
     return " ".join(content[:CONTENT_CHARACTERS].split())
-
-
-ENTRIES = RecordList(kind=JOURNAL, rows=entry_rows, stored_rows=light_rows)

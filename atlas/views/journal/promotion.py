@@ -11,8 +11,12 @@ from atlas.memory.journal.neighbours import title_of
 from atlas.memory.journal.records import PROMOTED_TO, promotions_of
 from atlas.memory.promotion import Promotion
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.journal import JOURNAL
+from atlas.views.kinds.kind import Kind
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.facts import Part
-from atlas.views.shared.kinds import EXPERIENCE, JOURNAL, KINDS, STRATEGY, Kind
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.plans import Figure, PlanRow, PlanView
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
@@ -106,7 +110,7 @@ def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
     for name in promotions_of(entry):
         noun, _, record_id = name.partition(":")
         named.setdefault(noun, []).append(record_id)
-    kinds = [kind for kind in KINDS if kind.noun in named]
+    kinds = [kind for kind in KINDS.values() if kind.noun in named]
     return tuple(
         Became(kind=kind, id=record_id, title=title)
         for kind in kinds

@@ -10,29 +10,21 @@ from atlas.memory.journal import CompactPlan, Eviction, Move, SummaryDraft
 from atlas.memory.journal.summaries import EXTRACTION
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, light_rows
-from atlas.views.shared.kinds import JOURNAL
+from atlas.views.kinds.journal import JOURNAL
 from atlas.views.shared.plans import Figure, PlanRow, PlanView, deleting_view, gone_notes
-from atlas.views.shared.removals import DeleteProposal, propose_deletion
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
 
 PICKED = "Sentences picked from its entries"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryDeleteRequest:
-    """Entries that a person wants deleted."""
-
-    ids: tuple[str, ...]
-
-    def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return what deleting them would do now, without entries that are gone meanwhile."""
-        titles, n_total = memory.journal.titles(self.ids), memory.journal.count()
-        going = tuple(entry_id for entry_id in self.ids if entry_id in titles)
-        naming = {"$or": [{name: {"$in": list(going)}} for name in LINK_TYPES]}
-        linking = light_rows(memory, [row for row in memory.journal.browse(naming) if row["id"] not in titles])
-        view = _delete_view(titles, linking, n_total, len(self.ids))
-        return propose_deletion(self, JOURNAL, going, view, n_total)
+def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
+    """Return the view of a plan that deletes entries, without those that are gone meanwhile."""
+    titles = memory.journal.titles(ids)
+    going = {entry_id: titles[entry_id] for entry_id in ids if entry_id in titles}
+    naming = {"$or": [{name: {"$in": list(going)}} for name in LINK_TYPES]}
+    linking = light_rows(memory, [row for row in memory.journal.browse(naming) if row["id"] not in going])
+    return _delete_view(going, linking, memory.journal.count(), len(ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE, Chart
 from atlas.views.kinds.filters import where_of
-from atlas.views.lists.listing import Query
-from atlas.views.shared.kinds import JOURNAL
+from atlas.views.kinds.journal import JOURNAL
+from atlas.views.lists.queries import Query
 from atlas.views.shared.wording import counted
 
 MOST_BARS = 120

@@ -1,1 +1,1 @@
-"""The description of a kind of memory: its filters and its orders."""
+"""Descriptions of the kinds of memories: their filters, orders, columns and editable fields."""

@@ -8,6 +8,8 @@ from typing import Any
 
 from atlas.memory.base.memory import Memory
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds.columns import NO_TABLES, Tables
+from atlas.views.kinds.fields import Fields
 from atlas.views.kinds.filters import Filters, Values, where_of
 
 NEWEST, OLDEST = "Newest first", "Oldest first"
@@ -27,6 +29,8 @@ class Order:
     records without a use last, in the order of the key."""
 
 
+NOTHING = "Nothing is remembered yet."
+
 BY_TIME: Mapping[str, Order] = {NEWEST: Order("created_at", is_descending=True), OLDEST: Order("created_at")}
 
 
@@ -39,6 +43,18 @@ class Kind:
 
     page: str
     """The page that shows them, by its name in an address."""
+
+    about: str = ""
+    """The purpose of the page, in one sentence."""
+
+    nothing: str = NOTHING
+    """The title of the page while there is none of them."""
+
+    would_stand: str = ""
+    """The contents of the page once there are some, in one sentence."""
+
+    home: str = "store"
+    """The word for what has all of them: `library`."""
 
     records: Callable[[MemorySystem], Memory[Any]]
     """The memory that holds them."""
@@ -61,6 +77,20 @@ class Kind:
 
     can_search_words: bool = False
     """True if its list can be searched by words alone."""
+
+    shows_uses: bool = False
+    """True if its list shows how the tasks went that its records were used for."""
+
+    can_bury: bool = True
+    is_exported: bool = True
+    """True if its records have lines of JSON that `atlas import` reads."""
+
+    tables: Tables = NO_TABLES
+    """Columns of its tables."""
+
+    similar_caption: str = "The nearest in meaning. Click one to open it."
+    fields: Fields = ()
+    """Fields that a person can edit, in the order of their boxes."""
 
     def where(self, memory: MemorySystem, values: Values) -> dict[str, Any]:
         """Return the filter that values of its filters make, as the store takes it."""

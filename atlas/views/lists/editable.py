@@ -10,8 +10,12 @@ from typing import Any
 class EditableFields:
     """The contents of a form's boxes, by the names of the fields."""
 
-    def changes(self, begun: Any) -> dict[str, Any]:
-        """Return the changes, as `edit` takes them, that a person made to what they began with.
+    def changes(self, begun: Any, record: Any) -> dict[str, Any]:
+        """Return the changes, as `edit` takes them, that a person made to a record.
+
+        Args:
+            begun: The contents of the boxes at first.
+            record: As it is stored now.
 
         Raises:
             InvalidInput: A text cannot be read as what it stands for.

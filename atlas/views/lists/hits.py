@@ -12,6 +12,7 @@ from typing import Any
 from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
 from atlas.embedding.met_words import MetWords
+from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import explain
 from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.lists.highlighting import Passage, Source, passage_of
@@ -109,6 +110,50 @@ class HitCard:
             "bar": self.bar and _bar_as_json(self.bar),
             "sentence": self.sentence,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardText:
+    """The texts of a record's card."""
+
+    title: str
+    """May be long. Untrusted, as the sources are."""
+
+    outcome: str
+    """Words of our own: `✓ succeeded`."""
+
+    sources: Mapping[str, str]
+    """Texts in which words are found, by our own words for them, the one that stands for its meaning first."""
+
+
+def record_card(
+    records: Memory[Any],
+    record_id: str,
+    shown: CardText,
+    *,
+    hit: Hit[Any] | None,
+    text: str,
+    weights: RankingWeights,
+) -> HitCard:
+    """Return the card of a record that a search found, with its passage and words nearest to the question.
+
+    Args:
+        hit: None for a search that ranks by words alone.
+        text: The question.
+        weights: What it was ranked with.
+    """
+    window = records.passage(record_id, text) if hit else None
+    nearest = [Source("Nearest passage", window, is_part=True)] if window else []
+    return hit_card(
+        hit,
+        id=record_id,
+        title=shown.title,
+        outcome=shown.outcome,
+        sources=[*nearest, *(Source(name, source) for name, source in shown.sources.items())],
+        query=text,
+        weights=weights,
+        met=records.met_words(record_id, text) if hit else (),
+    )
 
 
 def hit_card(

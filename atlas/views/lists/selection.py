@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from atlas.core.statistics import SuccessRate
 from atlas.memory.base.records import Records
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.kinds import Kind
+from atlas.views.kinds.kind import Kind
 from atlas.views.shared.rates import rate_sentence
 
 

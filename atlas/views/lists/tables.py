@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from atlas.core.exchange import encode_line
 from atlas.core.imports.distribution import require
 from atlas.jobs.map import places_on
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.tables import for_spreadsheets
+from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.kinds import Kind
+from atlas.views.kinds.kind import Kind
+
+EXPORT_BATCH = 500
 
 
 def table_of(
@@ -30,6 +34,17 @@ def table_of(
     """
     places = places_on(memory_map) if memory_map is not None else None
     return FORMS[form](kind.records(memory).to_pandas(ids=ids, places=places))
+
+
+def exported_lines(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> bytes:
+    """Return records as JSONL, one a line, as `atlas import` reads them."""
+    return "".join(_lines(kind.records(memory), ids)).encode()
+
+
+def _lines(records: Any, ids: Sequence[str]) -> Iterator[str]:
+    for start in range(0, len(ids), EXPORT_BATCH):
+        for exported in records.export(ids[start : start + EXPORT_BATCH]):
+            yield encode_line(exported, known_lines()) + "\n"
 
 
 def _csv(frame: Any) -> bytes:

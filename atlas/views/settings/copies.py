@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import Exported, encode_line
 from atlas.memory.concepts.records import SOURCES as SOURCES
+from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import BackupContents, BackupReport, backup, look_into, read_backups, restore
+from atlas.views.kinds.concept import CONCEPT
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
 from atlas.views.overview.summary import size_text
 from atlas.views.settings.store import names_of_collections, record_counts
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import may_name_paths
 from atlas.views.shared.wording import counted, in_words
 
@@ -45,7 +51,7 @@ class RestorePreview:
 
 
 class Export:
-    """All experiences, strategies and concepts as lines of JSON, and how many of each came so far."""
+    """All records whose kinds are exported as lines of JSON, and how many of each came so far."""
 
     def __init__(self, memory: MemorySystem, *, with_vectors: bool = False, without: Sequence[str] = ()) -> None:
         self._memory = memory
@@ -61,20 +67,22 @@ class Export:
 
     def lines(self, track: Track = iter) -> Iterator[str]:
         """Yield the lines, each with its end."""
-        memory = self._memory
-        ids = memory.experience.ids()
-        for start in track(range(0, len(ids), EXPORT_BATCH)):
-            batch = ids[start : start + EXPORT_BATCH]
-            yield from self._encoded("experience", memory.experience.export(batch, with_vectors=self._with_vectors))
-        yield from self._encoded("strategy", memory.strategies.export(memory.strategies.ids()))
+        for kind in KINDS.values():
+            if kind.is_exported:
+                yield from self._lines_of(kind, track if kind is EXPERIENCE else iter)
+
+    def _lines_of(self, kind: Kind, track: Track) -> Iterator[str]:
+        records: Any = kind.records(self._memory)
         kept = [source for source in SOURCES if source not in self._without]
-        concepts = memory.concepts.ids({"source": {"$in": kept}})
-        yield from self._encoded("concept", memory.concepts.export(concepts))
+        ids = records.ids({"source": {"$in": kept}} if kind is CONCEPT else None)
+        options = {"with_vectors": self._with_vectors} if kind is EXPERIENCE else {}
+        for start in track(range(0, len(ids), EXPORT_BATCH)):
+            yield from self._encoded(kind.noun, records.export(ids[start : start + EXPORT_BATCH], **options))
 
     def _encoded(self, noun: str, exported: Iterable[Exported]) -> Iterator[str]:
         for one in exported:
             self._counts[noun] = self._counts.get(noun, 0) + 1
-            yield encode_line(one) + "\n"
+            yield encode_line(one, known_lines()) + "\n"
 
 
 def backup_name(memory: MemorySystem, why: str = "backup") -> str:

@@ -33,7 +33,7 @@ def embedding_facts(memory: MemorySystem) -> dict[str, str]:
 
 def names_of_collections(memory: MemorySystem) -> dict[str, str]:
     """Return our own words for what each collection holds, in the order of the pages."""
-    named = {kind.records(memory).collection_name: plural(kind.noun).capitalize() for kind in KINDS}
+    named = {kind.records(memory).collection_name: plural(kind.noun).capitalize() for kind in KINDS.values()}
     journal = memory.journal.collection_name
     return named | {
         journal: "Journal entries",

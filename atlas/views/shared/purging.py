@@ -11,7 +11,8 @@ from atlas.memory.journal.conversations import COLLECTION as CONVERSATIONS
 from atlas.memory.system import MemorySystem
 from atlas.storage.history import Quote, Removal
 from atlas.storage.maintenance.purge import PurgePlan, PurgeResult
-from atlas.views.shared.kinds import Kind, kind_of
+from atlas.views.kinds.kind import Kind
+from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.wording import counted, in_words, moment_of
 
 WORD = "PURGE"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.core.errors import PlanOutdated
 from atlas.memory.base.merging import GroupsPlan
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.kinds import Kind
-from atlas.views.shared.plans import Figure, PlanRequest, PlanView, merge_words
+from atlas.views.kinds.kind import Kind
+from atlas.views.shared.plans import Figure, PlanView, merge_words
 from atlas.views.shared.wording import counted, plural
 
 
@@ -49,15 +49,18 @@ class MergeProposal:
 class DeleteProposal:
     """Records of a kind that would be deleted."""
 
-    request: PlanRequest[DeleteProposal]
-    kind: Kind
-    going: tuple[str, ...]
+    request: DeleteRequest
     view: PlanView
+
+    @property
+    def going(self) -> tuple[str, ...]:
+        """The ids of the records that would be deleted."""
+        return tuple(row.id for row in self.view.rows if row.goes)
 
     @property
     def done_sentence(self) -> str:
         """`Deleted 2 entries`."""
-        return f"Deleted {counted(len(self.going), self.kind.noun)}"
+        return f"Deleted {counted(len(self.going), self.request.kind.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Delete them as one operation and return its id.
@@ -65,44 +68,53 @@ class DeleteProposal:
         Raises:
             PlanOutdated: What the plan showed has changed since; nothing was done.
         """
+        kind = self.request.kind
         if self.request.propose(memory).view != self.view:
-            many = plural(self.kind.noun)
+            many = plural(kind.noun)
             raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
-        records: Any = self.kind.records(memory)
+        records: Any = kind.records(memory)
         scoped = records.within("delete")
         scoped.delete(list(self.going))
         return str(scoped.operation_id)
 
 
-def propose_merge(
-    memory: MemorySystem, kind: Kind, ids: Sequence[str], view_of: Callable[[Any, int], PlanView]
-) -> MergeProposal:
-    """Return the plan that makes one record of these, without those that are gone meanwhile.
+@dataclass(frozen=True, slots=True)
+class MergeRequest:
+    """Records of a kind that a person wants merged into one."""
 
-    Args:
-        view_of: Shows a plan of the kind, given it and how many of those chosen are gone.
+    kind: Kind
+    view_of: Callable[[Any, int], PlanView]
+    """The view of a plan of the kind, given it and how many of those chosen are gone."""
 
-    Raises:
-        InvalidInput: Fewer than two are left.
-    """
-    records: Any = kind.records(memory)
-    titles = records.titles(ids)
-    there = [one for one in ids if one in titles]
-    plan: GroupsPlan[Any] = records.plan_merge([there])
-    view = view_of(plan, len(ids) - len(there))
-    return MergeProposal(kind=kind, plan=plan, view=with_count(view, kind, plan.n_total))
+    ids: tuple[str, ...]
+
+    def propose(self, memory: MemorySystem) -> MergeProposal:
+        """Return what merging them would do now, without those that are gone meanwhile.
+
+        Raises:
+            InvalidInput: Fewer than two are left.
+        """
+        records: Any = self.kind.records(memory)
+        titles = records.titles(self.ids)
+        plan: GroupsPlan[Any] = records.plan_merge([[record_id for record_id in self.ids if record_id in titles]])
+        view = self.view_of(plan, len(self.ids) - len(titles))
+        return MergeProposal(kind=self.kind, plan=plan, view=with_count(view, self.kind, plan.n_total))
 
 
-def propose_deletion(
-    request: PlanRequest[DeleteProposal], kind: Kind, ids: Sequence[str], view: PlanView, n_total: int
-) -> DeleteProposal:
-    """Return the plan that deletes these.
+@dataclass(frozen=True, slots=True)
+class DeleteRequest:
+    """Records of a kind that a person wants deleted."""
 
-    Args:
-        view: The view of the plan.
-        n_total: How many records of the kind there are.
-    """
-    return DeleteProposal(request=request, kind=kind, going=tuple(ids), view=with_count(view, kind, n_total))
+    kind: Kind
+    view_of: Callable[[MemorySystem, tuple[str, ...]], PlanView]
+    """The view of a plan that deletes records of the kind, given their ids, of which some may be gone."""
+
+    ids: tuple[str, ...]
+
+    def propose(self, memory: MemorySystem) -> DeleteProposal:
+        """Return what deleting them would do now, without those that are gone meanwhile."""
+        n_total = self.kind.records(memory).count()
+        return DeleteProposal(request=self, view=with_count(self.view_of(memory, self.ids), self.kind, n_total))
 
 
 def with_count(view: PlanView, kind: Kind, n_total: int) -> PlanView:

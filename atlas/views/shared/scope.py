@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.maps.map import UNCLUSTERED, MemoryMap
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import Values, where_of, without_empty
-from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.wording import counted, in_words
 
 BEST_MATCH, WORDS = "Best match", "Words"

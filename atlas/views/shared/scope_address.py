@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.maps.map import UNCLUSTERED, MemoryMap
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import Options, address_text, known_values
-from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.scope import BEST_MATCH, BY, Scope, domain_titles, narrowed, tells_domains
 
 NUMBERS = 100_000

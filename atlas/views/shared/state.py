@@ -18,7 +18,8 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.frozen import frozen_at
 from atlas.storage.store import EmbeddingModel as EmbeddingModel
 from atlas.storage.store import identity_file
-from atlas.views.shared.kinds import KINDS, Kind
+from atlas.views.kinds.kind import Kind
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import moment
 
 
@@ -54,7 +55,7 @@ def uses_seen(memory: MemorySystem, kind: Kind) -> int:
 
 def all_uses_seen(memory: MemorySystem) -> int:
     """Return how many uses of any kind of memory are recorded."""
-    return sum(uses_seen(memory, kind) for kind in KINDS)
+    return sum(uses_seen(memory, kind) for kind in KINDS.values())
 
 
 def ledger_file(store: Path) -> Path:

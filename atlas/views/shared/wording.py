@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.infra.secrets import describe_counts
 
 NOT_SAID = "(not said)"
 """Where a record has no value."""
 
 READ_ONLY = "Nothing can be changed here: the store is open for reading only, or you are a viewer."
-
-OUTCOMES = ("succeeded", "failed", "unknown")
 
 SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
 """Signs that tell outcomes apart without colours."""

@@ -11,12 +11,12 @@ from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import Trend, credible_interval, trend
+from atlas.memory.kinds.sections import record_text
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import HEIGHT, TALL, interval_bar
-from atlas.views.lists.listing import RecordList, Row, marks_text, ranking
-from atlas.views.shared.kinds import STRATEGY
+from atlas.views.lists.queries import Row, marks_text, ranking
 from atlas.views.shared.wording import percent
 from atlas.views.strategies.titles import readable_title
 
@@ -89,6 +89,11 @@ def strategy_rows(
     )
 
 
+def tried_line(rate: StrategyRate) -> str:
+    """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
+    return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
+
+
 def tries_text(rate: StrategyRate) -> str:
     """Return `36 % (25–48 %, n = 64)`, or `not tried yet`."""
     return share_text(rate.n_succeeded, rate.n) or NOT_TRIED
@@ -123,6 +128,3 @@ def written_by(strategy: Strategy) -> str:
 def rate_bar(rate: StrategyRate, *, height: int = HEIGHT) -> str:
     """Return a picture of the rate of the tries. Empty before any."""
     return interval_bar(rate.interval, rate.n_succeeded / rate.n, height=height) if rate.n else ""
-
-
-STRATEGIES = RecordList(kind=STRATEGY, rows=strategy_rows)

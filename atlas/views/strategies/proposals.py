@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.core.types import Strategy
 from atlas.memory.strategies.merging import StrategyMergeGroup, StrategyMergePlan
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.kinds import STRATEGY
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.shared.plans import PlanRow, PlanView, deleting_view, gone_notes, merging_view
-from atlas.views.shared.removals import DeleteProposal, MergeProposal, propose_deletion, propose_merge
 from atlas.views.shared.wording import counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyMergeRequest:
-    """Strategies that a person wants merged into one."""
-
-    ids: tuple[str, ...]
-
-    def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return what merging them would do now, without strategies that are gone meanwhile.
-
-        Raises:
-            InvalidInput: Fewer than two are left.
-        """
-        return propose_merge(memory, STRATEGY, self.ids, _merge_view)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyDeleteRequest:
-    """Strategies that a person wants deleted."""
-
-    ids: tuple[str, ...]
-
-    def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return what deleting them would do now, without strategies that are gone meanwhile."""
-        going = memory.strategies.get_many(self.ids)
-        n_total = memory.strategies.count()
-        rows = [PlanRow(id=one.id, title=one.title, goes=True, why=_tries(one)) for one in going]
-        notes = [*gone_notes(len(self.ids) - len(going)), "To hide them from agents, retire them instead."]
-        view = deleting_view(rows, STRATEGY.noun, n_total, caption="What is removed", notes=notes)
-        return propose_deletion(self, STRATEGY, [one.id for one in going], view, n_total)
+def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
+    """Return the view of a plan that deletes strategies, without those that are gone meanwhile."""
+    going = memory.strategies.get_many(ids)
+    rows = [PlanRow(id=one.id, title=one.title, goes=True, why=_tries(one)) for one in going]
+    notes = [*gone_notes(len(ids) - len(going)), "To hide them from agents, retire them instead."]
+    return deleting_view(rows, STRATEGY.noun, memory.strategies.count(), caption="What is removed", notes=notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +53,12 @@ class RetirePlan:
         return scoped.operation_id if change(self.ids) else None
 
 
-def _merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
+def merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
+    """Return the view of a plan that merges strategies.
+
+    Args:
+        n_gone: How many of those that were chosen are gone.
+    """
     rows = [row for group in plan.groups for row in _group_rows(group)]
     stays = "The kept one's text stays. It takes over the sources, tries, parameters and tags of the others."
     notes = [*gone_notes(n_gone), stays]

@@ -20,7 +20,7 @@ from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.texts import Text, as_json, text_of
-from atlas.views.shared.versions import VersionView, version_changes, version_views
+from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, moment, percent, signed
 from atlas.views.strategies.list import rate_bar, trend_text, without_text, written_by
 from atlas.views.strategies.parameters import parameters_in, parameters_text
@@ -51,13 +51,13 @@ class EditableStrategy(EditableFields):
         texts = {field.name: getattr(strategy, field.name) for field in fields(cls) if field.name != "parameters"}
         return cls(**texts, parameters=parameters_text(strategy.parameters))
 
-    def changes(self, begun: EditableStrategy) -> dict[str, Any]:
+    def changes(self, begun: EditableStrategy, record: Strategy) -> dict[str, Any]:
         """Return the changes, as `edit` takes them, that a person made to a strategy.
 
         Raises:
             InvalidInput: The parameters cannot be read.
         """
-        changes = EditableFields.changes(self, begun)
+        changes = EditableFields.changes(self, begun, record)
         return changes | {"parameters": parameters_in(self.parameters)} if "parameters" in changes else changes
 
 
@@ -173,12 +173,6 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         n_more_sources=max(0, len(strategy.sources) - SOURCES_SHOWN),
         versions=version_views(strategy, memory.strategies.versions(strategy_id), [*EDITABLE], _texts),
     )
-
-
-def strategy_changes(memory: MemorySystem, strategy_id: str, number: int) -> dict[str, Any]:
-    """Return the changes, as `edit` takes them, that restore a strategy. See `version_changes`."""
-    now, versions = memory.strategies.get(strategy_id), memory.strategies.versions(strategy_id)
-    return version_changes(now, versions, number, [*EDITABLE])
 
 
 def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[AttemptRow, ...]:

@@ -12,25 +12,23 @@ from atlas.views.ask.answer import (
     IN_BLOCK,
     LEFT_OUT,
     ONLY_HERE,
-    PAGES,
     TITLES,
     Answer,
     Part,
     RankedHit,
     block_difference,
 )
-from atlas.views.ask.cards import memory_card
+from atlas.views.ask.cards import VIEWS, memory_card
 from atlas.views.ask.comparison import RankingWeights
 from atlas.views.ask.judging import Judged, judged_hits
 from atlas.views.lists.hits import HitCard
 from atlas.views.map.page import FEWEST
-from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
 from pages.components.ask.judging import draw_about, draw_judging
 from pages.components.ask.profiles import Name
+from pages.components.lists.cards import hit_card
 from pages.components.lists.filters import URL, digest
-from pages.components.lists.hits import hit_card
 from pages.components.lists.selection import select
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import store_state
@@ -150,9 +148,8 @@ def _draw_hit(
         acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
     said = IN_BLOCK if hit.is_shown else LEFT_OUT
     acts.badge(f"{said}, {ONLY_HERE}" if hit.is_shown_otherwise else said, color="green" if hit.is_shown else "gray")
-    if any(kind.page == PAGES[part.name] for kind in KINDS):
-        page = f"pages/{PAGES[part.name]}.py"
-        acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
+    page = f"pages/{VIEWS[part.name].kind.page}.py"
+    acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
     return acts
 
 

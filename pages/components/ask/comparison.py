@@ -21,9 +21,9 @@ from atlas.views.ask.comparison import (
 )
 from atlas.views.shared.state import StoreState
 from pages.components.ask.profiles import Chosen, Name, called, draw_weights, first_profile, warn_of_problems
+from pages.components.lists.cards import hit_card
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import URL, digest
-from pages.components.lists.hits import hit_card
 from pages.components.shared.scope import current_where, draw_awaited
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems

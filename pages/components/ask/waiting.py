@@ -9,8 +9,8 @@ from atlas.views.ask.answer import EACH, TITLES
 from atlas.views.ask.by_words import SENTENCE, cards_by_words
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.state import StoreState
+from pages.components.lists.cards import hit_card
 from pages.components.lists.filters import digest
-from pages.components.lists.hits import hit_card
 from pages.components.shared.snapshot import opened_memory, store_state
 
 

@@ -5,34 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.concepts.concept import ConceptDetail, concept_changes, concept_detail
+from atlas.views.concepts.concept import ConceptDetail
 from atlas.views.concepts.lineage import Lineage
-from atlas.views.concepts.list import CONCEPTS
-from atlas.views.concepts.proposals import ConceptDeleteRequest
-from atlas.views.shared.kinds import CONCEPT
-from pages.components.concepts.columns import RELATED, SIMILAR
-from pages.components.concepts.editing import FORM
+from atlas.views.kinds.concept import CONCEPT, RELATED
 from pages.components.concepts.examples import draw_example, draw_ran, draw_run
-from pages.components.lists.editing import draw_mark_acts
 from pages.components.lists.facts import draw_fact_table, draw_facts
-from pages.components.lists.panel import Panel, draw_panel, draw_sources, versions_tab
+from pages.components.lists.panel import Panel, draw_sources
 from pages.components.lists.record_table import experience_table
-from pages.components.shared.plans import draw_deleting
 from pages.components.shared.texts import draw_code, draw_prose
-
-
-def concept_panel(memory: MemorySystem, concept_id: str) -> None:
-    """Draw a concept: what it does, its code, where it stands, and what can be changed of it."""
-    draw_panel(PANEL, memory, concept_id)
-
-
-def _draw_acts(memory: MemorySystem, detail: ConceptDetail) -> None:
-    draw_mark_acts(memory, detail.id, detail.marks, CONCEPT)
-
-
-def _draw_removal(memory: MemorySystem, detail: ConceptDetail) -> None:
-    draw_deleting(memory, ConceptDeleteRequest(ids=(detail.id,)), key="concept_delete",
-                  help_text="You first see which concepts depend on it.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: ConceptDetail) -> None:
@@ -91,16 +71,4 @@ def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
                      kind=CONCEPT)  # fmt: skip
 
 
-PANEL = Panel(
-    kind=CONCEPT,
-    home="library",
-    detail=concept_detail,
-    draw_acts=_draw_acts,
-    draw_removal=_draw_removal,
-    draw_head=_draw_head,
-    tabs={"Code": _draw_code, "Examples": _draw_examples, "Uses": _draw_uses},
-    tabs_after=versions_tab(CONCEPT, lambda detail: detail.versions, concept_changes),
-    similar=CONCEPTS,
-    similar_columns=SIMILAR,
-    form=FORM,
-)
+PANEL = Panel(draw_head=_draw_head, tabs={"Code": _draw_code, "Examples": _draw_examples, "Uses": _draw_uses})

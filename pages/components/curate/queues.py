@@ -25,13 +25,13 @@ from atlas.views.curate.queues import (
 )
 from atlas.views.experience.list import placed_and_marked
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
-from atlas.views.lists.listing import n_pages
+from atlas.views.kinds.experience import QUEUED
+from atlas.views.lists.queries import n_pages
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.curate.duplicates import live_duplicates
 from pages.components.curate.outcomes import draw_unjudged
-from pages.components.experience.columns import QUEUED
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_clicked, selectable_table, table_height

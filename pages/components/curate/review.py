@@ -17,7 +17,8 @@ from atlas.views.curate.review import (
     waiting,
     words_of,
 )
-from atlas.views.shared.kinds import EXPERIENCE, KINDS
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.shared.kinds import KINDS
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import open_experience
 from pages.components.shared.narrowing import go_from_click
@@ -98,5 +99,5 @@ def _open_clicked(rows: tuple[WaitingRow, ...], key: str) -> None:
     if row.noun == EXPERIENCE.noun:
         open_experience(row.id)
     else:
-        page = next(kind.page for kind in KINDS if kind.noun == row.noun)
+        page = next(kind.page for kind in KINDS.values() if kind.noun == row.noun)
         go_from_click(f"pages/{page}.py", id=row.id)

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.experience.experience import ExperienceDetail, experience_detail
-from atlas.views.experience.list import EXPERIENCES
+from atlas.views.experience.experience import ExperienceDetail
 from atlas.views.journal.promotion import made_of
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.facts import Part
-from atlas.views.shared.kinds import EXPERIENCE
-from pages.components.experience.columns import SIMILAR
-from pages.components.experience.editing import FORM
 from pages.components.experience.parts import draw_part
 from pages.components.experience.steps import draw_steps
 from pages.components.journal.promotion import draw_ends
-from pages.components.lists.editing import READ_ONLY, draw_mark_acts
+from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.facts import draw_facts
 from pages.components.lists.forms import act
-from pages.components.lists.panel import Panel, draw_panel
+from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import close_opened, open_experience
-from pages.components.shared.snapshot import page_map
 from pages.components.shared.texts import draw_prose
-
-
-def experience_panel(memory: MemorySystem, experience_id: str, explain: Callable[[], None] = lambda: None) -> None:
-    """Draw an experience: its task, how it went, its steps, others like it, and what can be changed of it.
-
-    Args:
-        explain: Draws why the experience is here, if a search found it.
-    """
-    draw_panel(PANEL, memory, experience_id, explain)
-
-
-def _detail(memory: MemorySystem, experience_id: str) -> ExperienceDetail | None:
-    return experience_detail(memory, experience_id, page_map(memory))
-
-
-def _draw_acts(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    draw_mark_acts(memory, detail.id, detail.marks, EXPERIENCE)
 
 
 def _draw_removal(memory: MemorySystem, detail: ExperienceDetail) -> None:
@@ -100,15 +77,8 @@ def _draw_parts(parts: tuple[Part, ...], otherwise: str, *, key: str) -> None:
 
 
 PANEL = Panel(
-    kind=EXPERIENCE,
-    home="store",
-    detail=_detail,
-    draw_acts=_draw_acts,
     draw_removal=_draw_removal,
     draw_head=_draw_head,
     tabs={"Steps": _draw_steps, "Result": _draw_results},
     tabs_after={"Background": _draw_background},
-    similar=EXPERIENCES,
-    similar_columns=SIMILAR,
-    form=FORM,
 )

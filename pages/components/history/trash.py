@@ -8,7 +8,9 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.history.operations import n_trash_pages, trash_page
-from atlas.views.shared.kinds import EXPERIENCE, KINDS, Kind
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import counted, plural
 from pages.components.history.operation import TIME
 from pages.components.lists.editing import READ_ONLY
@@ -67,7 +69,7 @@ def draw_kinds(memory: MemorySystem) -> Kind:
     """Draw the kind whose trash is shown. Nobody is asked where only experiences were deleted."""
     nouns = {
         plural(kind.noun).capitalize(): kind
-        for kind in KINDS
+        for kind in KINDS.values()
         if kind is EXPERIENCE or kind.records(memory).count_trash()
     }
     if len(nouns) == 1:

@@ -17,9 +17,10 @@ from atlas.views.journal.forgetting import (
 )
 from atlas.views.journal.proposals import CompactRequest, compact_headline, tier_sizes
 from atlas.views.shared.state import StoreState
-from pages.components.journal.list import draw_empty
+from pages.components.journal.room import ROOM
 from pages.components.journal.summaries import draw_kept, draw_summaries
 from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.room import draw_records
 from pages.components.shared.jobs import ask_model, draw_job, live_result
 from pages.components.shared.plans import propose
 from pages.components.shared.snapshot import store_state
@@ -41,7 +42,7 @@ def draw_forgetting(memory: MemorySystem) -> None:
     """Draw the tiers, the boxes for what compacting keeps, and the plan that was made last."""
     sizes = tier_sizes(memory)
     if not any(sizes.values()):
-        draw_empty(memory)
+        draw_records(ROOM, memory)
         return
     for column, (tier, n) in zip(st.columns(len(sizes)), sizes.items(), strict=True):
         column.metric(tier.capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True)

@@ -15,11 +15,10 @@ from atlas.views.journal.links import (
     suggested_links,
 )
 from atlas.views.journal.list import EntryRow
-from atlas.views.shared.kinds import JOURNAL
+from atlas.views.kinds.journal import JOURNAL, LINKED
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
-from pages.components.journal.columns import LINKED
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.lists.listing import SEARCHING

@@ -5,40 +5,24 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.journal.entry import EntryDetail, entry_detail
-from atlas.views.journal.list import ENTRIES
+from atlas.views.journal.entry import EntryDetail
 from atlas.views.journal.promotion import PromoteRequest
-from atlas.views.journal.proposals import EntryDeleteRequest
-from atlas.views.shared.kinds import JOURNAL
-from pages.components.journal.columns import AROUND, SIMILAR
-from pages.components.journal.editing import FORM
+from atlas.views.kinds.journal import AROUND, JOURNAL
 from pages.components.journal.links import draw_links
 from pages.components.journal.promotion import draw_becoming, draw_ends
-from pages.components.lists.editing import draw_mark_acts
 from pages.components.lists.facts import draw_facts
-from pages.components.lists.panel import Panel, draw_panel
+from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import experience_table
-from pages.components.shared.plans import draw_deleting, draw_proposing
+from pages.components.shared.plans import draw_proposing
 from pages.components.shared.texts import draw_code
 
 PROMOTING = "Turns it into an experience or a strategy that agents retrieve. You see a preview first."
 
 
-def entry_panel(memory: MemorySystem, entry_id: str) -> None:
-    """Draw an entry: what it says, what it is worth, where it stands, and what can be changed of it."""
-    draw_panel(PANEL, memory, entry_id)
-
-
 def _draw_acts(memory: MemorySystem, detail: EntryDetail) -> None:
-    draw_mark_acts(memory, detail.id, detail.marks, JOURNAL)
     draw_proposing(memory, "Promote …", PromoteRequest(id=detail.id), key="entry_promote", icon=":material/upgrade:",
                    help_text=detail.why_not_promoted or PROMOTING, is_possible=not detail.why_not_promoted,
                    draw_extra=draw_becoming)  # fmt: skip
-
-
-def _draw_removal(memory: MemorySystem, detail: EntryDetail) -> None:
-    draw_deleting(memory, EntryDeleteRequest(ids=(detail.id,)), key="entry_delete",
-                  help_text="You first see what links to it.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: EntryDetail) -> None:
@@ -72,15 +56,8 @@ def _draw_worth(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> Non
 
 
 PANEL = Panel(
-    kind=JOURNAL,
-    home="journal",
-    detail=entry_detail,
     draw_acts=_draw_acts,
-    draw_removal=_draw_removal,
     draw_head=_draw_head,
     tabs={"Before and after": _draw_around, "Links": _draw_links},
     tabs_after={"Worth": _draw_worth},
-    similar=ENTRIES,
-    similar_columns=SIMILAR,
-    form=FORM,
 )

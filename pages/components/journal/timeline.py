@@ -8,7 +8,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.journal.timeline import Timeline, brushed, timeline, timeline_caption, timeline_chart, where_in_time
-from atlas.views.lists.listing import Query
+from atlas.views.lists.queries import Query
 from atlas.views.shared.state import StoreState
 from pages.components.lists.filters import digest
 from pages.components.shared.snapshot import store_state

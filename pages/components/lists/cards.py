@@ -1,19 +1,41 @@
-"""Hits of a search as cards, each of which can be opened, and selected as a row of the table can."""
+"""Hits as cards: what matched, how it went, and why it is here. Those of a list can be opened and selected."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from atlas.views.lists.hits import HitCard
-from atlas.views.shared.kinds import EXPERIENCE, Kind
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
+from atlas.views.lists.hits import HitCard, card_script, card_stylesheet
 from pages.components.lists.filters import URL
-from pages.components.lists.hits import hit_card
 from pages.components.lists.record_table import open_experience, opened_id, origin_of
 from pages.components.lists.selection import current_selection, select, unselect
 
 TABLE, CARDS = "Table", "Cards"
+
+_card = st.components.v2.component("hit_card", css=card_stylesheet(), js=card_script())
+
+
+def hit_card(card: HitCard, *, key: str, on_open: Callable[[str], None] | None = None) -> DeltaGenerator:
+    """Draw a card.
+
+    Args:
+        key: No other card on the page has it.
+        on_open: Called with the id of what was found, when the person wants to see all of it.
+
+    Returns:
+        The row of what can be done with it, where a page can add more.
+    """
+    with st.container(border=True, gap="xsmall", key=key):
+        _card(key=f"{key}_drawn", data=card.as_json())
+        acts = st.container(horizontal=True, vertical_alignment="center")
+        if on_open is not None:
+            acts.button("Open", key=f"{key}_open", icon=":material/open_in_full:", type="tertiary", on_click=on_open,
+                        args=(card.id,))  # fmt: skip
+    return acts
 
 
 def is_as_cards(found: object | None, kind: Kind = EXPERIENCE) -> bool:

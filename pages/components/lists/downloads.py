@@ -8,8 +8,9 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
 from atlas.views.lists.tables import FORMS, TYPES, table_of
-from atlas.views.shared.kinds import EXPERIENCE, Kind
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import on_behalf
 from pages.components.shared.snapshot import page_map

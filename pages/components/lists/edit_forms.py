@@ -1,100 +1,97 @@
-"""Forms that edit a record."""
+"""Forms that edit a record: a box for each field of its kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import streamlit as st
 
 from atlas import MemorySystem, NotFound
+from atlas.views.kinds.fields import ChoiceField, Field, Fields, NumberField
 from atlas.views.lists.editable import EditableFields
-from atlas.views.shared.kinds import Kind
+from atlas.views.lists.kind_views import KindViews
+from atlas.views.shared.wording import SIGNS, signed
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import Begun, act, begin_typing, forget, form_key
 from pages.components.shared.undo_toast import announce_problem, announcing_problems
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextBoxes:
-    """A box for each text of something."""
+def draw_boxes(boxes: Fields, key: str, at_first: Any, is_off: bool) -> None:
+    """Draw a box for each field, those with a width beside each other.
 
-    labels: Mapping[str, str]
-    """The labels of the boxes, by the name of the field, in their order."""
-
-    heights: Mapping[str, int]
-    """In pixels, by the name of the field. Boxes without a height have one line."""
-
-    def draw(self, key: str, at_first: Any, is_off: bool) -> None:
-        """Draw the boxes. The key of each is `key` and the name of its field."""
-        for name, label in self.labels.items():
-            text = getattr(at_first, name)
-            if name in self.heights:
-                st.text_area(label, text, key=f"{key}_{name}", height=self.heights[name], disabled=is_off)
-            else:
-                st.text_input(label, text, key=f"{key}_{name}", disabled=is_off)
+    Args:
+        key: The beginning of the key of each, which ends with the field's name.
+        at_first: What they contain at first, as attributes.
+        is_off: Whether nothing can be typed.
+    """
+    for has_width, run in groupby(boxes, lambda box: box.width is not None):
+        with st.container(horizontal=has_width):
+            for box in run:
+                _draw_box(box, getattr(at_first, box.name), key=f"{key}_{box.name}", disabled=is_off)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditForm:
-    """How what a person can change of a kind is read, drawn and saved."""
-
-    kind: Kind
-    editable: Callable[[Any], EditableFields]
-    """The fields of a stored record that can be changed."""
-
-    draw: Callable[[str, Any, bool], None]
-    """Function that draws a box for each field, given how their keys begin (each ends with the field's name), what they
-    hold at first, and whether nothing can be typed."""
-
-    changes: Callable[[Any, Any, Any], dict[str, Any]] = lambda record, typed, begun: typed.changes(begun)
-    """The changes, as `edit` takes them, that a person typed into the boxes."""
-
-    help_text: str | None = None
-
-    @property
-    def name(self) -> str:
-        """How the keys of its widgets begin."""
-        return f"{self.kind.noun}_edit"
+def _draw_box(box: Field, value: Any, **shared: Any) -> None:
+    width: Any = box.width or "stretch"
+    match box:
+        case ChoiceField(width=None, values=values):
+            form: Any = {"default": value, "required": True, "format_func": _with_sign}
+            st.segmented_control(box.label, values, **form, **shared)
+        case ChoiceField():
+            st.selectbox(box.label, box.values, box.values.index(value), width=width, **shared)
+        case NumberField():
+            st.number_input(box.label, box.least, box.most, value, box.step, width=width, **shared)
+        case Field(height=None):
+            st.text_input(box.label, value, width=width, **shared)
+        case _:
+            st.text_area(box.label, value, height=box.height, width=width, **shared)
 
 
-def draw_form(memory: MemorySystem, form: EditForm, record_id: str, stored: EditableFields) -> None:
+def _with_sign(value: str) -> str:
+    return signed(value) if value in SIGNS else value
+
+
+def draw_form(memory: MemorySystem, views: KindViews[Any], record_id: str, stored: EditableFields) -> None:
     """Draw the boxes, and the button that saves them."""
-    is_off, noun = memory.storage.read_only, form.kind.noun
+    is_off, noun, name = memory.storage.read_only, views.kind.noun, _name(views)
     begun = begin_typing(
-        form.name,
+        name,
         record_id,
         stored,
-        typed=partial(_typed, form.name),
+        typed=partial(_typed, name),
         differing=stored.differing,
         sentence=f"This {noun} was changed elsewhere",
     )
-    form.draw(form_key(form.name, begun), begun.stored, is_off)
-    st.button("Save" if begun.stored == stored else "Overwrite with mine", key=f"{form.name}_save", disabled=is_off,
-              help=READ_ONLY if is_off else form.help_text, on_click=_save,
-              args=(memory, form, begun, stored))  # fmt: skip
+    draw_boxes(views.kind.fields, form_key(name, begun), begun.stored, is_off)
+    kept = "The previous version is kept." if views.versioned else "It can be undone."
+    st.button("Save" if begun.stored == stored else "Overwrite with mine", key=f"{name}_save", disabled=is_off,
+              help=READ_ONLY if is_off else kept, on_click=_save, args=(memory, views, begun, stored))  # fmt: skip
+
+
+def _name(views: KindViews[Any]) -> str:
+    return f"{views.kind.noun}_edit"
 
 
 def _typed(name: str, begun: Begun) -> Any:
     """Return the contents of a form's boxes."""
     key, names = form_key(name, begun), [field.name for field in fields(begun.stored)]
-    held = {one: st.session_state.get(f"{key}_{one}", getattr(begun.stored, one)) for one in names}
-    return replace(begun.stored, **held)
+    typed = {name: st.session_state.get(f"{key}_{name}", getattr(begun.stored, name)) for name in names}
+    return replace(begun.stored, **typed)
 
 
-def _save(memory: MemorySystem, form: EditForm, begun: Begun, seen: EditableFields) -> None:
+def _save(memory: MemorySystem, views: KindViews[Any], begun: Begun, seen: EditableFields) -> None:
     """Save what was typed, unless what is stored says something else than the person has seen."""
-    records: Any = form.kind.records(memory)
-    now, noun = records.get(begun.key), form.kind.noun
+    records: Any = views.kind.records(memory)
+    now, noun, name = records.get(begun.key), views.kind.noun, _name(views)
     if now is None:
         announce_problem(NotFound(f"this {noun} is not in the store any more; it was deleted elsewhere"))
         return
     with announcing_problems():
-        changes = form.changes(now, _typed(form.name, begun), begun.stored)
-        if form.editable(now) != seen or not changes:
+        changes = _typed(name, begun).changes(begun.stored, now)
+        if views.editable(now) != seen or not changes:
             return
         scoped = records.within("edit")
         if act(lambda: scoped.edit(begun.key, **changes), scoped, f"Saved the {noun}"):
-            forget(form.name)
+            forget(name)

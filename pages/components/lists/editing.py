@@ -9,7 +9,8 @@ from typing import Any
 import streamlit as st
 
 from atlas import Marks, MemorySystem
-from atlas.views.shared.kinds import EXPERIENCE, Kind
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
 from atlas.views.shared.scope import offered
 from atlas.views.shared.wording import READ_ONLY as READ_ONLY
 from atlas.views.shared.wording import counted, plural
@@ -22,7 +23,8 @@ PLACEHOLDER = "What you want to remember about it"
 def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
     """Draw the buttons that pin and bury a record."""
     draw_pin(memory, [record_id], kind, key=f"{kind.noun}_pin", is_pinned=marks.pinned)
-    draw_bury(memory, [record_id], kind, key=f"{kind.noun}_bury", is_buried=marks.buried)
+    if kind.can_bury:
+        draw_bury(memory, [record_id], kind, key=f"{kind.noun}_bury", is_buried=marks.buried)
 
 
 def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_pinned: bool) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.kinds.kind import NOTHING
 from atlas.views.overview.sample import load_sample_data
 from atlas.views.shared.wording import READ_ONLY
 from pages.components.importing.box import draw_import_box
 from pages.components.shared.undo_toast import announce, announcing_problems
 
-NOTHING = "Nothing is remembered yet."
 SAMPLE = Path(__file__).resolve().parents[3] / "sample_data"
 
 

@@ -5,75 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
+from atlas.views.kinds.kind import Kind
 from atlas.views.lists.hits import HitCard
-from atlas.views.lists.listing import (
-    Listing,
-    Query,
-    RecordList,
-    Row,
-    SearchResult,
-    found_page,
-    listed_ids,
-    listed_page,
-    n_pages,
-    query_of,
-    search,
-)
-from atlas.views.shared.kinds import Kind
+from atlas.views.lists.kind_views import KindViews
+from atlas.views.lists.listing import found_page, listed_ids, listed_page
+from atlas.views.lists.queries import Listing, Query, SearchResult, n_pages, query_of, search
 from atlas.views.shared.scope import BEST_MATCH, BY
-from atlas.views.shared.state import StoreState
+from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import plural
 from pages.components.lists.cards import draw_cards, is_as_cards
 from pages.components.lists.downloads import draw_downloads
 from pages.components.lists.filters import URL, digest, draw_filter, draw_irrelevant, turn_to_first_page
-from pages.components.lists.record_table import Columns, opened_id, origin_of, selectable_table
+from pages.components.lists.record_table import opened_id, origin_of, selectable_table
 from pages.components.lists.selection import select
 from pages.components.shared.scope import filter_options
 from pages.components.shared.snapshot import store_state
 
-R = TypeVar("R", bound=Row)
-
 SEARCHING = "Searching. The first search loads the embedding model, which takes some seconds …"
 
-
-Card = Callable[[MemorySystem, Query, SearchResult, str], HitCard | None]
-"""Function that returns the card of a record that was found, by its id, or None if it was deleted meanwhile."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lister(Generic[R]):
-    """How the list of one kind of memory is drawn."""
-
-    records: RecordList[R]
-    listed_columns: Columns
-    found_columns: Columns
-    """The columns of a list that a question found."""
-
-    beside_columns: Columns
-    """The columns if a record is open beside the list, so that there is less room."""
-
-    card: Card | None = None
-    """Without it, there are no cards."""
-
-    selects_all: bool = False
-    """True if there is a button that selects the records of all pages."""
-
-    finish: Callable[[MemorySystem, Sequence[R]], Sequence[R]] = lambda memory, rows: rows
-    """The rows with what changes without the store's revision."""
-
-    state: Callable[[MemorySystem], object] = lambda memory: 0
-    """Another value whenever the list can have changed though the store's revision has not."""
-
-    @property
-    def kind(self) -> Kind:
-        """The kind that it lists."""
-        return self.records.kind
+Finish = Callable[[MemorySystem, Sequence[Any]], Sequence[Any]]
+"""Function that returns rows with what changes without the store's revision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,34 +70,36 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
     return query
 
 
-def find(lister: Lister[R], memory: MemorySystem, query: Query) -> Answer:
+def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:
     """Return what answers the question, asked once for all of its pages."""
-    store, state = store_state(memory), lister.state(memory)
+    kind = views.kind
+    store, state = store_state(memory), uses_seen(memory, kind) if kind.shows_uses else 0
     result: SearchResult | None = None
     if query.is_search:
         with st.spinner("Searching …" if query.is_by_words else SEARCHING):
-            make = partial(search, memory, lister.kind, query)
-            result = _searched(lister.kind.noun, (store, state), digest(query), _search=make)
+            make = partial(search, memory, kind, query)
+            result = _searched(kind.noun, (store, state), digest(query), _search=make)
     return Answer(query=query, result=result, store=store, state=state)
 
 
-def cards_of(lister: Lister[R], memory: MemorySystem, answer: Answer, ids: Iterable[str]) -> list[HitCard]:
+def cards_of(views: KindViews[Any], memory: MemorySystem, answer: Answer, ids: Iterable[str]) -> list[HitCard]:
     """Return the cards of some records that were found, without those that were deleted meanwhile."""
-    if lister.card is None or answer.result is None:
+    if answer.result is None:
         return []
-    key = (lister.kind.noun, (answer.store, answer.state), digest(answer.query))
-    make = partial(lister.card, memory, answer.query, answer.result)
-    made = (_card(*key, one, _make=make) for one in ids)
+    key = (views.kind.noun, (answer.store, answer.state), digest(answer.query))
+    make = partial(views.found_card, memory, answer.query, answer.result)
+    made = (_card(*key, record_id, _make=make) for record_id in ids)
     return [card for card in made if card is not None]
 
 
 def draw_list(
-    lister: Lister[R],
+    views: KindViews[Any],
     memory: MemorySystem,
     answer: Answer,
     *,
     is_beside: bool,
     bar: DeltaGenerator | None = None,
+    finish: Finish = lambda memory, rows: rows,
 ) -> None:
     """Draw how many there are, one page of them, and below it what turns the page.
 
@@ -148,26 +107,26 @@ def draw_list(
         is_beside: Whether a record is open beside the list.
         bar: Where controls of the whole list are added; between caption and rows without it.
     """
-    above, key = st.container(), f"{lister.kind.page}_page"
-    listing = _read(lister, memory, answer, int(st.session_state.get(key) or 1))
+    above, key = st.container(), f"{views.kind.page}_page"
+    listing = _read(views, memory, answer, int(st.session_state.get(key) or 1))
     if n_pages(listing.n) > 1:
-        listing = _read(lister, memory, answer, st.pagination(n_pages(listing.n), key=key, bind=URL))
+        listing = _read(views, memory, answer, st.pagination(n_pages(listing.n), key=key, bind=URL))
     with above:
         caption = st.container()
-        with bar or st.container():
-            as_cards = lister.card is not None and is_as_cards(answer.result, lister.kind)
-            if lister.selects_all and listing.rows:
-                _draw_select_all(lister, memory, answer, listing.n)
+        with bar or st.container(horizontal=True, vertical_alignment="center"):
+            as_cards = is_as_cards(answer.result, views.kind)
+            if views.kind.is_scoped and listing.rows:
+                _draw_select_all(views, memory, answer, listing.n)
             if listing.rows:
-                draw_downloads(memory, lister.kind, partial(_all_ids, lister, memory, answer))
+                draw_downloads(memory, views.kind, partial(_all_ids, views, memory, answer))
         caption.caption(
             listing.caption if as_cards or not listing.rows else f"{listing.caption}. Click one to open it."
         )
         if as_cards:
-            cards = cards_of(lister, memory, answer, [row.id for row in listing.rows])
-            draw_cards(cards, revision=answer.store.revision, kind=lister.kind)
+            cards = cards_of(views, memory, answer, [row.id for row in listing.rows])
+            draw_cards(cards, revision=answer.store.revision, kind=views.kind)
         elif listing.rows:
-            _draw_table(lister, memory, answer, listing.rows, is_beside)
+            _draw_table(views.kind, answer, finish(memory, listing.rows), is_beside)
 
 
 def split(opened: str | None, widths: tuple[int, int] = (1, 1)) -> tuple[DeltaGenerator, DeltaGenerator | None]:
@@ -205,42 +164,42 @@ def draw_trash_link(memory: MemorySystem, kind: Kind) -> None:
                      query_params={"history_tab": "Trash", "history_kind": many})  # fmt: skip
 
 
-def _read(lister: Lister[R], memory: MemorySystem, answer: Answer, page: int) -> Listing[R]:
+def _read(views: KindViews[Any], memory: MemorySystem, answer: Answer, page: int) -> Listing[Any]:
     """Return one page of the list, counted from 1."""
-    make = partial(listed_page, memory, lister.records, answer.query)
+    make = partial(listed_page, memory, views, answer.query)
     if answer.result is not None:
-        make = partial(found_page, memory, lister.records, answer.query, answer.result)
-    key = (lister.kind.noun, (answer.store, answer.state), digest(answer.query, answer.result is not None))
-    listing: Listing[R] = _listed(*key, page, _list=make)
+        make = partial(found_page, memory, views, answer.query, answer.result)
+    key = (views.kind.noun, (answer.store, answer.state), digest(answer.query, answer.result is not None))
+    listing: Listing[Any] = _listed(*key, page, _list=make)
     return listing
 
 
-def _draw_table(lister: Lister[R], memory: MemorySystem, answer: Answer, listed: Sequence[R], is_beside: bool) -> None:
-    found = lister.listed_columns if answer.result is None else lister.found_columns
-    rows = lister.finish(memory, listed)
-    key = f"{lister.kind.page}_table_{digest(answer.query, answer.state, [row.id for row in rows], answer.store)}"
-    selectable_table(rows, columns=lister.beside_columns if is_beside else found, key=key, kind=lister.kind,
-                     origin=origin_of(lister.kind), revision=answer.store.revision)  # fmt: skip
+def _draw_table(kind: Kind, answer: Answer, rows: Sequence[Any], is_beside: bool) -> None:
+    tables = kind.tables
+    columns = tables.beside if is_beside else tables.listed if answer.result is None else tables.found
+    key = f"{kind.page}_table_{digest(answer.query, answer.state, [row.id for row in rows], answer.store)}"
+    selectable_table(rows, columns=columns, key=key, kind=kind, origin=origin_of(kind),
+                     revision=answer.store.revision)  # fmt: skip
 
 
-def _draw_select_all(lister: Lister[R], memory: MemorySystem, answer: Answer, n: int) -> None:
-    st.button(f"Select all {n:,}", key=f"{lister.kind.page}_all", icon=":material/select_all:", on_click=_select_all,
-              args=(lister, memory, answer))  # fmt: skip
+def _draw_select_all(views: KindViews[Any], memory: MemorySystem, answer: Answer, n: int) -> None:
+    st.button(f"Select all {n:,}", key=f"{views.kind.page}_all", icon=":material/select_all:", on_click=_select_all,
+              args=(views, memory, answer))  # fmt: skip
 
 
-def _select_all(lister: Lister[R], memory: MemorySystem, answer: Answer) -> None:
+def _select_all(views: KindViews[Any], memory: MemorySystem, answer: Answer) -> None:
     """Select the records on all pages of the list."""
-    ids = _all_ids(lister, memory, answer)
-    select(ids, origin=origin_of(lister.kind), revision=answer.store.revision, kind=lister.kind)
+    ids = _all_ids(views, memory, answer)
+    select(ids, origin=origin_of(views.kind), revision=answer.store.revision, kind=views.kind)
 
 
-def _all_ids(lister: Lister[R], memory: MemorySystem, answer: Answer) -> list[str]:
+def _all_ids(views: KindViews[Any], memory: MemorySystem, answer: Answer) -> list[str]:
     """Return the ids on all pages of a list: in its order, or as they were added where all can be selected."""
     if answer.result is not None:
         return list(answer.result.ids)
-    if lister.selects_all:  # there can be very many, and reading ids alone is fast
-        return lister.kind.records(memory).ids(answer.query.where)
-    return listed_ids(memory, lister.kind, answer.query)
+    if views.kind.is_scoped:  # there can be very many, and reading ids alone is fast
+        return views.kind.records(memory).ids(answer.query.where)
+    return listed_ids(memory, views.kind, answer.query)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -2,147 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import streamlit as st
 
-from atlas import Marks, MemorySystem
-from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.listing import RecordList, similar_rows
-from atlas.views.shared.kinds import Kind
-from atlas.views.shared.versions import VersionView
-from pages.components.lists.edit_forms import EditForm, draw_form
-from pages.components.lists.editing import draw_note, draw_tags
-from pages.components.lists.record_table import Columns, close_opened, experience_table
-from pages.components.lists.versions import ChangesTo, draw_versions
+from atlas import MemorySystem
+from atlas.views.lists.kind_views import KindViews
+from atlas.views.lists.listing import similar_rows
+from pages.components.lists.edit_forms import draw_form
+from pages.components.lists.editing import draw_mark_acts, draw_note, draw_tags
+from pages.components.lists.record_table import close_opened, experience_table
+from pages.components.lists.versions import draw_versions
+from pages.components.shared.plans import draw_act
 from pages.components.shared.purging import draw_purging
 
+Draw = Callable[[MemorySystem, Any], None]
+"""Function that draws a part of the panel of a record, given its detail."""
 
-class Detail(Protocol):
-    """One record in full, as far as every panel shows it."""
-
-    @property
-    def id(self) -> str:
-        """The record's id."""
-
-    @property
-    def marks(self) -> Marks:
-        """The pin, the tags and the note that people gave it."""
-
-    @property
-    def editable(self) -> EditableFields:
-        """The fields that a person can change."""
-
-
-D = TypeVar("D", bound=Detail)
-
-DrawTab = Callable[[MemorySystem, D, bool], None]
-"""Function that draws what stands on a tab, told whether the tab is open: what takes long waits for that."""
+DrawTab = Callable[[MemorySystem, Any, bool], None]
+"""Function that draws the contents of a tab, given whether the tab is open: what takes long waits for that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panel(Generic[D]):
-    """The panel of one kind of memory, as its feature describes it."""
+class Panel:
+    """The parts of a panel that one kind of memory alone has."""
 
-    kind: Kind
-    home: str
-    """The word for what holds all of the kind: `library`."""
+    draw_head: Draw
+    """Draws what stands above the tags."""
 
-    detail: Callable[[MemorySystem, str], D | None]
-    """One record in full, or None if it is not there."""
+    tabs: Mapping[str, DrawTab] = field(default_factory=dict)
+    """Tabs before those that every panel has, by their names."""
 
-    draw_acts: Callable[[MemorySystem, D], None]
-    """Function that draws the buttons above the record, beside the one that closes it."""
+    tabs_after: Mapping[str, DrawTab] = field(default_factory=dict)
+    """Tabs between the similar records and the note."""
 
-    draw_removal: Callable[[MemorySystem, D], None]
-    """Function that draws the button that deletes the record. It stands with the one that purges."""
+    draw_acts: Draw = lambda memory, detail: None
+    """Draws further buttons above the record."""
 
-    draw_head: Callable[[MemorySystem, D], None]
-    """Function that draws what stands above the tags."""
-
-    tabs: dict[str, DrawTab[D]]
-    """The tabs before those that every panel has, by their names."""
-
-    tabs_after: dict[str, DrawTab[D]]
-    """The tabs between the similar records and the note."""
-
-    similar: RecordList[Any]
-    """The list whose lines show the records nearest to one."""
-
-    similar_columns: Columns
-    similar_caption: str = "The nearest in meaning. Click one to open it."
-    form: EditForm
+    draw_removal: Draw | None = None
+    """Draws the button that deletes the record, in place of the act that deletes a selection."""
 
 
 def draw_panel(
-    panel: Panel[D], memory: MemorySystem, record_id: str, explain: Callable[[], None] = lambda: None
+    views: KindViews[Any],
+    panel: Panel,
+    memory: MemorySystem,
+    record_id: str,
+    explain: Callable[[], None] = lambda: None,
 ) -> None:
     """Draw a record in full.
 
     Args:
         explain: Draws why the record is here, if a search found it.
     """
-    detail, kind = panel.detail(memory, record_id), panel.kind
+    detail, kind = views.detail(memory, record_id), views.kind
     with st.container(key="opened"):  # a phone shows it above the list
         with st.container(horizontal=True, key=f"{kind.noun}_bar"):
             st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
             if detail is not None:
+                draw_mark_acts(memory, detail.id, detail.marks, kind)
                 panel.draw_acts(memory, detail)
                 with st.popover("Remove", icon=":material/delete:", key=f"{kind.noun}_remove"):
-                    panel.draw_removal(memory, detail)
+                    _draw_removal(views, panel, memory, detail)
                     draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
         if detail is None:
-            said = f"This {kind.noun} is not in the {panel.home}. It may have been deleted since."
-            st.warning(said, icon=":material/search_off:")
+            problem = f"This {kind.noun} is not in the {kind.home}. It may have been deleted since."
+            st.warning(problem, icon=":material/search_off:")
             return
         explain()
         panel.draw_head(memory, detail)
         draw_tags(memory, detail.id, detail.marks.tags, kind)
-        _draw_tabs(panel, memory, detail)
+        _draw_tabs(views, panel, memory, detail)
 
 
-def versions_tab(
-    kind: Kind, versions: Callable[[D], Sequence[VersionView]], changes_to: ChangesTo
-) -> dict[str, DrawTab[D]]:
-    """Return the tab of what a record was before each edit."""
-
-    def draw(memory: MemorySystem, detail: D, is_open: bool) -> None:
-        draw_versions(memory, detail.id, versions(detail), kind, changes_to)
-
-    return {"Versions": draw}
+def _draw_removal(views: KindViews[Any], panel: Panel, memory: MemorySystem, detail: Any) -> None:
+    if panel.draw_removal is not None:
+        panel.draw_removal(memory, detail)
+    else:
+        draw_act(memory, views.act("delete"), (detail.id,), key=f"{views.kind.noun}_delete", pronoun="it")
 
 
-def _draw_tabs(panel: Panel[D], memory: MemorySystem, detail: D) -> None:
-    similar: DrawTab[D] = partial(_draw_similar, panel)
-    after: dict[str, DrawTab[D]] = {"Note": partial(_draw_note, panel), "Edit": partial(_draw_edit, panel)}
-    tabs = {**panel.tabs, "Similar": similar, **panel.tabs_after, **after}
-    drawn = st.tabs(list(tabs), key=f"{panel.kind.noun}_tabs", on_change="rerun")
+def _draw_tabs(views: KindViews[Any], panel: Panel, memory: MemorySystem, detail: Any) -> None:
+    versions = {"Versions": partial(draw_versions, views)} if views.versioned else {}
+    tabs: dict[str, DrawTab] = {
+        **panel.tabs,
+        "Similar": partial(_draw_similar, views),
+        **panel.tabs_after,
+        **versions,
+        "Note": partial(_draw_note, views),
+        "Edit": partial(_draw_edit, views),
+    }
+    drawn = st.tabs(list(tabs), key=f"{views.kind.noun}_tabs", on_change="rerun")
     for tab, draw in zip(drawn, tabs.values(), strict=True):
         with tab:
             draw(memory, detail, bool(tab.open))
 
 
-def _draw_similar(panel: Panel[D], memory: MemorySystem, detail: D, is_open: bool) -> None:
+def _draw_similar(views: KindViews[Any], memory: MemorySystem, detail: Any, is_open: bool) -> None:
     if not is_open:  # the first search for similar records takes seconds
         return
-    rows, noun = similar_rows(memory, panel.similar, detail.id), panel.kind.noun
+    rows, kind = similar_rows(memory, views, detail.id), views.kind
     if not rows:
-        st.caption(f"There is no other {noun} yet.")
+        st.caption(f"There is no other {kind.noun} yet.")
         return
-    st.caption(panel.similar_caption)
-    key = f"{noun}_similar_{detail.id}_{memory.revision()}"
-    experience_table(rows, columns=panel.similar_columns, key=key, kind=panel.kind)
+    st.caption(kind.similar_caption)
+    key = f"{kind.noun}_similar_{detail.id}_{memory.revision()}"
+    experience_table(rows, columns=kind.tables.similar, key=key, kind=kind)
 
 
-def _draw_note(panel: Panel[D], memory: MemorySystem, detail: D, is_open: bool) -> None:
-    draw_note(memory, detail.id, detail.marks.note, panel.kind)
+def _draw_note(views: KindViews[Any], memory: MemorySystem, detail: Any, is_open: bool) -> None:
+    draw_note(memory, detail.id, detail.marks.note, views.kind)
 
 
-def _draw_edit(panel: Panel[D], memory: MemorySystem, detail: D, is_open: bool) -> None:
-    draw_form(memory, panel.form, detail.id, detail.editable)
+def _draw_edit(views: KindViews[Any], memory: MemorySystem, detail: Any, is_open: bool) -> None:
+    draw_form(memory, views, detail.id, detail.editable)
 
 
 def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:

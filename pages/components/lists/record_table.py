@@ -3,55 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from atlas.views.kinds.columns import Column, Columns
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
 from atlas.views.lists.fitting import fitted
-from atlas.views.lists.listing import Row
-from atlas.views.shared.kinds import EXPERIENCE, Kind
+from atlas.views.lists.queries import Row
 from pages.components.lists.selection import current_selection, select
 from pages.frame.address import OPENED, parameter, set_parameter
 
 HEADER_PIXELS, LOW_ROW_PIXELS, ROW_PIXELS = 35, 35, 80
 ROWS_SHOWN, LINES, PADDING_PIXELS = 8, 4, 16
 """A row holds four lines: a task seldom says in one what it is about. Streamlit wraps text in rows above 64 pixels."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table of memories."""
-
-    name: str
-    """The field of a row that it shows."""
-
-    config: Any
-    """Streamlit's configuration of it."""
-
-    is_optional: bool = False
-    """True if it is left out of tables in which it says nothing."""
-
-
-Columns = Sequence[Column]
-"""The columns of a table, in their order."""
-
-RELEVANCE = Column(
-    "relevance",
-    st.column_config.ProgressColumn(
-        "Relevance", format="%.2f", min_value=0, max_value=1, width=95, help="Relevance to the search, from 0 to 1"
-    ),
-    is_optional=True,
-)
-WHY = Column("why", st.column_config.TextColumn("Why it is here", width=420), is_optional=True)
-MARKS = Column("marks", st.column_config.TextColumn("Marks", width=110), is_optional=True)
-SOURCE = Column("source", st.column_config.TextColumn("Source", width=110), is_optional=True)
-HOW = Column("how", st.column_config.TextColumn("How", width=95))
-CREATED_AT = Column(
-    "created_at",
-    st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=125, timezone="UTC"),
-)
 
 
 def experience_table(rows: Sequence[Row], *, columns: Columns, key: str, kind: Kind = EXPERIENCE) -> None:
@@ -149,7 +117,7 @@ def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any
     return {
         "data": [asdict(row) | _fitted(row, shown) for row in rows],
         "column_order": [column.name for column in shown],
-        "column_config": {column.name: column.config for column in shown},
+        "column_config": {column.name: _config(column) for column in shown},
         "hide_index": True,
         "row_height": ROW_PIXELS,
         "height": table_height(len(rows), ROWS_SHOWN, ROW_PIXELS),
@@ -159,11 +127,30 @@ def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any
 
 def _fitted(row: Row, shown: Columns) -> dict[str, str]:
     """Return the texts of a row that are too long for their cells, cut at the end of the last whole line."""
-    texts = [column for column in shown if column.config["type_config"]["type"] == "text"]
     return {
-        column.name: fitted(getattr(row, column.name) or "", column.config["width"] - PADDING_PIXELS, LINES)
-        for column in texts
+        column.name: fitted(getattr(row, column.name) or "", column.width - PADDING_PIXELS, LINES)
+        for column in shown
+        if column.form == "text"
     }
+
+
+def _config(column: Column) -> Any:
+    """Return Streamlit's configuration of a column."""
+    shared: dict[str, Any] = {"label": column.title, "width": column.width, "help": column.help_text}
+    columns = st.column_config
+    match column.form:
+        case "text":
+            return columns.TextColumn(**shared)
+        case "number":
+            return columns.NumberColumn(format="localized", **shared)
+        case "decimal":
+            return columns.NumberColumn(format="%.2f", **shared)
+        case "share":
+            return columns.ProgressColumn(format="%.2f", min_value=0, max_value=1, **shared)
+        case "time":
+            return columns.DatetimeColumn(format="YYYY-MM-DD HH:mm", timezone="UTC", **shared)
+        case "picture":
+            return columns.ImageColumn(**shared)
 
 
 def _says_something(rows: Sequence[Row], column: Column) -> bool:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from atlas.views.shared.kinds import EXPERIENCE, KINDS, Kind
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
+from atlas.views.shared.kinds import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def select(ids: Sequence[str], *, origin: str, revision: int, kind: Kind = EXPER
 def unselect(ids: Sequence[str]) -> None:
     """Leave these out of what is selected, of whichever kind they are."""
     gone = set(ids)
-    for kind in KINDS:
+    for kind in KINDS.values():
         now = current_selection(kind)
         if gone & {*now.ids}:
             left = tuple(record_id for record_id in now.ids if record_id not in gone)

@@ -2,52 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.shared.kinds import Kind
+from atlas.views.lists.kind_views import KindViews
 from atlas.views.shared.versions import VersionView
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.shared.texts import draw_code
 from pages.components.shared.undo_toast import announcing_problems
 
-ChangesTo = Callable[[MemorySystem, str, int], dict[str, Any]]
-"""Function that returns the changes, as `edit` takes them, that restore a version, by record and number."""
 
-
-def draw_versions(
-    memory: MemorySystem, record_id: str, versions: Sequence[VersionView], kind: Kind, changes_to: ChangesTo
-) -> None:
-    """Draw every version, the last replaced first."""
-    if not versions:
+def draw_versions(views: KindViews[Any], memory: MemorySystem, detail: Any, is_open: bool) -> None:
+    """Draw every version of a record, the last replaced first. A tab of its panel."""
+    if not detail.versions:
         st.caption("It has not been edited. Each edit keeps the previous version here.")
-    for version in versions:
+    for version in detail.versions:
         with st.container(border=True):
-            _draw_version(memory, record_id, version, kind, changes_to)
+            _draw_version(views, memory, detail.id, version)
 
 
-def _draw_version(
-    memory: MemorySystem, record_id: str, version: VersionView, kind: Kind, changes_to: ChangesTo
-) -> None:
+def _draw_version(views: KindViews[Any], memory: MemorySystem, record_id: str, version: VersionView) -> None:
     is_off = memory.storage.read_only
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"Replaced {version.when} by")
         st.text(version.actor)
-        st.button("Restore the version before this edit", key=f"{kind.noun}_restore_{version.number}",
+        st.button("Restore the version before this edit", key=f"{views.kind.noun}_restore_{version.number}",
                   icon=":material/history:", disabled=is_off or version.is_now, on_click=_restore,
-                  args=(memory, record_id, version.number, kind, changes_to),
+                  args=(views, memory, record_id, version.number),
                   help=READ_ONLY if is_off else "This is how it is now." if version.is_now else "It can be undone.",
                   )  # fmt: skip
-    draw_code(version.difference, key=f"{kind.noun}_difference_{version.number}")
+    draw_code(version.difference, key=f"{views.kind.noun}_difference_{version.number}")
 
 
-def _restore(memory: MemorySystem, record_id: str, number: int, kind: Kind, changes_to: ChangesTo) -> None:
+def _restore(views: KindViews[Any], memory: MemorySystem, record_id: str, number: int) -> None:
+    kind = views.kind
     with announcing_problems():
-        changes = changes_to(memory, record_id, number)
+        changes = views.changes_to(memory, record_id, number)
         scoped: Any = kind.records(memory).within("edit", "restored an earlier version")
         if changes:
             act(lambda: scoped.edit(record_id, **changes), scoped, f"Restored an earlier version of the {kind.noun}")

@@ -18,7 +18,7 @@ from atlas.views.concepts.primitives import (
 )
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
-from pages.components.concepts.list import load
+from pages.components.concepts.loaders import load
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.snapshot import store_state
 

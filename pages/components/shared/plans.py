@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
+from atlas.views.lists.kind_views import Act
 from atlas.views.shared.plans import Choice, Figure, Plan, PlanRequest, PlanRow, PlanView
 from atlas.views.shared.wording import signed
 from pages.components.lists.editing import READ_ONLY
@@ -27,6 +28,9 @@ COLUMNS = {
     "title": st.column_config.TextColumn("Title", width="large"),
     "why": st.column_config.TextColumn("Why", width="large"),
 }
+
+ICONS = {"merge": ":material/merge:", "delete": ":material/delete:", "prune": ":material/delete_sweep:"}
+"""Icons of acts, by their names."""
 
 P = TypeVar("P", bound=Plan)
 
@@ -91,18 +95,10 @@ def draw_proposing(
               kwargs={"draw_extra": draw_extra}, help=READ_ONLY if is_off else help_text)  # fmt: skip
 
 
-def draw_deleting(
-    memory: MemorySystem, request: PlanRequest[Any], *, key: str, help_text: str, is_possible: bool = True
-) -> None:
-    """Draw a button that shows what deleting would do."""
-    draw_proposing(memory, "Delete …", request, key=key, icon=":material/delete:", help_text=help_text,
-                   is_possible=is_possible)  # fmt: skip
-
-
-def draw_merging(memory: MemorySystem, request: PlanRequest[Any], ids: Sequence[str], help_text: str) -> None:
-    """Draw the tray's button that shows what merging the selected ones would do."""
-    draw_proposing(memory, "Merge …", request, key="tray_merge", icon=":material/merge:", help_text=help_text,
-                   is_possible=len(ids) > 1)  # fmt: skip
+def draw_act(memory: MemorySystem, act: Act, ids: tuple[str, ...], *, key: str, pronoun: str = "them") -> None:
+    """Draw the button that shows what an act on records would do."""
+    draw_proposing(memory, act.label, act.request(ids), key=key, icon=ICONS[act.name],
+                   help_text=act.help_text.format(pronoun), is_possible=len(ids) >= act.least)  # fmt: skip
 
 
 def close_plan() -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
-from atlas.views.shared.kinds import Kind
+from atlas.views.kinds.kind import Kind
 from atlas.views.shared.purging import FINAL, PurgeProposal, PurgeRow, done_sentence, propose_purge
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import close_opened, opened_id, table_height

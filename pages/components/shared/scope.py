@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import Filter, Options, known_tags, options_of
-from atlas.views.shared.kinds import EXPERIENCE, Kind
+from atlas.views.kinds.kind import Kind
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.scope import (
     AWAITED,
@@ -72,7 +73,12 @@ def draw_scope(memory: MemorySystem) -> None:
 
 def n_experiences(memory: MemorySystem, where: Mapping[str, Any] | None = None) -> int:
     """Return how many experiences pass a filter. Counted once for each revision of the store."""
-    return _count(store_state(memory), digest(where), _memory=memory, _where=where)
+    return n_records(memory, EXPERIENCE, where)
+
+
+def n_records(memory: MemorySystem, kind: Kind, where: Mapping[str, Any] | None = None) -> int:
+    """Return how many of a kind pass a filter. Counted once for each revision of the store."""
+    return _count(store_state(memory), kind.noun, digest(where), _memory=memory, _kind=kind, _where=where)
 
 
 def page_tags(memory: MemorySystem, kind: Kind = EXPERIENCE) -> Mapping[Any, int]:
@@ -86,8 +92,10 @@ def filter_options(memory: MemorySystem, kind: Kind) -> Mapping[str, Options]:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _count(state: StoreState, asked: str, *, _memory: MemorySystem, _where: Mapping[str, Any] | None) -> int:
-    return _memory.experience.count(_where)
+def _count(
+    state: StoreState, noun: str, asked: str, *, _memory: MemorySystem, _kind: Kind, _where: Mapping[str, Any] | None
+) -> int:
+    return _kind.records(_memory).count(_where)
 
 
 def _draw_sentence(memory: MemorySystem, scope: Scope, memory_map: MemoryMap | None, left_out: str) -> None:

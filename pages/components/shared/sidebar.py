@@ -7,7 +7,8 @@ from html import escape
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.shared.kinds import EXPERIENCE, kind_on
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.state import frozen_note, index_fault, index_problem, place_fact, store_choices, visitor_name
 from pages.components.shared.live import draw_live
@@ -34,7 +35,7 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
             st.warning(problem, icon=":material/cloud_off:")
             st.text(index_fault(memory))
         draw_live(memory)
-        if n_experiences(memory) and kind_on(page) is EXPERIENCE and page not in UNSCOPED:
+        if n_experiences(memory) and KINDS.get(page, EXPERIENCE) is EXPERIENCE and page not in UNSCOPED:
             draw_scope(memory)
         elif n_experiences(memory):
             with st.expander("Scope of the experiences", key="sidebar_scope"):  # it does not narrow this page

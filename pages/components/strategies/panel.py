@@ -9,29 +9,21 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.journal.promotion import made_of
-from atlas.views.shared.kinds import STRATEGY
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
-from atlas.views.strategies.list import STRATEGIES
-from atlas.views.strategies.proposals import StrategyDeleteRequest
 from atlas.views.strategies.strategy import (
     ATTEMPTS_SHOWN,
     StrategyDetail,
     attempt_rows,
     effect_view,
-    strategy_changes,
-    strategy_detail,
 )
 from pages.components.journal.promotion import draw_ends
-from pages.components.lists.editing import draw_pin
 from pages.components.lists.facts import draw_fact_table, draw_facts
 from pages.components.lists.listing import SEARCHING
-from pages.components.lists.panel import Panel, draw_panel, draw_sources, versions_tab
+from pages.components.lists.panel import Panel, draw_sources
 from pages.components.lists.record_table import clicked_row, table_height
 from pages.components.shared.narrowing import go_from_click
-from pages.components.shared.plans import draw_deleting
 from pages.components.shared.texts import draw_prose
-from pages.components.strategies.columns import SIMILAR
-from pages.components.strategies.editing import FORM
 from pages.components.strategies.retirement import draw_retire
 
 CHART = {"displayModeBar": False, "scrollZoom": False}
@@ -51,19 +43,8 @@ EFFECT_COLUMNS = {
 }
 
 
-def strategy_panel(memory: MemorySystem, strategy_id: str) -> None:
-    """Draw a strategy: what it says, how surely it works, which attempts say so, and what can be changed of it."""
-    draw_panel(PANEL, memory, strategy_id)
-
-
 def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
-    draw_pin(memory, [detail.id], STRATEGY, key="strategy_pin", is_pinned=detail.marks.pinned)
     draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
-
-
-def _draw_removal(memory: MemorySystem, detail: StrategyDetail) -> None:
-    draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
-                  help_text="You first see what would be removed.")  # fmt: skip
 
 
 def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
@@ -157,19 +138,7 @@ def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 
 PANEL = Panel(
-    kind=STRATEGY,
-    home="bank",
-    detail=strategy_detail,
     draw_acts=_draw_acts,
-    draw_removal=_draw_removal,
     draw_head=_draw_head,
-    tabs={
-        "What to do": _draw_says,
-        "Does it work": _draw_evidence,
-    },
-    tabs_after=versions_tab(STRATEGY, lambda detail: detail.versions, strategy_changes),
-    similar=STRATEGIES,
-    similar_columns=SIMILAR,
-    similar_caption="The nearest situations; click one to open it.",
-    form=FORM,
+    tabs={"What to do": _draw_says, "Does it work": _draw_evidence},
 )

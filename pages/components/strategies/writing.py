@@ -7,6 +7,7 @@ from dataclasses import asdict
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.strategies.strategy import EditableStrategy
 from atlas.views.strategies.writing import (
     BY_PATTERN,
@@ -16,11 +17,11 @@ from atlas.views.strategies.writing import (
     has_model,
     write_by_hand,
 )
+from pages.components.lists.edit_forms import draw_boxes
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import open_experience, table_height
 from pages.components.shared.plans import propose
 from pages.components.shared.undo_toast import announce
-from pages.components.strategies.editing import BOXES
 
 ROWS_AT_ONCE = 8
 
@@ -87,7 +88,7 @@ def _draw_by_hand(memory: MemorySystem) -> None:
         return
     st.caption("Say when it applies and what to do. Word it for any task of the kind, with {name} where tasks "
                "differ.")  # fmt: skip
-    BOXES.draw(_TYPED, EditableStrategy(), memory.storage.read_only)
+    draw_boxes(STRATEGY.fields, _TYPED, EditableStrategy(), memory.storage.read_only)
     _draw_problem()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Write the strategy", key="writing_save", type="primary", icon=":material/check:", on_click=_save,
@@ -96,7 +97,7 @@ def _draw_by_hand(memory: MemorySystem) -> None:
 
 
 def _save(memory: MemorySystem) -> None:
-    texts = {name: str(st.session_state.get(f"{_TYPED}_{name}") or "") for name in BOXES.labels}
+    texts = {box.name: str(st.session_state.get(f"{_TYPED}_{box.name}") or "") for box in STRATEGY.fields}
     try:
         strategy_id, done = write_by_hand(memory, EditableStrategy(**texts))
     except AtlasError as error:

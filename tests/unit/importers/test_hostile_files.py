@@ -155,7 +155,7 @@ def test_an_element_of_fifty_megabytes_is_passed_over(files, sink, tau_row):
 def test_memory_does_not_grow_with_the_file(files, tau_row, as_lines, n_rows):
     class Forgetting:
         def add(self, items, source):
-            return AddCount(len(items), 0)
+            return AddCount({"experience": len(items)}, 0)
 
     rows = [tau_row(trial=n, traj=[{"role": "user", "content": "x" * 8_000}]) for n in range(n_rows)]
     path = files.lines("airline.json", rows) if as_lines else files.json("airline.json", rows)

@@ -181,7 +181,7 @@ def test_a_file_that_goes_away_is_reported_and_the_next_is_read(files, tau_row, 
     class Deleting:
         def add(self, items, source):
             second.unlink(missing_ok=True)
-            return AddCount(len(items), 0)
+            return AddCount({"experience": len(items)}, 0)
 
     monkeypatch.setattr(module, "BATCH_ITEMS", 1)
     report = run(Deleting(), files.directory / "d")

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task
 from atlas.llm.instructions import latin
-from atlas.memory.context import BEGIN, END, PREAMBLE, QUOTED_PREAMBLE, SECTIONS, TokenCounter, build_context
+from atlas.memory.context import BEGIN, END, PREAMBLE, QUOTED_PREAMBLE, TokenCounter, build_context
+from atlas.memory.kinds.sections import SECTIONS
 
 BY_CHARACTERS = TokenCounter(count=len, name="characters")
 ROOM = 10**9
@@ -118,7 +119,7 @@ def parsed(text: str) -> dict[str, list[Shown]]:
     assert head in (PREAMBLE, f"{PREAMBLE} {QUOTED_PREAMBLE}")
     found: dict[str, list[Shown]] = {}
     for line in lines:
-        if line in SECTIONS.values():
+        if line in {section.heading for section in SECTIONS.values()}:
             assert line not in found
             found[line] = []
         elif heading := re.fullmatch(r"\[(strategy|experience|concept|entry) ([^\[\]]*)\](?: .*)?", line):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 
@@ -9,17 +10,19 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.exchange import decode_line
 from atlas.core.types import CodeConcept
 from atlas.learning.naming.documenter import DERIVED
 from atlas.testing import HashEmbedder
-from atlas.views.concepts.concept import concept_changes, concept_detail, examples_in, examples_text
+from atlas.views.concepts.concept import concept_detail, examples_in, examples_text
+from atlas.views.concepts.kind import CONCEPTS
 from atlas.views.concepts.lineage import quoted
-from atlas.views.concepts.list import CONCEPTS
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
-from atlas.views.concepts.proposals import ConceptDeleteRequest, ConceptMergeRequest
 from atlas.views.history.operations import operation_detail, operation_page
-from atlas.views.lists.listing import Query, found_page, listed_page, search
-from atlas.views.shared.kinds import CONCEPT, MOST_USED
+from atlas.views.kinds.concept import CONCEPT, MOST_USED
+from atlas.views.lists.listing import found_page, listed_page
+from atlas.views.lists.queries import Query, search
+from atlas.views.lists.tables import exported_lines
 from tests.support.records import attempt
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
@@ -110,12 +113,12 @@ def test_an_earlier_version_is_restored_whole(memory):
     before = memory.concepts.get(crop)
     memory.concepts.edit(crop, description="another", examples=(), guidance="always")
     (first,) = memory.concepts.versions(crop)
-    changes = concept_changes(memory, crop, first.number)
+    changes = CONCEPTS.changes_to(memory, crop, first.number)
     assert set(changes) == {"description", "examples", "guidance"}
     assert memory.concepts.edit(crop, **changes) == before
-    assert concept_changes(memory, crop, first.number) == {}
+    assert CONCEPTS.changes_to(memory, crop, first.number) == {}
     with pytest.raises(NotFound):
-        concept_changes(memory, crop, 0)
+        CONCEPTS.changes_to(memory, crop, 0)
 
 
 def test_a_list_by_use_begins_with_the_most_used(memory):
@@ -142,7 +145,7 @@ def test_a_merge_names_callers_by_another_name(memory):
     cut = memory.concepts.add(concept("cut", "def cut(g, b):\n    return g[b]\n", examples=(("cut([1], 0)", "1"),)))
     memory.concepts.add(calling("cut_twice", "cut"))
     memory.concepts.update_stats(crop, success=True)
-    view = ConceptMergeRequest(ids=(crop, cut, "gone")).propose(memory).view
+    view = CONCEPTS.act("merge").request((crop, cut, "gone")).propose(memory).view
     assert view.headline == "2 concepts would become 1: 1 of 3 would be removed (33.3%)."
     assert [(row.title, row.goes) for row in view.rows] == [("crop", False), ("cut", True), ("cut_twice", False)]
     assert view.rows[2].why == "its code calls cut; change it"
@@ -153,11 +156,11 @@ def test_a_merge_names_callers_by_another_name(memory):
 
 def test_a_deletion_is_what_was_previewed_or_nothing(memory):
     crop = memory.concepts.add(concept())
-    proposal = ConceptDeleteRequest(ids=(crop,)).propose(memory)
+    proposal = CONCEPTS.act("delete").request((crop,)).propose(memory)
     memory.concepts.add(calling("crop_twice", "crop"))
     with pytest.raises(PlanOutdated):
         proposal.apply(memory)
-    again = ConceptDeleteRequest(ids=(crop,)).propose(memory)
+    again = CONCEPTS.act("delete").request((crop,)).propose(memory)
     assert [row.why for row in again.view.rows] == ["never used", "its code calls crop"]
     operation_id = again.apply(memory)
     assert (again.done_sentence, len(memory.concepts)) == ("Deleted 1 concept", 1)
@@ -216,3 +219,11 @@ def test_the_primitives_of_an_installed_package_are_loaded_once(memory, tmp_path
     assert "grid[2:]" in memory.concepts.get("test_crop").code
     with pytest.raises(NotFound, match="'other'"):
         load_primitives(memory, "other")
+
+
+def test_selected_concepts_are_taken_away_as_lines_that_an_import_reads(memory):
+    ids = memory.concepts.add_many([concept(), concept("cut", "def cut(g):\n    return g[1:]\n", "cut a row off")])
+    memory.concepts.change_marks(ids[:1], add_tags=["grids"])
+    [line] = exported_lines(memory, CONCEPT, ids[:1]).decode().splitlines()
+    exported = decode_line(json.loads(line))
+    assert (exported.concept.id, exported.marks.tags) == (ids[0], ("grids",))

@@ -28,7 +28,9 @@ from atlas.views.curate.queues import (
     tabs,
 )
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
-from atlas.views.experience.selection import chosen, chosen_rows, compared, exported_lines
+from atlas.views.experience.selection import chosen, chosen_rows, compared
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.tables import exported_lines
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import overview, size_text
 from atlas.views.shared.wording import NOT_SAID
@@ -219,7 +221,7 @@ def test_few_are_compared_and_all_are_listed_in_their_order(memory):
 
 def test_what_is_exported_can_be_imported_again(memory):
     ids = memory.experience.store_many(attempts(3))
-    lines = exported_lines(memory, ids[:2]).decode().splitlines()
+    lines = exported_lines(memory, EXPERIENCE, ids[:2]).decode().splitlines()
     assert [json.loads(line)["experience"]["id"] for line in lines] == ids[:2]
 
 

@@ -12,10 +12,12 @@ import atlas
 from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
 from atlas.testing import HashEmbedder
 from atlas.views.experience.experience import Editable, experience_detail
-from atlas.views.experience.list import EXPERIENCES, placed_and_marked
+from atlas.views.experience.kind import EXPERIENCES
+from atlas.views.experience.list import placed_and_marked
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import known_tags, options_of
-from atlas.views.lists.listing import Listing, Query, listed_page, n_pages, similar_rows
-from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.lists.listing import listed_page, similar_rows
+from atlas.views.lists.queries import Listing, Query, n_pages
 from atlas.views.shared.live import changes_since, drawn_now
 from atlas.views.shared.scope import (
     WORDS,
@@ -183,7 +185,7 @@ def test_an_edit_keeps_what_the_person_did_not_touch(memory):
     experience = memory.experience.get(memory.experience.store(attempt("Sort", feedback="bad", success=False)))
     begun = Editable(task="Sort", outcome="failed", feedback="older")
     typed = Editable(task="Sort", outcome="unknown", feedback="older")
-    changes = typed.changes_of(experience, begun)
+    changes = typed.changes(begun, experience)
     assert [*changes] == ["outcome"]
     assert changes["outcome"].success is None
 

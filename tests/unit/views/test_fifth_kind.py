@@ -1,16 +1,20 @@
-"""A kind of memory that the library lacks is listed, narrowed, searched, selected and saved by its description."""
+"""A kind of memory that the library lacks is stored, found, listed, exported, imported and shown by its description."""
 
 from __future__ import annotations
 
 import pytest
 
 import atlas
+from atlas.importers.run import import_paths
+from atlas.importers.sink import MemorySink
 from atlas.testing import HashEmbedder
 from atlas.views.kinds.filters import options_of
-from atlas.views.lists.listing import found_page, listed_ids, listed_page, query_of, search, similar_rows
-from atlas.views.lists.selection import chosen_used
+from atlas.views.lists.listing import found_page, listed_ids, listed_page, similar_rows
+from atlas.views.lists.queries import query_of, search
 from atlas.views.lists.tables import table_of
-from tests.support.recipes import RECIPE, RECIPES, Recipe, recipe_book
+from atlas.views.settings.copies import Export
+from tests.support.recipes import KIND, RECIPE, RECIPES, Recipe, recipe_book, register
+from tests.support.records import attempt
 
 SOUP = Recipe(text="boil the soup", cuisine="french", minutes=40)
 PASTA = Recipe(text="boil the pasta", cuisine="italian", minutes=10)
@@ -18,7 +22,8 @@ CAKE = Recipe(text="bake a cake", cuisine="french", minutes=60)
 
 
 @pytest.fixture
-def memory(tmp_path):
+def memory(tmp_path, monkeypatch):
+    register(monkeypatch)
     with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings()) as opened:
         recipe_book(opened).add([SOUP, PASTA, CAKE])
         yield opened
@@ -48,7 +53,7 @@ def test_it_is_searched_and_says_why(memory):
 def test_it_is_selected_and_saved_as_a_table(memory):
     query = query_of(memory, RECIPE, values={"cuisine": ("french",)})
     ids = listed_ids(memory, RECIPE, query)
-    assert chosen_used(memory, ids, "rows on Recipes", RECIPE).sentence == "2 selected from rows on Recipes"
+    assert RECIPES.chosen(memory, ids, "rows on Recipes").sentence == "2 selected from rows on Recipes"
     header, *lines = table_of(memory, RECIPE, ids, "CSV").decode().splitlines()
     assert "cuisine" in header
     assert [line.split(",")[0] for line in lines] == ids
@@ -66,3 +71,33 @@ def test_its_marks_and_deletions_are_undone(memory):
     assert book.get(SOUP.id) == SOUP
     memory.undo(tagging.operation_id)
     assert book.marks([SOUP.id])[SOUP.id].tags == ()
+
+
+def test_it_is_found_for_a_task_and_counted_as_used(memory):
+    block = memory.build_context(atlas.Task("", "", "boil the pasta"))
+    assert KIND.section.heading in block.text
+    assert f"boil the pasta\n  Takes: {PASTA.minutes} minutes" in block.text
+    assert PASTA.id in block.shown["recipes"]
+    stored = memory.store(attempt("boil the pasta", task_id="", used=[PASTA.id]))
+    assert stored["used"] == {"recipes": [PASTA.id]}
+    assert recipe_book(memory).usage([PASTA.id])[PASTA.id].n_successes == 1
+    memory.undo(memory.history(1)[0].id)
+    assert recipe_book(memory).usage([PASTA.id])[PASTA.id].n_uses == 0
+
+
+def test_it_is_exported_with_its_marks_and_imported_into_another_store(memory, tmp_path):
+    recipe_book(memory).change_marks([SOUP.id], add_tags=["warm"])
+    export = Export(memory)
+    file = tmp_path / "all.jsonl"
+    file.write_text("".join(export.lines()))
+    assert export.sentence == "Exported 0 experiences and 3 recipes."
+    with atlas.open_memory(tmp_path / "other", embedder=HashEmbedder(), settings=atlas.Settings()) as other:
+        sink = MemorySink(other, "imported")
+        report = import_paths(sink, [file], settings=atlas.Settings())
+        assert (report.added, report.skipped, dict(report.added_by)) == (3, 0, {"recipe": 3})
+        book = recipe_book(other)
+        assert book.get(CAKE.id) == CAKE
+        assert book.marks([SOUP.id])[SOUP.id].tags == ("warm",)
+        assert import_paths(MemorySink(other, "again"), [file], settings=atlas.Settings()).skipped == 3
+        other.undo(sink.operation_id)
+        assert book.count() == 0

@@ -8,11 +8,12 @@ import pytest
 
 import atlas
 from atlas.testing import HashEmbedder
-from atlas.views.experience.finding import experience_card
-from atlas.views.experience.list import EXPERIENCES, ExperienceRow
+from atlas.views.experience.kind import EXPERIENCES
+from atlas.views.experience.list import ExperienceRow
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.hits import HitCard
-from atlas.views.lists.listing import Query, SearchResult, found_page, search
-from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.lists.listing import found_page
+from atlas.views.lists.queries import Query, SearchResult, search
 from atlas.views.shared.scope import BEST_MATCH, WORDS, narrowed
 from tests.support.records import attempt, attempts
 
@@ -51,7 +52,7 @@ def test_of_more_than_are_ever_listed_only_the_nearest_are_counted_as_hidden(mem
 def test_looking_counts_as_no_retrieval(memory):
     experience_id = memory.experience.store(attempt("boil an egg"))
     found = search(memory, EXPERIENCE, query("boil an egg"))
-    experience_card(memory, query("boil an egg"), found, experience_id)
+    EXPERIENCES.found_card(memory, query("boil an egg"), found, experience_id)
     memory.close()
     assert memory.experience.usage([experience_id])[experience_id].n_retrieved == 0
 
@@ -138,7 +139,7 @@ def test_a_long_text_shows_the_passage_that_is_nearest(tmp_path):
 
 
 def test_there_is_no_card_of_what_is_gone(memory):
-    assert experience_card(memory, query("egg"), SearchResult(ids=()), "nothing") is None
+    assert EXPERIENCES.found_card(memory, query("egg"), SearchResult(ids=()), "nothing") is None
 
 
 def query(text: str, **values) -> Query:
@@ -160,7 +161,7 @@ def caption(memory, asked: Query) -> str:
 def card(memory, asked: Query) -> HitCard:
     """The card of the first that a search finds."""
     result = search(memory, EXPERIENCE, asked)
-    shown = experience_card(memory, asked, result, result.ids[0])
+    shown = EXPERIENCES.found_card(memory, asked, result, result.ids[0])
     assert shown is not None
     return shown
 

@@ -12,7 +12,8 @@ from atlas.core.errors import PlanOutdated
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.journal.entry import entry_detail
 from atlas.views.journal.promotion import NO_FIX, OTHER_TYPE, PROMOTED, PromoteRequest, made_of
-from atlas.views.shared.kinds import EXPERIENCE, STRATEGY
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.shared.plans import Figure
 from tests.support.records import START, entry
 

@@ -14,14 +14,15 @@ from atlas.views.history.operations import operation_detail, operation_diffs, op
 from atlas.views.journal.contexts import FOR_TASK, ContextQuery, context_view, quota_sentence
 from atlas.views.journal.conversations import conversation_view, found_turns
 from atlas.views.journal.entry import EditableEntry, entry_detail, metadata_in
+from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.links import PHRASES, candidates, entry_links, suggested_links
-from atlas.views.journal.list import ENTRIES
-from atlas.views.journal.proposals import CompactRequest, EntryDeleteRequest, tier_sizes
+from atlas.views.journal.proposals import CompactRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
 from atlas.views.journal.timeline import MOST_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
 from atlas.views.kinds.filters import options_of
-from atlas.views.lists.listing import Query, found_page, listed_page, query_of, search
-from atlas.views.shared.kinds import JOURNAL
+from atlas.views.kinds.journal import JOURNAL
+from atlas.views.lists.listing import found_page, listed_page
+from atlas.views.lists.queries import Query, query_of, search
 from tests.support.records import START, entry
 
 
@@ -154,9 +155,10 @@ def test_entries_of_one_instant_are_neighbours_in_the_order_in_which_they_were_a
 
 
 def test_what_was_typed_becomes_the_changes_that_an_edit_takes():
-    begun = EditableEntry.of(entry(3, metadata={"a": 1}))
+    stored = entry(3, metadata={"a": 1})
+    begun = EditableEntry.of(stored)
     typed = EditableEntry(content=begun.content, generation=4, importance=0.5, tier="warm", metadata='{"a": 2}')
-    assert typed.changes(begun) == {"generation": 4, "tier": "warm", "metadata": {"a": 2}}
+    assert typed.changes(begun, stored) == {"generation": 4, "tier": "warm", "metadata": {"a": 2}}
     with pytest.raises(InvalidInput, match="should be JSON such as"):
         metadata_in("{a: 1}")
     with pytest.raises(InvalidInput, match="should be a JSON object"):
@@ -232,7 +234,7 @@ def test_a_compaction_of_a_journal_that_has_changed_is_refused(memory, clock):
 def test_deleting_says_what_links_to_what_goes(memory):
     ids = memory.journal.add_entries([entry(n) for n in range(3)])
     memory.journal.link(ids[0], ids[1], "related")
-    proposal = EntryDeleteRequest(ids=(ids[1], "gone")).propose(memory)
+    proposal = ENTRIES.act("delete").request((ids[1], "gone")).propose(memory)
     assert [(row.id, row.goes) for row in proposal.view.rows] == [(ids[1], True), (ids[0], False)]
     assert proposal.view.notes[0] == "1 of those chosen is not there any more."
     operation_id = proposal.apply(memory)

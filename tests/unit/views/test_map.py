@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
-from atlas.views.experience.list import EXPERIENCES
+from atlas.views.experience.kind import EXPERIENCES
 from atlas.views.lists.listing import similar_rows
 from atlas.views.map.colours import AGE, COLOURED_BY, DOMAIN, ENTRIES, GREY, OUTCOME, SOURCE, USE, by_value
 from atlas.views.map.domains import (

@@ -17,20 +17,20 @@ from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.filters import options_of
-from atlas.views.lists.listing import Query, found_page, listed_page, query_of, search
+from atlas.views.kinds.strategy import HIGHEST, MOST_TRIED, READ, RETIRED, STRATEGY, SUREST
+from atlas.views.lists.listing import found_page, listed_page
+from atlas.views.lists.queries import Query, query_of, search
 from atlas.views.lists.selection import chosen_used
-from atlas.views.shared.kinds import HIGHEST, MOST_TRIED, READ, RETIRED, STRATEGY, SUREST
 from atlas.views.shared.state import uses_seen
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
-from atlas.views.strategies.list import STRATEGIES
+from atlas.views.strategies.kind import STRATEGIES
 from atlas.views.strategies.overview import strategy_overview
 from atlas.views.strategies.parameters import parameters_in, parameters_text
-from atlas.views.strategies.proposals import RetirePlan, StrategyDeleteRequest, StrategyMergeRequest
+from atlas.views.strategies.proposals import RetirePlan
 from atlas.views.strategies.strategy import (
     EditableStrategy,
     attempt_rows,
     effect_view,
-    strategy_changes,
     strategy_detail,
 )
 from atlas.views.strategies.writing import MOST_ASKED, propose_writing, write_by_hand
@@ -181,9 +181,9 @@ def test_an_edit_can_be_taken_back_by_its_version(memory):
     memory.strategies.edit(one, suggestion="ask first")
     [version] = strategy_detail(memory, one).versions
     assert "-look the booking up first" in version.difference.whole
-    assert strategy_changes(memory, one, version.number) == {"suggestion": "look the booking up first"}
+    assert STRATEGIES.changes_to(memory, one, version.number) == {"suggestion": "look the booking up first"}
     with pytest.raises(NotFound):
-        strategy_changes(memory, one, 10_000)
+        STRATEGIES.changes_to(memory, one, 10_000)
 
 
 def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory):
@@ -260,7 +260,7 @@ def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
     old = memory.strategies.add(strategy(title="old", sources=("a",)))
     used = memory.strategies.add(strategy(suggestion="ask", title="used", sources=("b",)))
     tried(memory, used, 1, 2)
-    proposal = StrategyMergeRequest(ids=(old, used, "gone")).propose(memory)
+    proposal = STRATEGIES.act("merge").request((old, used, "gone")).propose(memory)
     assert proposal.view.button == "Merge 2 strategies into 1"
     assert [(row.title, row.goes) for row in proposal.view.rows] == [("used", False), ("old", True)]
     assert "tried 2 times, 2 sources with theirs" in proposal.view.rows[0].why
@@ -271,12 +271,12 @@ def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
 
 def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
     one, other = memory.strategies.add(strategy(title="one")), memory.strategies.add(strategy("b"))
-    proposal = StrategyDeleteRequest(ids=(one,)).propose(memory)
+    proposal = STRATEGIES.act("delete").request((one,)).propose(memory)
     assert proposal.view.headline == "1 of 2 strategies would be removed (50.0%)."
     tried(memory, one, 1, 1)
     with pytest.raises(PlanOutdated):
         proposal.apply(memory)
-    StrategyDeleteRequest(ids=(one,)).propose(memory).apply(memory)
+    STRATEGIES.act("delete").request((one,)).propose(memory).apply(memory)
     assert memory.strategies.ids() == [other]
 
 

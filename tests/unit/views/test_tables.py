@@ -9,8 +9,9 @@ import pytest
 
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.journal import JOURNAL
 from atlas.views.lists.tables import FORMS, table_of
-from atlas.views.shared.kinds import EXPERIENCE, JOURNAL
 from tests.support.memories import attempt
 
 READ = {"CSV": pd.read_csv, "Parquet": pd.read_parquet}

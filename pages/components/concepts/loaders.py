@@ -1,57 +1,19 @@
-"""The list of concepts: what is asked for, its rows, and what an empty library offers."""
+"""Loading primitives: a button for each library of tested functions that is installed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.concepts.list import CONCEPTS
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
-from atlas.views.lists.listing import Query
 from atlas.views.shared.done import CompletedAct
-from atlas.views.shared.kinds import CONCEPT
-from atlas.views.shared.state import StoreState, uses_seen
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
-from pages.components.concepts.columns import BESIDE, FOUND, LISTED
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.empty import draw_empty as draw_empty_store
-from pages.components.lists.listing import Lister, draw_trash_link, find
-from pages.components.lists.listing import draw_list as draw_rows
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
-
-LISTER = Lister(
-    records=CONCEPTS,
-    listed_columns=LISTED,
-    found_columns=FOUND,
-    beside_columns=BESIDE,
-    state=partial(uses_seen, kind=CONCEPT),
-)
-
-
-def draw_list(memory: MemorySystem, query: Query, is_beside: bool) -> None:
-    """Draw the concepts that are asked for, a page at a time.
-
-    Args:
-        is_beside: Whether a concept is open beside them, so that there is less room.
-    """
-    draw_rows(LISTER, memory, find(LISTER, memory, query), is_beside=is_beside)
-    if not is_beside:
-        draw_loaders(memory)
-
-
-def draw_empty(memory: MemorySystem) -> None:
-    """Draw how to fill a library without concepts."""
-    draw_empty_store(
-        memory, "Functions that your agents can reuse are listed here.", title="There are no concepts yet."
-    )
-    if loader_names() and not memory.storage.read_only:
-        st.text("Or start with the primitives of a domain, which are tested functions:")
-        draw_loaders(memory)
-    draw_trash_link(memory, CONCEPT)
 
 
 def draw_loaders(memory: MemorySystem) -> None:

@@ -1,33 +1,26 @@
-"""The tray of experiences: showing or comparing them, merging, pruning, and taking them away as a file."""
+"""A selection of experiences: showing or comparing them, and saying how they ended."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 
 import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.experience.outcomes import OutcomeRequest
-from atlas.views.experience.proposals import MergeRequest, PruneRequest
 from atlas.views.experience.selection import (
     COMPARED,
     LISTED,
     ComparisonColumn,
-    chosen,
     chosen_rows,
     compared,
-    exported_lines,
 )
 from atlas.views.lists.selection import Chosen
-from atlas.views.shared.kinds import EXPERIENCE
-from atlas.views.shared.state import on_behalf
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
-from pages.components.shared.plans import draw_merging, draw_proposing
+from pages.components.shared.plans import draw_proposing
 from pages.components.shared.texts import draw_code, draw_prose
-from pages.components.shared.tray import Tray
 
 LIST_COLUMNS = {
     "outcome": st.column_config.TextColumn("Outcome", width=110),
@@ -39,26 +32,7 @@ ICONS = {"Succeeded": ":material/check:", "Failed": ":material/close:", "Unknown
 OUTCOMES = {"Succeeded": True, "Failed": False, "Unknown": None}
 
 
-def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
-    _draw_outcomes(memory, now)
-    draw_merging(memory, MergeRequest(groups=(now.ids,)), now.ids,
-                 "Merges them into the best attempt. You see a preview first.")  # fmt: skip
-    draw_proposing(memory, "Prune …", PruneRequest(among=now.ids), key="tray_prune", icon=":material/delete_sweep:",
-                   help_text="You first see what would be removed.", is_possible=bool(now.ids))  # fmt: skip
-    st.download_button(
-        "Export",
-        on_behalf(partial(exported_lines, memory, now.ids)),
-        "experiences.jsonl",
-        "application/jsonl",
-        key="tray_export",
-        icon=":material/download:",
-        on_click="ignore",
-        disabled=not now.ids,
-        help="As JSONL, which ATLAS can import",
-    )
-
-
-def _draw_outcomes(memory: MemorySystem, now: Chosen) -> None:
+def draw_outcomes(memory: MemorySystem, now: Chosen) -> None:
     """Draw the buttons that say how the selected attempts ended, behind one of their own."""
     is_off = memory.storage.read_only
     with st.popover("Outcome", key="tray_outcome", icon=":material/flag:", disabled=is_off or not now.ids,
@@ -69,7 +43,8 @@ def _draw_outcomes(memory: MemorySystem, now: Chosen) -> None:
                            key=f"tray_outcome_{name.lower()}", icon=ICONS[name], help_text="")  # fmt: skip
 
 
-def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
+def draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
+    """Draw the button that lists a selection, or shows a few side by side."""
     is_few = 1 < len(now.ids) <= COMPARED
     label, icon = ("Compare", ":material/compare:") if is_few else ("Show", ":material/list:")
     is_asked = st.button(
@@ -124,6 +99,3 @@ def _list(memory: MemorySystem, ids: Sequence[str]) -> None:
     )
     if len(ids) == 1:
         st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:", query_params={"id": ids[0]})
-
-
-TRAY = Tray(kind=EXPERIENCE, chosen=chosen, draw_acts=_draw_acts, draw_looking=_draw_looking)

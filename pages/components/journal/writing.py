@@ -1,14 +1,12 @@
-"""Forms for a new entry of the journal, and for editing one."""
+"""The form for a new entry of the journal."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from atlas import MemorySystem, counting_secrets
-from atlas.views.journal.entry import TIERS, EditableEntry, metadata_in
-from atlas.views.shared.kinds import JOURNAL
+from atlas.views.journal.entry import metadata_in
 from atlas.views.shared.wording import with_replaced
-from pages.components.lists.edit_forms import EditForm
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
 
@@ -56,16 +54,3 @@ def _write(memory: MemorySystem) -> None:
 def _latest_generation(memory: MemorySystem) -> int:
     latest = memory.journal.browse(order_by="generation", limit=1)
     return latest[0]["metadata"]["generation"] if latest else 0
-
-
-def _draw_boxes(key: str, at_first: EditableEntry, is_off: bool) -> None:
-    st.text_area("What it says", at_first.content, key=f"{key}_content", height=180, disabled=is_off)
-    with st.container(horizontal=True):
-        st.number_input("Generation", value=at_first.generation, key=f"{key}_generation", disabled=is_off, width=130)
-        st.number_input("Importance", 0.0, 1.0, at_first.importance, 0.05, key=f"{key}_importance", disabled=is_off,
-                        width=130)  # fmt: skip
-        st.selectbox("Tier", TIERS, TIERS.index(at_first.tier), key=f"{key}_tier", disabled=is_off, width=130)
-    st.text_area("Metadata, as JSON", at_first.metadata, key=f"{key}_metadata", height=120, disabled=is_off)
-
-
-FORM = EditForm(kind=JOURNAL, editable=EditableEntry.of, draw=_draw_boxes, help_text="It can be undone.")

@@ -1,0 +1,103 @@
+"""Records as a context block shows them: no stored text can pass for a line of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.unseen import shown_id, written_out
+from atlas.llm.instructions import latin, reads_like
+
+FIELD_CHARACTERS = 1_200
+"""Of each text of a memory. Of a longer one the beginning is shown."""
+
+CODE_CHARACTERS = 4_000
+
+FURTHER = "  | "
+"""The beginning of each line of a stored text but the first, which stands behind its name.
+
+So no text can write a line that passes for ours. By MiniLM's tokenizer, on 921 memories made of real runs, that adds
+1.5 % to the tokens of experiences, 1.8 % to strategies, 3.4 % to entries and 6.6 % to concepts, whose code has many
+lines. A fence around each text would add 3.4, 8.7, 8.5 and 3.9 %; one around each memory 2.8, 2.2, 8.5 and 2.2 %, and
+leave a text that passes for another field of its memory.
+"""
+
+QUOTE = "> "
+"""The beginning of each line of a text that reads like an instruction or a closing tag, after `FURTHER`."""
+
+
+class RecordText:
+    """The text of one record in a context block: a heading that only we can write, then its fields."""
+
+    def __init__(self, kind: str, record_id: str, title: str, *, label: str = "") -> None:
+        """Begin with the heading.
+
+        Args:
+            label: Our own words before the title.
+        """
+        self.is_quoted = False
+        """True where a part of it is marked as quoted."""
+
+        visible_id, bounded = shown_id(record_id), _bounded(title, FIELD_CHARACTERS)
+        heading = one_line(defanged(bounded))
+        escape = "\\" if heading.startswith("[") and not label else ""
+        mark = self._mark(f"{visible_id}\n{bounded}")
+        quoted = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
+        self.lines = [f"[{kind} {visible_id}] {label}{quoted}".rstrip()]
+
+    def add(self, name: str, text: str) -> None:
+        """Add a field, unless it is empty. Each line of its text stands behind our name of it or behind `FURTHER`."""
+        bounded = _bounded(text.strip(), FIELD_CHARACTERS)
+        lines = [written_out(line) for line in defanged(bounded).splitlines() if line.strip()]
+        if mark := self._mark(bounded):
+            self.lines += [f"  {name}: {mark}", *(f"{FURTHER}{QUOTE}{line}" for line in lines)]
+        elif lines:
+            self.lines += [f"  {name}: {lines[0]}", *(f"{FURTHER}{line}" for line in lines[1:])]
+
+    def add_code(self, code: str) -> None:
+        """Add the code of a concept. It may be marked, but is not quoted further, so that it can be used as it is."""
+        bounded = _bounded(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
+        lines = defanged(bounded).split("\n") if bounded else []
+        self.lines.append(f"  Code: {self._mark(bounded)}".rstrip())
+        self.lines += [f"{FURTHER}{written_out(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
+
+    def _mark(self, text: str) -> str:
+        """Return a warning to put before a text that may be an instruction, or an empty text."""
+        likeness = reads_like(text)
+        self.is_quoted = self.is_quoted or likeness != ""
+        return f"[quoted: reads like {likeness}]" if likeness else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The section of a context block with the records of one memory."""
+
+    heading: str
+    text: Callable[[Any], RecordText]
+    """The text of one record."""
+
+
+def defanged(text: str) -> str:
+    """Return a text that cannot be read as the first or the last line of a block, however it is spelt.
+
+    In one that could be, a backslash stands behind every sign that opens a tag.
+    """
+    return _OPENING.sub(r"\g<0>\\", text) if FRAME.search(re.sub(r"[^a-z<‹⟨〈«\\]", "", latin(text))) else text  # noqa: RUF001
+
+
+FRAME = re.compile(r"[<‹⟨〈«]atlasmemory")  # noqa: RUF001
+"""The tags of a block, in a folded text without anything but letters, and signs that open a tag."""
+
+_OPENING = re.compile(r"[<≮＜﹤‹⟨〈«]|&n?v?lt;?|&#0*60;?|&#x0*3c;?|\\(?:u00|x)3c", re.IGNORECASE)  # noqa: RUF001
+"""Signs that open a tag, and their lookalikes and escapes."""
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, with its unseen characters written out."""
+    return written_out(" ".join(text.split()))
+
+
+def _bounded(text: str, characters: int) -> str:
+    return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"

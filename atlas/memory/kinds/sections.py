@@ -1,0 +1,61 @@
+"""The sections of a context block: what it shows of the records of each memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
+from atlas.memory.base.success_rates import credible_interval
+from atlas.memory.kinds.record_text import RecordText, Section
+
+
+def record_text(n_succeeded: int, n: int) -> str:
+    """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`, the record of a strategy.
+
+    The interval is that of `credible_interval`. An updater's estimate is no part of it: it may lie outside.
+    """
+    if not n:
+        return "not tried yet"
+    interval, tries = credible_interval(n_succeeded, n), "1 try" if n == 1 else f"{n:,} tries"
+    return f"succeeded in {n_succeeded:,} of {tries} (95 %: {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
+
+
+def _strategy_text(strategy: Strategy) -> RecordText:
+    text = RecordText("strategy", strategy.id, strategy.title)
+    text.add("When", strategy.situation)
+    text.add("Do", strategy.suggestion)
+    text.add("Parameters", ", ".join(f"{p['name']} ({p.get('type', 'text')})" for p in strategy.parameters))
+    text.add("Record", record_text(strategy.n_succeeded, strategy.usage_count))
+    return text
+
+
+def _experience_text(experience: Experience) -> RecordText:
+    outcome = experience.outcome
+    text = RecordText("experience", experience.id, experience.task.description, label=f"{outcome.label}: ")
+    text.add("Did", experience.solution_output or experience.trajectory_summary)
+    text.add("Why", outcome.error_info or "")
+    text.add("Said of it", experience.feedback if experience.feedback != outcome.error_info else "")
+    return text
+
+
+def _concept_text(concept: CodeConcept) -> RecordText:
+    text = RecordText("concept", concept.id, concept.name)
+    text.add("Does", concept.description)
+    text.add("When", concept.guidance)
+    text.add_code(concept.code)
+    return text
+
+
+def _entry_text(entry: JournalEntry) -> RecordText:
+    text = RecordText("entry", entry.id, f"{entry.entry_type}, generation {entry.generation}")
+    text.add("Noted", entry.content)
+    return text
+
+
+SECTIONS: Mapping[str, Section] = {
+    "strategies": Section("## Strategies: what to do in which situation", _strategy_text),
+    "experience": Section("## Experiences: what worked, what failed and why", _experience_text),
+    "concepts": Section("## Concepts: code to reuse", _concept_text),
+    "journal": Section("## Journal: what was noted on the way", _entry_text),
+}
+"""The sections, by memory, in the order in which they come."""

@@ -1,0 +1,106 @@
+"""The kinds of records by the name of their memory: how items of an import are checked, added and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.codec import encode_concept, encode_experience, encode_strategy, encode_trajectory
+from atlas.core.errors import InvalidInput
+from atlas.core.exchange import LINES, ExportedConcept, ExportedExperience, ExportedStrategy, LineKind
+from atlas.core.journal_codec import checked_entry, encode_entry
+from atlas.core.types import CodeConcept, JournalEntry, Task, Trajectory, Turn
+from atlas.memory.concepts.records import checked
+from atlas.memory.kinds.kind import FURTHER, MemoryKind
+from atlas.memory.strategies.records import checked as checked_strategy
+
+
+def _add_attempts(memory: Any, items: list[Any]) -> list[str]:
+    stored = memory.store_many([item for item in items if isinstance(item, Trajectory)], skip_known=True)
+    return [*stored, *memory.restore_many([item for item in items if isinstance(item, ExportedExperience)])]
+
+
+def _add_concepts(library: Any, items: list[Any]) -> list[str]:
+    added = library.add_many([item for item in items if isinstance(item, CodeConcept)])
+    return [*added, *library.restore_many([item for item in items if isinstance(item, ExportedConcept)])]
+
+
+def _check_attempt(item: Trajectory | ExportedExperience) -> None:
+    if isinstance(item, ExportedExperience):
+        encode_experience(item.experience)
+        _check_task(item.experience.task)
+    else:
+        encode_trajectory(item)
+        _check_task(item.task)
+
+
+def _check_task(task: Task) -> None:
+    if not task.description.strip():
+        raise InvalidInput("task.description is blank, so nothing could find the attempt again; give it one")
+
+
+KINDS: Mapping[str, MemoryKind] = {
+    "experience": MemoryKind(
+        noun="experience",
+        records=lambda memory: memory.experience,
+        types=(Trajectory, ExportedExperience),
+        add=_add_attempts,
+        check=_check_attempt,
+        id_of=lambda item: item.experience.id if isinstance(item, ExportedExperience) else item.id,
+    ),
+    "concepts": MemoryKind(
+        noun="concept",
+        records=lambda memory: memory.concepts,
+        types=(CodeConcept, ExportedConcept),
+        add=_add_concepts,
+        check=lambda item: encode_concept(checked(item.concept if isinstance(item, ExportedConcept) else item)),
+        id_of=lambda item: item.concept.id if isinstance(item, ExportedConcept) else item.id,
+    ),
+    "journal": MemoryKind(
+        noun="entry",
+        records=lambda memory: memory.journal,
+        types=(JournalEntry,),
+        add=lambda journal, items: journal.add_entries(items),
+        check=lambda item: encode_entry(checked_entry(item)),
+    ),
+    "strategies": MemoryKind(
+        noun="strategy",
+        records=lambda memory: memory.strategies,
+        types=(ExportedStrategy,),
+        add=lambda bank, items: bank.restore_many(items),
+        check=lambda item: encode_strategy(checked_strategy(item.strategy, datetime.now(UTC))),
+        id_of=lambda item: item.strategy.id,
+    ),
+    "conversations": MemoryKind(  # a turn is read field by field, and has nothing but texts
+        noun="turn",
+        records=lambda memory: memory.conversations,
+        types=(Turn,),
+        add=lambda conversations, items: conversations.add_turns(items),
+    ),
+}
+"""The kinds of ATLAS, in the order in which a batch of an import is added."""
+
+
+def known_kinds() -> dict[str, MemoryKind]:
+    """Return all kinds by the name of their memory, those of others last."""
+    return {**KINDS, **FURTHER}
+
+
+def kind_of_item(item: Any) -> MemoryKind:
+    """Return the kind whose memory takes an item of an import.
+
+    Raises:
+        InvalidInput: No memory takes items of its type.
+    """
+    kinds = known_kinds().values()
+    for kind in kinds:
+        if isinstance(item, kind.types):
+            return kind
+    known = ", ".join(each.__name__ for kind in kinds for each in kind.types)
+    raise InvalidInput(f"expected one of {known}, got {type(item).__name__}; return another item from the importer")
+
+
+def known_lines() -> dict[str, LineKind]:
+    """Return the kinds of lines in files, by the word that a line begins with."""
+    return {**LINES, **{kind.noun: kind.line for kind in FURTHER.values() if kind.line is not None}}

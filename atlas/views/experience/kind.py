@@ -1,0 +1,51 @@
+"""The views of experiences."""
+
+from __future__ import annotations
+
+from atlas.core.types import Experience
+from atlas.views.experience.experience import Editable, experience_detail
+from atlas.views.experience.list import count_with_rate, experience_rows, profile_note, stored_rows
+from atlas.views.experience.proposals import MergeRequest, PruneRequest
+from atlas.views.experience.selection import chosen
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.hits import CardText
+from atlas.views.lists.kind_views import Act, KindViews, merging
+from atlas.views.shared.wording import signed
+
+
+def card_text(experience: Experience) -> CardText:
+    """Return the texts of the card of an experience."""
+    return CardText(
+        title=experience.task.description,
+        outcome=signed(experience.outcome.label),
+        sources={
+            "Task": experience.embedding_text,
+            "Solution": experience.solution_output,
+            "Feedback": experience.feedback,
+        },
+    )
+
+
+EXPERIENCES = KindViews(
+    kind=EXPERIENCE,
+    rows=experience_rows,
+    stored_rows=stored_rows,
+    count=count_with_rate,
+    found_note=profile_note,
+    card=lambda memory, experience, text: card_text(experience),
+    detail=experience_detail,
+    editable=Editable.of,
+    acts=(
+        merging(
+            lambda ids: MergeRequest(groups=(ids,)),
+            "Merges them into the best attempt. You see a preview first.",
+        ),
+        Act(
+            name="prune",
+            label="Prune …",
+            request=lambda ids: PruneRequest(among=ids),
+            help_text="You first see what would be removed.",
+        ),
+    ),
+    selection=chosen,
+)

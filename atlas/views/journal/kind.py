@@ -1,0 +1,31 @@
+"""The views of a journal's entries."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from atlas.core.types import JournalEntry
+from atlas.memory.system import MemorySystem
+from atlas.views.journal.entry import EditableEntry, entry_detail
+from atlas.views.journal.list import entry_rows, light_rows
+from atlas.views.journal.proposals import delete_view
+from atlas.views.kinds.journal import JOURNAL
+from atlas.views.lists.hits import CardText
+from atlas.views.lists.kind_views import KindViews, deleting
+from atlas.views.shared.removals import DeleteRequest
+
+
+def _card(memory: MemorySystem, entry: JournalEntry, text: str) -> CardText:
+    outcome = f"{entry.entry_type}, generation {entry.generation:,}"
+    return CardText(title=entry.content, outcome=outcome, sources={"Entry": entry.content})
+
+
+ENTRIES = KindViews(
+    kind=JOURNAL,
+    rows=entry_rows,
+    stored_rows=light_rows,
+    card=_card,
+    detail=entry_detail,
+    editable=EditableEntry.of,
+    acts=(deleting(partial(DeleteRequest, JOURNAL, delete_view), "You first see what links to {}."),),
+)

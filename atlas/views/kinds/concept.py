@@ -1,0 +1,60 @@
+"""Concepts: their filters, orders, columns and editable fields."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+from atlas.views.kinds.columns import CREATED_AT, HOW, MARKS, RELEVANCE, SOURCE, WHY, Column, Tables
+from atlas.views.kinds.fields import Field
+from atlas.views.kinds.filters import TAGS, Choices
+from atlas.views.kinds.kind import BY_TIME, Kind, Order
+
+MOST_USED = "Most used first"
+
+NAME = Column("name", "Name", 180)
+DESCRIPTION = Column("description", "What it does", 290)
+LANGUAGE = Column("language", "Language", 85)
+N_USES = Column("n_uses", "Uses", 55, "number", "Tasks that it was used for")
+SUCCEEDED = Column(
+    "succeeded", "Succeeded", 165, help_text="Of the tasks that it was used for, with the 95 % interval (Wilson)"
+)
+
+RELATED = (HOW, NAME, DESCRIPTION)
+"""Concepts that another one has to do with."""
+
+CONCEPT = Kind(
+    noun="concept",
+    page="concepts",
+    about="Reusable code: found in programs that succeeded, composed of other concepts, or written by people.",
+    nothing="There are no concepts yet.",
+    would_stand="Functions that your agents can reuse are listed here.",
+    home="library",
+    records=attrgetter("concepts"),
+    when_pinned="Pinned concepts are never pruned.",
+    shows_uses=True,
+    filters=(
+        Choices(name="source", label="Source", key="source"),
+        Choices(name="language", label="Language", key="language"),
+        Choices(name="tag", label="Tag", key=TAGS),
+    ),
+    orders={
+        **BY_TIME,
+        "Name, A to Z": Order("title"),
+        MOST_USED: Order("created_at", worth=lambda n_succeeded, n: (n,)),
+    },
+    question="What should it do?",
+    tables=Tables(
+        listed=(NAME, DESCRIPTION, SOURCE, LANGUAGE, N_USES, SUCCEEDED, MARKS, CREATED_AT),
+        found=(NAME, RELEVANCE, DESCRIPTION, WHY, SOURCE, LANGUAGE, N_USES, SUCCEEDED, MARKS),
+        beside=(NAME, RELEVANCE, DESCRIPTION, SOURCE, N_USES, SUCCEEDED, MARKS),
+        similar=(NAME, RELEVANCE, DESCRIPTION),
+    ),
+    fields=(
+        Field(name="name", label="Name"),
+        Field(name="description", label="What it does", height=100),
+        Field(name="signature", label="Signature"),
+        Field(name="guidance", label="When to use it", height=80),
+        Field(name="code", label="Code", height=300),
+        Field(name="examples", label="Examples, as a Python session: >>> and a call, below it the result", height=160),
+    ),
+)

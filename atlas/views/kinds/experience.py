@@ -1,0 +1,62 @@
+"""Experiences: their filters, orders, columns and editable fields."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+from atlas.core.types import OUTCOMES
+from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, SOURCE, WHY, Column, Tables
+from atlas.views.kinds.fields import ChoiceField, Field
+from atlas.views.kinds.filters import TAGS, Choices, Day, Number, Switch
+from atlas.views.kinds.kind import BY_TIME, Kind, Order
+
+SIGN = Column("sign", "", 30)
+OUTCOME = Column("outcome", "Outcome", 105)
+TASK = Column("task", "Task", 380)
+ATTEMPTS = Column(
+    "attempts", "Attempts", 150, help_text="Similar attempts at the task, and how they went. The best one is shown."
+)
+DOMAIN = Column("domain", "Domain", 140, is_optional=True)
+N_STEPS = Column("n_steps", "Steps", 55, "number")
+
+QUEUED = (OUTCOME, TASK, DOMAIN, SOURCE, CREATED_AT, MARKS)
+"""On Curate."""
+
+EXPERIENCE = Kind(
+    noun="experience",
+    page="experiences",
+    about="Attempts at tasks: what the agent did, and how it ended.",
+    would_stand="Every attempt of your agents is listed here, with its steps and its outcome.",
+    records=attrgetter("experience"),
+    when_pinned="Pinned experiences are never pruned.",
+    orders={
+        **BY_TIME,
+        "Most steps first": Order("n_steps", is_descending=True),
+        "Fewest steps first": Order("n_steps"),
+        "Task, A to Z": Order("title"),
+        "Source, A to Z": Order("source"),
+    },
+    is_scoped=True,
+    can_search_words=True,
+    filters=(
+        Choices(name="outcomes", label="Outcome", key="outcome", noun="outcome", values=OUTCOMES, is_foremost=True),
+        Choices(name="tags", label="Tag", key=TAGS, noun="tag"),
+        Choices(name="sources", label="Source", key="source", noun="source"),
+        Choices(name="agents", label="Agent", key="agent_id", noun="agent"),
+        Day(name="since", label="From", key="created_at", noun="date"),
+        Day(name="until", label="Until", key="created_at", noun="date", is_last=True),
+        Number(name="steps", label="More steps than", key="n_steps", noun="step count", operator="$gt", least=0),
+        Switch(name="pinned", label="Pinned only", key="marks.pinned"),
+    ),
+    tables=Tables(
+        listed=(OUTCOME, TASK, DOMAIN, MARKS, N_STEPS, CREATED_AT, SOURCE),
+        found=(OUTCOME, RELEVANCE, TASK, ATTEMPTS, WHY, DOMAIN, MARKS, SOURCE),
+        beside=(SIGN, RELEVANCE, TASK, ATTEMPTS, MARKS),
+        similar=(SIGN, RELEVANCE, TASK),
+    ),
+    fields=(
+        Field(name="task", label="Task", height=140),
+        ChoiceField(name="outcome", label="Outcome", values=OUTCOMES),
+        Field(name="feedback", label="Feedback", height=140),
+    ),
+)

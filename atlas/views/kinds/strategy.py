@@ -1,0 +1,111 @@
+"""Strategies: their filters, orders, columns and editable fields."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+from atlas.memory.base.success_rates import lower_bound
+from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
+from atlas.views.kinds.fields import Field
+from atlas.views.kinds.filters import TAGS, Choices, OneOf
+from atlas.views.kinds.kind import BY_TIME, Kind, Order
+
+SUREST, HIGHEST, MOST_TRIED = "Most reliable first", "Highest rate first", "Most tries first"
+"""Orders by uses. The most reliable has the highest lower end of the 95 % interval."""
+
+ALL, READ, RETIRED = "All", "Read by agents", "Retired"
+STATES = (ALL, READ, RETIRED)
+
+TITLE = Column("title", "Strategy", 300)
+SUGGESTION = Column("suggestion", "What to do", 260)
+SUCCEEDED = Column(
+    "succeeded",
+    "Succeeded",
+    165,
+    help_text="The success rate of its tries with its 95 % interval. A try is an attempt that it was retrieved for",
+)
+BAR = Column(
+    "bar", "0 – 50 – 100 %", 140, "picture", "The success rate of its tries with its 95 % interval", is_optional=True
+)
+TREND = Column(
+    "trend",
+    "Trend",
+    105,
+    help_text="Earlier tries compared with the latest. An arrow up or down means a change that is unlikely to be "
+    "chance",
+    is_optional=True,
+)
+WITHOUT = Column(
+    "without",
+    "Same tasks without it",
+    165,
+    help_text="Success rate of attempts made without it at the tasks that it comes from. Its sources are among them.",
+    is_optional=True,
+)
+N_SOURCES = Column("n_sources", "Sources", 65, "number", "Successful attempts that it was abstracted from")
+RETIREMENT = Column("retired", "Retired", 110, help_text="Kept and shown, but not given to agents", is_optional=True)
+WRITTEN_BY = Column("written_by", "Written by", 90)
+
+
+def _in_state(bank: ChromaStrategyBank, state: str) -> Any:
+    """Return the condition on the ids of strategies that are retired, or of those that are not."""
+    retired = bank.retired()
+    return {"$in": [strategy_id for strategy_id in bank.ids() if (strategy_id in retired) == (state == RETIRED)]}
+
+
+STRATEGY = Kind(
+    noun="strategy",
+    page="strategies",
+    about="What to do in which situation, and how often that worked.",
+    nothing="There are no strategies yet.",
+    would_stand="Strategies are written from successful attempts, which you can import.",
+    home="bank",
+    records=attrgetter("strategies"),
+    when_pinned="Outcomes alone never retire pinned strategies.",
+    can_bury=False,  # strategies are retired instead
+    shows_uses=True,
+    filters=(
+        OneOf(name="state", label="Show", key="id", values=STATES, chosen=_in_state, width=130),
+        Choices(name="written_by", label="Written by", key="derived_by", width=130),
+        Choices(name="domain", label="Domain", key="domain", width=130),
+        Choices(name="tag", label="Tag", key=TAGS, width=130),
+    ),
+    orders={
+        SUREST: Order("created_at", True, worth=lambda n_succeeded, n: (lower_bound(n_succeeded, n),)),
+        HIGHEST: Order("created_at", True, worth=lambda n_succeeded, n: (n_succeeded / n, n)),
+        MOST_TRIED: Order("created_at", True, worth=lambda n_succeeded, n: (n, n_succeeded)),
+        **BY_TIME,
+        "Title, A to Z": Order("title"),
+    },
+    order_help="Most reliable first sorts by the lower end of the 95 % interval. "
+    "Strategies that were not tried come last",
+    question="What is the task?",
+    similar_caption="The nearest situations; click one to open it.",
+    tables=Tables(
+        listed=(
+            TITLE,
+            SUCCEEDED,
+            BAR,
+            TREND,
+            WITHOUT,
+            SUGGESTION,
+            N_SOURCES,
+            RETIREMENT,
+            WRITTEN_BY,
+            MARKS,
+            CREATED_AT,
+        ),
+        found=(TITLE, RELEVANCE, SUCCEEDED, BAR, TREND, WITHOUT, SUGGESTION, WHY, RETIREMENT, WRITTEN_BY, MARKS),
+        beside=(TITLE, BAR, RELEVANCE, SUCCEEDED, RETIREMENT, MARKS),
+        similar=(TITLE, RELEVANCE, SUCCEEDED, BAR),
+    ),
+    fields=(
+        Field(name="title", label="Title. If it is empty, the first line of the situation is used"),
+        Field(name="situation", label="When to apply it", height=100),
+        Field(name="suggestion", label="What to do", height=200),
+        Field(name="parameters", label="Parameters, one per line: name (type): what it is", height=90),
+        Field(name="rationale", label="Why it should work", height=80),
+    ),
+)

@@ -1,0 +1,142 @@
+"""Views that a feature has of its kind of memory: lines of lists, cards, single records in full, and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol
+
+from atlas.core.hits import Hit
+from atlas.core.operations import Marks
+from atlas.core.settings import RankingWeights
+from atlas.memory.system import MemorySystem
+from atlas.views.kinds.kind import Kind
+from atlas.views.lists.editable import EditableFields
+from atlas.views.lists.hits import CardText, HitCard, record_card
+from atlas.views.lists.queries import Count, Query, R, SearchResult
+from atlas.views.lists.selection import Chosen, chosen_used
+from atlas.views.shared.plans import PlanRequest
+from atlas.views.shared.state import uses_seen
+from atlas.views.shared.versions import version_changes
+
+
+class Detail(Protocol):
+    """One record in full, as far as every panel shows it."""
+
+    @property
+    def id(self) -> str:
+        """The record's id."""
+
+    @property
+    def marks(self) -> Marks:
+        """The pin, the tags and the note that people gave it."""
+
+    @property
+    def editable(self) -> EditableFields:
+        """The fields that a person can change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """A change that is planned for records that a person chose."""
+
+    name: str
+    """The end of the keys of its buttons."""
+
+    label: str
+    request: Callable[[tuple[str, ...]], PlanRequest[Any]]
+    """Function that returns the request for records, by their ids."""
+
+    help_text: str
+    """May have a place for `it` or `them`."""
+
+    least: int = 1
+    """Fewest records that it is for."""
+
+
+def merging(request: Callable[[tuple[str, ...]], PlanRequest[Any]], help_text: str) -> Act:
+    """Return the act that merges records."""
+    return Act(name="merge", label="Merge …", request=request, help_text=help_text, least=2)
+
+
+def deleting(request: Callable[[tuple[str, ...]], PlanRequest[Any]], help_text: str) -> Act:
+    """Return the act that deletes records."""
+    return Act(name="delete", label="Delete …", request=request, help_text=help_text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindViews(Generic[R]):
+    """The views of one kind of memory."""
+
+    kind: Kind
+    rows: Callable[[MemorySystem, Sequence[Any], Mapping[str, Hit[str]]], tuple[R, ...]]
+    """Lines of records, given the hits that found them by id, where a search ranked by meaning."""
+
+    stored_rows: Callable[[MemorySystem, Sequence[Mapping[str, Any]]], tuple[R, ...]] | None = None
+    """Lines of rows as `browse` gives them, for kinds whose records need not be read whole."""
+
+    count: Callable[[MemorySystem, Query], Count] | None = None
+    """Number of records of a list without a question, and what its caption adds. Without it, they are only counted."""
+
+    found_note: Callable[[MemorySystem, SearchResult], str] = lambda memory, result: ""
+    """The addition to the caption of a search."""
+
+    card: Callable[[MemorySystem, Any, str], CardText]
+    """Texts of the card of a record that a question found."""
+
+    detail: Callable[[MemorySystem, str], Detail | None]
+    """One record in full, by its id, or None if it is not there."""
+
+    editable: Callable[[Any], EditableFields]
+    """The fields of a stored record that can be changed."""
+
+    versioned: Sequence[str] = ()
+    """Names of the fields that earlier versions keep. Empty where there are no versions."""
+
+    acts: Sequence[Act]
+    """Acts on a selection, in their order. The one that deletes is offered for a single record too."""
+
+    selection: Callable[[MemorySystem, Sequence[str], str], Chosen] | None = None
+    """A selection as it is now, given its ids and its origin. Without it, its rate is that of its uses."""
+
+    def act(self, name: str) -> Act:
+        """Return the act of a name."""
+        return next(act for act in self.acts if act.name == name)
+
+    def chosen(self, memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
+        """Return a selection as it is now, given its ids, of which some may be gone, and its origin."""
+        if self.selection is not None:
+            return self.selection(memory, ids, origin)
+        return chosen_used(memory, ids, origin, self.kind)
+
+    def chosen_state(self, memory: MemorySystem) -> int:
+        """Return another number whenever a selection can have changed though the store's revision has not."""
+        return uses_seen(memory, self.kind) if self.selection is None else 0
+
+    def hit_card(
+        self, memory: MemorySystem, record: Any, hit: Hit[Any] | None, text: str, weights: RankingWeights
+    ) -> HitCard:
+        """Return the card of a record that a question found.
+
+        Args:
+            hit: None for a search that ranks by words alone.
+            weights: What it was ranked with.
+        """
+        shown = self.card(memory, record, text)
+        return record_card(self.kind.records(memory), record.id, shown, hit=hit, text=text, weights=weights)
+
+    def found_card(self, memory: MemorySystem, query: Query, result: SearchResult, record_id: str) -> HitCard | None:
+        """Return the card of a record among the results of a question, or None if it is not in the store.
+
+        Costs some milliseconds, more where the record's text is longer than the model reads at once.
+        """
+        records = self.kind.records(memory)
+        record = records.get(record_id)
+        if record is None:
+            return None
+        return self.hit_card(memory, record, result.hits.get(record_id), query.text, records.weights)
+
+    def changes_to(self, memory: MemorySystem, record_id: str, number: int) -> dict[str, Any]:
+        """Return the changes, as `edit` takes them, that restore a version of a record. See `version_changes`."""
+        records: Any = self.kind.records(memory)
+        return version_changes(records.get(record_id), records.versions(record_id), number, self.versioned)

@@ -1,0 +1,62 @@
+"""The page of experiences: narrowed by the scope, with their domains on the map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.experience.experience import ExperienceDetail, experience_detail
+from atlas.views.experience.kind import EXPERIENCES
+from atlas.views.experience.list import ExperienceRow, placed_and_marked
+from atlas.views.kinds.kind import Kind
+from atlas.views.lists.queries import Query
+from atlas.views.shared.scope import BEST_MATCH
+from pages.components.experience.chosen import draw_looking, draw_outcomes
+from pages.components.experience.panel import PANEL
+from pages.components.lists.filters import URL, draw_irrelevant, turn_to_first_page
+from pages.components.lists.room import Room
+from pages.components.shared.narrowing import current_scope
+from pages.components.shared.scope import current_where
+from pages.components.shared.snapshot import page_map
+
+
+def _ask(memory: MemorySystem, kind: Kind) -> Query:
+    """Return the scope and the order. Another question begins its list at the first page."""
+    scope = current_scope()
+    order = st.selectbox(
+        "Sort", list(kind.orders), key="experiences_order", disabled=scope.is_search, width=170, bind=URL,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    is_ranked = scope.is_search and scope.by == BEST_MATCH
+    with_irrelevant = is_ranked and draw_irrelevant("experiences")
+    distinct = is_ranked and st.toggle(
+        "One per task", key="experiences_distinct", bind=URL,
+        help="Shows similar attempts at the same task as one row, with the best of them.",
+    )  # fmt: skip
+    turn_to_first_page((scope, order, with_irrelevant, distinct), "experiences")
+    where = current_where(memory)
+    return Query(
+        text=scope.text, by=scope.by, where=where, order=order, with_irrelevant=with_irrelevant, distinct=distinct
+    )
+
+
+def _placed(memory: MemorySystem, rows: Sequence[ExperienceRow]) -> Sequence[ExperienceRow]:
+    return placed_and_marked(memory, rows, page_map(memory))
+
+
+def _placed_detail(memory: MemorySystem, experience_id: str) -> ExperienceDetail | None:
+    return experience_detail(memory, experience_id, page_map(memory))
+
+
+ROOM = Room(
+    views=replace(EXPERIENCES, detail=_placed_detail),
+    panel=PANEL,
+    ask=_ask,
+    finish=_placed,
+    widths=(3, 4),
+    draw_acts=draw_outcomes,
+    draw_looking=draw_looking,
+)

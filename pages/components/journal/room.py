@@ -1,0 +1,22 @@
+"""The entries of the journal: beside what every kind has, their timeline, and writing one."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.journal.kind import ENTRIES
+from atlas.views.kinds.kind import Kind
+from pages.components.journal.panel import PANEL
+from pages.components.journal.timeline import draw_timeline
+from pages.components.journal.writing import draw_write
+from pages.components.lists.room import Room, draw_nothing_yet
+
+
+def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
+    """Draw how to fill a journal without entries."""
+    draw_nothing_yet(memory, kind)
+    st.caption("An agent writes an entry with memory.journal.add(entry_type, content, generation=…).")
+
+
+ROOM = Room(views=ENTRIES, panel=PANEL, draw_empty=_draw_empty, draw_above=draw_timeline, draw_below=draw_write)

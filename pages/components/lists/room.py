@@ -1,0 +1,131 @@
+"""The page of a kind of memory: its list, and beside it the record that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.kinds.kind import Kind
+from atlas.views.lists.kind_views import KindViews
+from atlas.views.lists.queries import Query
+from atlas.views.lists.selection import Chosen
+from pages.components.lists.cards import hit_card
+from pages.components.lists.empty import draw_empty as draw_empty_store
+from pages.components.lists.heading import draw_heading
+from pages.components.lists.listing import (
+    Answer,
+    Finish,
+    ask,
+    cards_of,
+    draw_list,
+    draw_trash_link,
+    find,
+    split,
+)
+from pages.components.lists.panel import Panel, draw_panel
+from pages.components.lists.record_table import opened_id
+from pages.components.shared.scope import draw_awaited, n_records
+from pages.components.shared.snapshot import page_memory
+
+
+def draw_nothing_yet(memory: MemorySystem, kind: Kind) -> None:
+    """Draw how to fill a memory that has none of a kind."""
+    draw_empty_store(memory, kind.would_stand, title=kind.nothing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """The page of one kind of memory.
+
+    All that its views describe is drawn alike for every kind. The other fields draw what one kind alone has.
+    """
+
+    views: KindViews[Any]
+    panel: Panel
+    draw_empty: Callable[[MemorySystem, Kind], None] = draw_nothing_yet
+    draw_above: Callable[[MemorySystem, Query], None] | None = None
+    """Draws what stands above the boxes and the list."""
+
+    draw_below: Callable[[MemorySystem], None] = lambda memory: None
+    """Draws what stands below the list, unless a record is open beside it."""
+
+    ask: Callable[[MemorySystem, Kind], Query] = ask
+    """Draws the boxes of a list and returns the question."""
+
+    finish: Finish = lambda memory, rows: rows
+    widths: tuple[int, int] = (1, 1)
+    """Widths of the list and of the record that is open, in proportion."""
+
+    draw_acts: Callable[[MemorySystem, Chosen], None] = lambda memory, chosen: None
+    """Draws further acts on a selection, in the tray."""
+
+    draw_looking: Callable[[MemorySystem, Chosen, bool], None] = lambda memory, chosen, is_planning: None
+    """Draws the buttons of the tray that show more of a selection, given whether a plan is open."""
+
+    draw_dialog: Callable[[MemorySystem], None] | None = None
+    """Draws the dialog that one of the acts opened."""
+
+
+def draw_page(room: Room) -> None:
+    """Draw the page."""
+    memory, kind = page_memory(), room.views.kind
+    draw_heading(kind.page.capitalize(), kind.about)
+    draw_records(room, memory)
+
+
+def draw_records(room: Room, memory: MemorySystem) -> None:
+    """Draw the records, or how to fill a memory without any."""
+    kind = room.views.kind
+    if n_records(memory, kind):
+        _draw_list_and_panel(room, memory)
+        return
+    room.draw_empty(memory, kind)
+    draw_trash_link(memory, kind)
+    room.draw_below(memory)
+
+
+def draw_opened(room: Room, memory: MemorySystem, record_id: str) -> None:
+    """Draw one record in full, on any page."""
+    draw_panel(room.views, room.panel, memory, record_id)
+
+
+def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
+    """Draw the list, and the open record beside it.
+
+    Boxes stand above both, where they have room, unless the list is narrowed elsewhere or something stands above them.
+    """
+    kind, opened = room.views.kind, opened_id()
+    is_apart = not kind.is_scoped and room.draw_above is None
+    query = room.ask(memory, kind) if is_apart else None
+    beside, panel = split(opened, room.widths)
+    with beside:
+        above = st.container() if room.draw_above is not None else None
+        bar = st.container(horizontal=True, vertical_alignment="center") if kind.is_scoped else None
+        with bar or st.container():
+            query = query or room.ask(memory, kind)
+        if above is not None and room.draw_above is not None:
+            with above:
+                room.draw_above(memory, query)
+        answer = find(room.views, memory, query)
+        if not kind.is_scoped or not draw_awaited(memory):
+            draw_list(room.views, memory, answer, is_beside=bool(opened), bar=bar, finish=room.finish)
+        if not opened:
+            room.draw_below(memory)
+    if opened and panel is not None:
+        with panel:
+            draw_panel(room.views, room.panel, memory, opened, partial(_draw_why, room.views, memory, answer, opened))
+
+
+def _draw_why(views: KindViews[Any], memory: MemorySystem, answer: Answer, opened: str) -> None:
+    """Draw why the open record was found, if there is a question."""
+    if answer.result is None:
+        return
+    noun, is_found = views.kind.noun, opened in answer.result.ids
+    st.caption("Why it is here" if is_found else f"The open {noun} is not among the results of this search.")
+    for card in cards_of(views, memory, answer, [opened] if is_found else []):
+        hit_card(replace(card, title=""), key=f"{noun}_why_{card.id}")  # the title stands right below

@@ -1,0 +1,43 @@
+"""The page of strategies: beside what every kind has, two ways to write more, and retiring."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.kinds.kind import Kind
+from atlas.views.lists.selection import Chosen
+from atlas.views.strategies.kind import STRATEGIES
+from pages.components.lists.room import Room, draw_nothing_yet
+from pages.components.strategies.panel import PANEL
+from pages.components.strategies.retirement import draw_retire, is_all_retired
+from pages.components.strategies.writing import draw_by_hand, draw_from_attempts
+
+
+def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
+    """Draw how to fill a bank without strategies."""
+    if memory.experience.count({"outcome": "succeeded"}):
+        st.info(kind.nothing, icon=":material/inbox:")
+        st.text("This store has successful attempts. Strategies can be written from them.")
+    else:
+        draw_nothing_yet(memory, kind)
+
+
+def _draw_writing(memory: MemorySystem) -> None:
+    """Draw the two ways to more strategies."""
+    with st.container(horizontal=True):
+        draw_from_attempts(memory)
+        draw_by_hand(memory)
+
+
+def _draw_retiring(memory: MemorySystem, now: Chosen) -> None:
+    draw_retire(memory, now.ids, key="tray_retire", is_retired=is_all_retired(memory, now.ids))
+
+
+ROOM = Room(
+    views=STRATEGIES,
+    panel=PANEL,
+    draw_empty=_draw_empty,
+    draw_below=_draw_writing,
+    draw_acts=_draw_retiring,
+)
