@@ -48,7 +48,7 @@ def test_the_python_examples_of_a_page_run(installed: Installation, page: str, t
 def test_the_page_on_an_index_has_links_and_pictures_that_lead_there_from_anywhere(installed: Installation):
     page = installed.python(f"import importlib.metadata; print(importlib.metadata.metadata({NAME!r}).get_payload())")
     links = re.findall(r"\]\(([^)\s]+)\)", page)
-    assert any(link.endswith(".png") for link in links)
+    assert any(link.endswith((".gif", ".png")) for link in links)
     assert [link for link in links if not link.startswith("https://")] == []
 
 

@@ -19,7 +19,7 @@ def model_directory(path: Path, *, prompts: dict[str, str] | None = None, poolin
         config: Other values of its `config.json`.
     """
     source = bundled_weights()
-    shutil.copytree(source, path, ignore=shutil.ignore_patterns("model.safetensors", "data_config.json", "README.md"))
+    shutil.copytree(source, path, ignore=shutil.ignore_patterns("*.py*", "*.onnx", "model.safetensors", "README.md"))
     (path / "model.safetensors").symlink_to(source / "model.safetensors")
     change_json(path / "config.json", **config)
     modes = {f"pooling_mode_{mode}": name == pooling for mode, name in (("cls_token", "cls"), ("mean_tokens", "mean"))}
