@@ -15,8 +15,7 @@ from atlas.memory.base.ranking import explain
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
-from atlas.views.ask.cards import tried_line
-from atlas.views.strategies.list import without_text
+from atlas.views.strategies.list import tried_line, without_text
 from atlas.views.strategies.parameters import parameters_text
 from atlas.views.strategies.writing import propose_writing
 

@@ -14,7 +14,6 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.lists.hits import HitCard
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.strategies.kind import STRATEGIES
-from atlas.views.strategies.list import tried_line as tried_line
 
 VIEWS: Mapping[str, KindViews[Any]] = {
     "strategies": STRATEGIES,
