@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.llm.structured_output import as_data, ask
+from atlas.llm.prompts.domain_names import DOMAIN_NAMES
+from atlas.llm.structured_output import Question, as_data, ask
 from atlas.maps.map import MemoryMap
 from atlas.protocols.infra import LLMClient
 
@@ -18,13 +19,6 @@ LONGEST = 40
 TASK_CHARACTERS = 300
 DOMAIN_CHARACTERS = 1_600
 TOKENS_PER_NAME = 40
-
-SYSTEM = f"""\
-You name groups of tasks that an agent has worked on, for a person who looks at a map of them. Each group is shown by \
-words that are frequent in it and by its most typical tasks. Give each group one name:
-- two to four words of plain English, at most {LONGEST} characters, such as "Flight cancellations";
-- what its tasks have in common and those of the other groups have not;
-- no names of people, no ids, codes or file names, and never the same name twice."""
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -104,14 +98,15 @@ async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reser
         prompt += (
             f"\n\nNames that other groups have already:\n{as_data({'names': chr(10).join(reserved)}, limit=4_000)}"
         )
-    return await ask(
-        llm,
-        SYSTEM,
-        prompt,
+    question = Question(
+        system=DOMAIN_NAMES.text,
+        prompt=prompt,
         schema=SCHEMA,
         validate=lambda answer: _validate(answer["names"], [domain.number for domain in domains], reserved),
+        prose=frozenset({"name"}),
         max_tokens=256 + TOKENS_PER_NAME * len(domains),
     )
+    return await ask(llm, question)
 
 
 def _describe(domain: UnnamedDomain) -> str:

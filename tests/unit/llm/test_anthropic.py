@@ -13,7 +13,7 @@ from atlas.core.settings import Settings
 from atlas.infra.bridge import run
 from atlas.llm.anthropic import AnthropicLLM, is_configured
 from atlas.llm.budget import operation
-from atlas.llm.structured_output import ask
+from atlas.llm.structured_output import Question, ask
 from atlas.protocols.infra import LLMClient
 from tests.support.messages_server import Reply, call, error, message, serving, text
 
@@ -197,7 +197,8 @@ def test_a_reply_that_is_no_answer_is_never_taken_for_one(reply, said):
 
 def test_asking_gets_an_answer_of_the_right_form_at_the_second_attempt():
     with model(message(call({"name": 7})), message(call({"name": "Ada"}))) as (llm, server):
-        answer = run(ask(llm, "You name things.", "who?", schema=NAME, validate=lambda value: value["name"]))
+        question = Question(system="You name things.", prompt="who?", schema=NAME, validate=lambda value: value["name"])
+        answer = run(ask(llm, question))
         assert answer == "Ada"
     assert "7 is not of type 'string'" in server.requests[1]["messages"][0]["content"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 
 import pytest
@@ -275,12 +276,16 @@ def test_an_entry_that_gives_orders_is_data_to_the_model(journal, clock):
     assert before.rstrip().splitlines()[-1].startswith("<data-")
 
 
+LONG = "survived " + " ".join(map("".join, itertools.islice(itertools.product("abcd", "efgh", "ijkl", "mnop"), 78)))
+"""A point of nearly as many characters as one may have."""
+
+
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        (points("…"), "should say something, in words"),
+        (points("…"), "should say something in words"),
         (points("x", entries=("99",)), "there are no entries 99"),
-        (points(*["very long " * 39] * 5), "longer than the entries"),
+        (points(*[LONG] * 5), "longer than the entries"),
         ({"points": []}, "does not have the form"),
         (LLMReplyInvalid("it was cut off"), "it was cut off"),
     ],
