@@ -163,8 +163,8 @@ class Account:
         self._stopped: dict[int, str] = {}
         self._until: float | None = None
         self._seconds = 0.0
-        self.is_overdue = False
-        """True once a question was not answered for want of time."""
+        self.overdue = ""
+        """Why a question was not answered, once one was not for want of time."""
 
     def meter(self, model: object, limit_tokens: int) -> Meter:
         """Return the meter of a model, by identity, and create it for a new model."""
@@ -200,10 +200,10 @@ class Account:
     def unavailable(self, model: object, error: LLMUnavailable) -> LLMUnavailable:
         """Return an error after which a model is not asked again, with the time limit as its reason if that is over."""
         if self.seconds_left == 0.0:
-            self.is_overdue = True
-            error = LLMUnavailable(
+            self.overdue = (
                 f"the {self._seconds:g} seconds that a language model has here are over; see ATLAS_LLM_STORE_SECONDS"
             )
+            error = LLMUnavailable(self.overdue)
         self._stopped[id(model)] = str(error)
         return error
 
