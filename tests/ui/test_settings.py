@@ -16,7 +16,7 @@ import atlas.cli
 from atlas.access.keys import KeyRing
 from atlas.access.people import Identity, People
 from atlas.infra.actor import Role
-from atlas.llm.anthropic import KEY
+from atlas.llm.client import KEY
 from atlas.storage.store import LEDGER
 from atlas.views.shared.language_model import language_model
 from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, said, texts, undo_button

@@ -12,8 +12,8 @@ import atlas
 from atlas.core.errors import LLMUnavailable, PlanOutdated
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.refinement import RefinementFile, RefinementJob, plan_now
-from atlas.llm.anthropic import AnthropicLLM
 from atlas.llm.budget import TokenUsage
+from atlas.llm.client import ModelClient
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
@@ -83,7 +83,7 @@ def test_a_model_behind_a_server_judges_and_its_bill_is_in_the_plan(memory):
     one, two, failed = memory.experience.ids()
     decisions = answer(decide(two), decide(one, "merge", into=two), decide(failed))
     with serving(message(call(answer(decide("elsewhere")))), message(call(decisions))) as server:
-        llm = AnthropicLLM(atlas.Settings(llm_base_url=server.url), api_key="key")
+        llm = ModelClient(atlas.Settings(llm_base_url=server.url), api_key="key")
         plan = plan_now(memory, llm=llm)
         llm.close()
     assert plan.made_by == "claude-haiku-5-5"
