@@ -81,4 +81,6 @@ def _cost(spent: TokenUsage, system: str, prompt: str, text: str) -> str:
     tokens = f"{n_read:,} tokens read, {spent.output_tokens:,} written"
     if spent.cost_usd is None:
         return f"{tokens} · no price is known for this model"
+    if not spent.cost_usd:
+        return f"{tokens} · free, as this machine runs the model"
     return f"{tokens} · ${spent.cost_usd:.4f} at the list prices of {PRICES_AS_OF}"

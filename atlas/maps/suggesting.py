@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +114,14 @@ def _describe(domain: UnnamedDomain) -> str:
     return "\n".join([f"frequent words: {', '.join(domain.terms)}", *(f"task: {task}" for task in domain.tasks)])
 
 
+_OF_THE_QUESTION = frozenset(("frequent", "group", "groups", "name", "names", "task", "tasks", "word", "words"))
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name, which may be written as one."""
+    return {word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name)}
+
+
 def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reserved: Iterable[str]) -> dict[int, str]:
     """Return the names of an answer by the domain's number.
 
@@ -122,6 +131,8 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
     names = {entry["group"]: " ".join(entry["name"].split()) for entry in answer}
     if sorted(entry["group"] for entry in answer) != sorted(numbers):
         raise InvalidInput(f"each of the groups {sorted(numbers)} should have exactly one name")
+    if empty := [name for name in names.values() if not _words(name) - _OF_THE_QUESTION]:
+        raise InvalidInput(f"a name should say what its tasks are about, but these do not: {empty}")
     if odd := [name for name in names.values() if not name or not name.isprintable()]:
         raise InvalidInput(f"a name should be plain text on one line, but these are not: {odd}")
     folded = [name.casefold() for name in (*reserved, *names.values())]
