@@ -26,7 +26,8 @@ from atlas.llm.structured_output import shortened
 logger = logging.getLogger(__name__)
 
 APIS: Mapping[str, type[AnthropicApi] | type[OpenAIApi]] = {"anthropic": AnthropicApi, "openai": OpenAIApi}
-"""Protocols by their value of ATLAS_LLM_API. Where it is empty, they are tried in this order."""
+"""Protocols by their value of ATLAS_LLM_API. Where it is empty, they are tried in this order, but for addresses of the
+other's form: those that end in `/v1`."""
 
 KEY = AnthropicApi.key_variable
 PRICED_HOST = "api.anthropic.com"
@@ -222,10 +223,11 @@ class _Service:
         with self._finding:
             if self.api is not api:  # another question has turned to it meanwhile
                 return True
-            others = list(APIS)[list(APIS).index(api.name) + 1 :]
-            if self._is_found or not others:
+            if self._is_found:
                 return False
-            self.api, self._can_force = self._connect(APIS[others[0]]), True
+            self._is_found = True  # if this is not it either, that is an error
+            [other] = (kind for name, kind in APIS.items() if name != api.name)
+            self.api, self._can_force = self._connect(other), True
             api.close()
             return True
 
@@ -287,7 +289,8 @@ class _Service:
 
 
 def _api_of(settings: Settings) -> type[AnthropicApi] | type[OpenAIApi]:
-    name = settings.llm_api or next(iter(APIS))
+    like_openai = settings.llm_base_url.removesuffix("/").endswith("/v1")
+    name = settings.llm_api or ("openai" if like_openai else "anthropic")
     if name not in APIS:
         raise InvalidInput(f"ATLAS_LLM_API should be {' or '.join(APIS)}, but is {name!r}")
     return APIS[name]

@@ -131,10 +131,10 @@ def test_a_server_of_chat_completions_is_found_out_by_asking_once():
     assert server.paths == ["/v1/messages", "/v1/chat/completions", "/v1/chat/completions"]
 
 
-def test_a_server_of_messages_is_found_out_at_its_first_answer_also_with_v1():
-    with model(message(text("hello")), llm_api="", path="/v1") as (llm, server):
+def test_an_address_that_ends_in_v1_is_asked_for_chat_completions_first():
+    with model(no_such_path(), message(text("hello")), llm_api="", path="/v1") as (llm, server):
         assert complete(llm) == "hello"
-    assert server.paths == ["/v1/messages"]
+    assert server.paths == ["/v1/chat/completions", "/v1/messages"]
 
 
 def test_a_structured_question_finds_out_as_well():
