@@ -74,3 +74,12 @@ def test_a_strategy_that_cannot_be_written_later_either_is_reported(opened, capl
         memory._late.wait(60)
         assert not memory.strategies.ids()
     assert "a strategy was not written in the background: no key" in caplog.text
+
+
+def test_a_model_that_is_gone_is_asked_once_for_all_attempts_of_a_plan(opened):
+    llm = ScriptedLLM([atlas.LLMUnavailable("the server is down")])
+    with opened(llm) as memory:
+        plan = memory.strategies.plan_write([attempt(f"cancel flight {n}") for n in range(11)])
+    assert len(plan.problems) == 11
+    assert all("the server is down" in problem for problem in plan.problems)
+    assert len(llm.prompts) == 1
