@@ -98,6 +98,8 @@ class ScriptedLLM:
         self._answers = list(answers)
         self.prompts: list[str] = []
         self.systems: list[str] = []
+        self.corrected: list[Any] = []
+        """Answers that it was asked to correct, in order."""
 
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
@@ -110,6 +112,13 @@ class ScriptedLLM:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    async def correct(
+        self, system: str, prompt: str, answer: Any, fault: str, *, schema: Mapping[str, Any], max_tokens: int = 1024
+    ) -> Any:
+        """Return the next answer. What was wrong with the last one is kept among the prompts, and it in `corrected`."""
+        self.corrected.append(answer)
+        return await self.complete(system, fault, schema=schema, max_tokens=max_tokens)
 
 
 class ScriptedReranker:

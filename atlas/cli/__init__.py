@@ -45,6 +45,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "concepts": "list, search or print reusable code",
         "primitives": "list the loaders of primitives, or load one",
     },
+    "llm": {
+        "llm": "check which language model answers, in which form and how fast",
+    },
     "compress": {
         "compress": "find functions that successful programs have in common",
     },

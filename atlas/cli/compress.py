@@ -14,7 +14,7 @@ from atlas.jobs.compression import compress_now, strategy_of
 from atlas.jobs.compression_file import CompressionResult
 from atlas.learning.search.limits import Limits
 from atlas.learning.strategies import ProvenCompression
-from atlas.llm.anthropic import AnthropicLLM
+from atlas.llm.client import ModelClient
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.compression import (
     FunctionRow,
@@ -66,7 +66,7 @@ def add_commands(commands: Any) -> None:
 
 def _compress(options: argparse.Namespace, settings: Settings) -> int:
     _check(options)
-    llm = AnthropicLLM(settings) if options.by == MODEL else None
+    llm = ModelClient(settings) if options.by == MODEL else None
     with opened(settings, read_only=not options.apply) as memory:
         found = _compressed(memory, strategy_of(llm, options.limit, settings.program_path))
         rows = found_rows(memory, found)

@@ -29,13 +29,25 @@ from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
 from atlas.infra.secrets import counting_secrets
+from atlas.jobs.artefact import CACHE
 from atlas.jobs.compaction import plan_now
-from atlas.llm.anthropic import AnthropicLLM
+from atlas.jobs.compaction_file import CompactionFile
+from atlas.llm.client import ModelClient
 from atlas.memory.base.ranking import explain
-from atlas.memory.journal import LIVE, CompactPlan, Eviction, LinkSuggestion, Move, SummaryDraft
+from atlas.memory.journal import (
+    COLLECTION,
+    LIVE,
+    CompactPlan,
+    Eviction,
+    LinkSuggestion,
+    Move,
+    RetentionPolicy,
+    SummaryDraft,
+)
 from atlas.memory.journal.importance import NOISE, REPEATED
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import metadata_in
+from atlas.views.journal.forgetting import is_as_asked
 from atlas.views.journal.refused import gate_views
 
 LINE_CHARACTERS = 160
@@ -306,25 +318,62 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
 
 def _compact(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=not options.apply) as memory:
-        memory.journal.llm = llm = AnthropicLLM(settings) if options.with_model else None
-        with progress_bar(desc="planning", leave=False) as on_progress:
-            plan = plan_now(
-                memory,
-                options.keep_recent,
-                dict(options.keep),
-                max_entries=options.max_entries,
-                on_progress=lambda done, total, message: on_progress(done, total),
-            )
+        file = CompactionFile(memory.storage.path.resolve() / CACHE, COLLECTION).shared_by(memory.storage.ledger.shared)
+        plan = _written_plan(file, options) if options.apply else None
+        if plan is None:
+            plan = _plan_compaction(memory, options, settings)
         _print_plan(plan, show_all=options.all)
-        if llm is not None:
-            print(f"{llm.model_name} took {plan.spent}.")
-        if plan.is_empty:
-            return 0
+        if plan.spent:
+            print(f"A language model was asked for it: {plan.spent}.")
         if not options.apply:
-            print("Nothing was changed. To do it: atlas journal compact --apply")
+            return _keep_plan(plan, file, settings)
+        if plan.is_empty:
             return 0
         operation_id = memory.journal.apply_compact(plan)
         print(f"Done.{_how_to_undo(memory, operation_id)}")
+    return 0
+
+
+def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactPlan | None:
+    """Return the latest plan that a language model wrote, if it is within these limits. It is not asked twice.
+
+    Raises:
+        NotFound: A model's plan is wanted, but there is none.
+    """
+    plan = file.load()
+    policy = RetentionPolicy(
+        keep_recent=options.keep_recent, keep_types=dict(options.keep), max_entries=options.max_entries
+    )
+    if plan is not None and plan.spent and is_as_asked(plan, policy):
+        return plan
+    if options.with_model:
+        raise NotFound(
+            "there is no plan by a language model with these limits to apply; make it first, and read it: "
+            "atlas journal compact --with-model"
+        )
+    return None
+
+
+def _plan_compaction(memory: MemorySystem, options: argparse.Namespace, settings: Settings) -> CompactPlan:
+    memory.journal.llm = ModelClient(settings) if options.with_model else None
+    with progress_bar(desc="planning", leave=False) as on_progress:
+        return plan_now(
+            memory,
+            options.keep_recent,
+            dict(options.keep),
+            max_entries=options.max_entries,
+            on_progress=lambda done, total, message: on_progress(done, total),
+        )
+
+
+def _keep_plan(plan: CompactPlan, file: CompactionFile, settings: Settings) -> int:
+    if settings.read_only:
+        print("Nothing was changed, and the plan was not kept: the store is open for reading only.")
+        return 0
+    file.save(plan)
+    if not plan.is_empty:
+        exactly = " exactly this" if plan.spent else " it"
+        print(f"Nothing was changed. To do{exactly}: atlas journal compact --apply")
     return 0
 
 

@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.settings import Settings
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.refinement import MAX_EXPERIENCES, RefinementFile, plan_now
-from atlas.llm.anthropic import AnthropicLLM, is_configured
+from atlas.llm.client import ModelClient, is_configured
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
@@ -87,10 +87,10 @@ def _apply(memory: MemorySystem, file: RefinementFile) -> int:
     return 0
 
 
-def _model(settings: Settings) -> AnthropicLLM | None:
+def _model(settings: Settings) -> ModelClient | None:
     """Return the language model of the settings, or None, which the plan reports, if there is none."""
     try:
-        return AnthropicLLM(settings)
+        return ModelClient(settings)
     except LLMUnavailable as error:
         if is_configured(settings):  # so its package is missing
             print(f"refining without a language model: {error}", file=sys.stderr)

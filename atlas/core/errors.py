@@ -101,6 +101,11 @@ class LLMBudgetExceeded(LLMError):
 class LLMReplyInvalid(LLMError):
     """A reply that is not what was asked for. The message contains the difference."""
 
+    def __init__(self, message: str, *, reply: str = "") -> None:
+        super().__init__(message)
+        self.reply = reply
+        """The text that came, which may be cut off. Untrusted, and empty where there was none."""
+
 
 class ImportFailed(AtlasError):
     """A file that cannot be imported. The message names the file, and the row if there is one."""

@@ -155,10 +155,21 @@ class Settings:
     """ATLAS_LLM_MODEL: the language model that is asked. Its key is ANTHROPIC_API_KEY."""
 
     llm_base_url: str = ""
-    """ATLAS_LLM_BASE_URL: a server that speaks the Messages API. Empty means the SDK's own (ANTHROPIC_BASE_URL)."""
+    """ATLAS_LLM_BASE_URL: a language model's server. Empty means the SDK's own (ANTHROPIC_BASE_URL)."""
+
+    llm_api: str = ""
+    """ATLAS_LLM_API: that server's protocol: `anthropic` for the Messages API, `openai` for chat completions. Empty to
+    find it out by asking once."""
+
+    llm_context_tokens: int = 200_000
+    """ATLAS_LLM_CONTEXT_TOKENS: tokens that the model can read and write in one exchange. Long data are cut to fit."""
 
     llm_timeout_seconds: float = 120.0
     """ATLAS_LLM_TIMEOUT_SECONDS: longest wait for one reply."""
+
+    llm_store_seconds: float = 20.0
+    """ATLAS_LLM_STORE_SECONDS: longest time that storing an attempt waits for a language model, with all its questions.
+    What is not answered by then is done later, in the background."""
 
     llm_retries: int = 3
     """ATLAS_LLM_RETRIES: number of times a question is repeated if the service is overloaded or fails."""
@@ -300,7 +311,7 @@ def _text(value: Any) -> str:
     return str(int(value) if isinstance(value, bool) else value)
 
 
-_MAY_BE_ZERO = ("ATLAS_COMPRESS_EVERY",)
+_MAY_BE_ZERO = ("ATLAS_COMPRESS_EVERY", "ATLAS_LLM_RETRIES", "ATLAS_LLM_THINKING_TOKENS")
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:

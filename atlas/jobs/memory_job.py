@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from atlas.core.settings import Settings
 from atlas.jobs.job import StoreJob
-from atlas.llm.anthropic import AnthropicLLM
 from atlas.llm.budget import TokenUsage
+from atlas.llm.client import ModelClient
 from atlas.maps.map import OnProgress
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
@@ -26,13 +26,13 @@ class MemoryJob(StoreJob, ABC):
         return open_memory(self.store, read_only=True, create=False, settings=settings, llm=llm)
 
 
-def model_if(is_wanted: bool) -> AnthropicLLM | None:
+def model_if(is_wanted: bool) -> ModelClient | None:
     """Return the language model that the settings name, where one is wanted.
 
     Raises:
         LLMUnavailable: It is wanted, but is not configured.
     """
-    return AnthropicLLM(Settings.from_environment()) if is_wanted else None
+    return ModelClient(Settings.from_environment()) if is_wanted else None
 
 
 def spent_by(llm: LLMClient | None) -> str:

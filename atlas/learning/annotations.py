@@ -24,6 +24,7 @@ _WIDER = {
     "Iterator": ("Iterable",),
     "Generator": ("Iterator", "Iterable"),
 }
+_BUILTIN = frozenset(("bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"))
 _UNSPECIFIC = ("Any", "object")
 
 
@@ -110,6 +111,20 @@ def fits(actual: ast.expr | None, expected: ast.expr | None) -> bool:
         if of == into
         else _contents_fit(actual_contents[0], expected_contents[0])
     )
+
+
+def contradicts(declared: str, actual: str) -> bool:
+    """Return whether both types are Python's own, and a value of the second may not be passed as the first.
+
+    Types of contents are not compared, and neither are types that do not parse.
+    """
+    trees = [try_parse(text) for text in (declared, actual)]
+    values = [tree.body[0].value for tree in trees if tree and tree.body and isinstance(tree.body[0], ast.Expr)]
+    origins = [[_origin(member) for member in _members(value)] for value in values]
+    if len(origins) < 2 or not {name for names in origins for name in names} <= _BUILTIN:
+        return False
+    expected = [ast.Name(name) for name in origins[0]]
+    return not all(any(fits(ast.Name(name), kind) for kind in expected) for name in origins[1])
 
 
 def _contents_fit(actual: ast.expr, expected: ast.expr) -> bool:

@@ -35,6 +35,7 @@ MAX_REORDERED = 5
 MODULE_NAMES = frozenset({"__file__", "__path__", "__cached__"})
 """Names that a module has, besides those of Python's builtins."""
 
+
 MAX_EXAMPLES = 5
 MAX_RESULT_CHARACTERS = 2_000
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from atlas.core.errors import LLMBudgetExceeded
+from atlas.core.errors import LLMBudgetExceeded, LLMUnavailable
 
 PRICES_AS_OF = "2026-10-10"
 CHARACTERS_PER_TOKEN = 3
@@ -155,10 +156,15 @@ class Meter:
 
 
 class Account:
-    """Tokens that one operation spends, with a limit for each model that it asks."""
+    """Tokens and time that one operation spends on models, and the models that cannot be asked any more in it."""
 
     def __init__(self) -> None:
         self._meters: dict[object, Meter] = {}
+        self._stopped: dict[int, str] = {}
+        self._until: float | None = None
+        self._seconds = 0.0
+        self.overdue = ""
+        """Why a question was not answered, once one was not for want of time."""
 
     def meter(self, model: object, limit_tokens: int) -> Meter:
         """Return the meter of a model, by identity, and create it for a new model."""
@@ -168,6 +174,38 @@ class Account:
     def spent(self) -> TokenUsage:
         """Tokens spent so far, on all models."""
         return sum((meter.spent for meter in list(self._meters.values())), TokenUsage())
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Give all questions inside a time limit. What is not answered by then counts as unavailable."""
+        before = self._until, self._seconds
+        self._until, self._seconds = time.monotonic() + seconds, seconds
+        try:
+            yield
+        finally:
+            self._until, self._seconds = before
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time that is left for the next question, or None where it is not limited. Never negative."""
+        return None if self._until is None else max(0.0, self._until - time.monotonic())
+
+    def check_available(self, model: object) -> None:
+        """Raise `LLMUnavailable` for a model that could not be asked before, or where no time is left."""
+        if reason := self._stopped.get(id(model)):
+            raise LLMUnavailable(f"it was not asked again, as it could not be asked before: {reason}")
+        if self.seconds_left == 0.0:
+            raise self.unavailable(model, LLMUnavailable("there was no time left to ask it"))
+
+    def unavailable(self, model: object, error: LLMUnavailable) -> LLMUnavailable:
+        """Return an error after which a model is not asked again, with the time limit as its reason if that is over."""
+        if self.seconds_left == 0.0:
+            self.overdue = (
+                f"the {self._seconds:g} seconds that a language model has here are over; see ATLAS_LLM_STORE_SECONDS"
+            )
+            error = LLMUnavailable(self.overdue)
+        self._stopped[id(model)] = str(error)
+        return error
 
 
 _current: ContextVar[Account | None] = ContextVar("atlas_operation", default=None)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from atlas.core.errors import AtlasError
+from atlas.core.errors import AtlasError, LLMReplyInvalid
 from atlas.infra.bridge import run
 from atlas.llm.budget import PRICES_AS_OF, TokenUsage, estimated_tokens, operation
+from atlas.llm.prompts.demonstration import DEMONSTRATION
 from atlas.llm.structured_output import DATA_RULE, as_data, model_name
 from atlas.protocols.infra import LLMClient
-
-SYSTEM = "You are an agent. Answer the task as well as you can. If you need something that you do not have, say what."
 
 MOST_TOKENS = 1_500
 """Of either answer."""
@@ -28,7 +27,7 @@ class Reply:
     """Untrusted. Empty without an answer."""
 
     problem: str
-    """Reason for a missing answer. Empty otherwise."""
+    """Reason for a missing answer, or for one that was cut off. Empty otherwise."""
 
     cost: str
     """Tokens read and written, and what they cost."""
@@ -55,8 +54,8 @@ def tried(llm: LLMClient, text: str, block: str) -> Trial:
 async def _run_trial(llm: LLMClient, text: str, block: str) -> Trial:
     memories = as_data({"memories": block}, limit=BLOCK_CHARACTERS)
     calls = (
-        _reply(llm, SYSTEM, text),
-        _reply(llm, f"{SYSTEM}\n\n{DATA_RULE}", f"{memories}\n\nThe task:\n{text}"),
+        _reply(llm, DEMONSTRATION.text, text),
+        _reply(llm, f"{DEMONSTRATION.text}\n\n{DATA_RULE}", f"{memories}\n\nThe task:\n{text}"),
     )
     without, with_block = await asyncio.gather(*calls)
     return Trial(model=model_name(llm), without=without, with_block=with_block)
@@ -66,6 +65,8 @@ async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
     with operation() as account:
         try:
             text, problem = str(await llm.complete(system, prompt, max_tokens=MOST_TOKENS)), ""
+        except LLMReplyInvalid as error:  # what came of it was paid for
+            text, problem = error.reply, str(error)
         except AtlasError as error:
             text, problem = "", str(error)
     return Reply(text=text, problem=problem, cost=_cost(account.spent, system, prompt, text))
@@ -80,4 +81,6 @@ def _cost(spent: TokenUsage, system: str, prompt: str, text: str) -> str:
     tokens = f"{n_read:,} tokens read, {spent.output_tokens:,} written"
     if spent.cost_usd is None:
         return f"{tokens} · no price is known for this model"
+    if not spent.cost_usd:
+        return f"{tokens} · free, as this machine runs the model"
     return f"{tokens} · ${spent.cost_usd:.4f} at the list prices of {PRICES_AS_OF}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.llm.structured_output import as_data, ask
+from atlas.llm.prompts.domain_names import DOMAIN_NAMES
+from atlas.llm.structured_output import Question, as_data, ask
 from atlas.maps.map import MemoryMap
 from atlas.protocols.infra import LLMClient
 
@@ -18,13 +20,6 @@ LONGEST = 40
 TASK_CHARACTERS = 300
 DOMAIN_CHARACTERS = 1_600
 TOKENS_PER_NAME = 40
-
-SYSTEM = f"""\
-You name groups of tasks that an agent has worked on, for a person who looks at a map of them. Each group is shown by \
-words that are frequent in it and by its most typical tasks. Give each group one name:
-- two to four words of plain English, at most {LONGEST} characters, such as "Flight cancellations";
-- what its tasks have in common and those of the other groups have not;
-- no names of people, no ids, codes or file names, and never the same name twice."""
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -104,18 +99,27 @@ async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reser
         prompt += (
             f"\n\nNames that other groups have already:\n{as_data({'names': chr(10).join(reserved)}, limit=4_000)}"
         )
-    return await ask(
-        llm,
-        SYSTEM,
-        prompt,
+    question = Question(
+        system=DOMAIN_NAMES.text,
+        prompt=prompt,
         schema=SCHEMA,
         validate=lambda answer: _validate(answer["names"], [domain.number for domain in domains], reserved),
+        prose=frozenset({"name"}),
         max_tokens=256 + TOKENS_PER_NAME * len(domains),
     )
+    return await ask(llm, question)
 
 
 def _describe(domain: UnnamedDomain) -> str:
     return "\n".join([f"frequent words: {', '.join(domain.terms)}", *(f"task: {task}" for task in domain.tasks)])
+
+
+_OF_THE_QUESTION = frozenset(("frequent", "group", "groups", "name", "names", "task", "tasks", "word", "words"))
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name, which may be written as one."""
+    return {word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name)}
 
 
 def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reserved: Iterable[str]) -> dict[int, str]:
@@ -127,6 +131,8 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
     names = {entry["group"]: " ".join(entry["name"].split()) for entry in answer}
     if sorted(entry["group"] for entry in answer) != sorted(numbers):
         raise InvalidInput(f"each of the groups {sorted(numbers)} should have exactly one name")
+    if empty := [name for name in names.values() if not _words(name) - _OF_THE_QUESTION]:
+        raise InvalidInput(f"a name should say what its tasks are about, but these do not: {empty}")
     if odd := [name for name in names.values() if not name or not name.isprintable()]:
         raise InvalidInput(f"a name should be plain text on one line, but these are not: {odd}")
     folded = [name.casefold() for name in (*reserved, *names.values())]

@@ -9,13 +9,13 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval, limit_of_list
-from atlas.core.settings import RankingWeights
+from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
-from atlas.llm.budget import operation
+from atlas.llm.budget import Account, operation
 from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, stored_before
 from atlas.memory.context import (
     BUDGET_TOKENS,
@@ -27,6 +27,7 @@ from atlas.memory.context import (
     counter_of,
 )
 from atlas.memory.judging import JudgedMemories
+from atlas.memory.late_strategies import LATE, LateStrategies
 from atlas.memory.plugged import (
     PluggedConcepts,
     PluggedExperience,
@@ -115,6 +116,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         self._extracts_at_once = self._parts["concepts"] is not None
         self._automatic: AutomaticCompression | None = None
         self._attribution = attribution or TrajectoryAttribution()
+        self._late = LateStrategies()
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:
@@ -369,7 +371,9 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             `experience` and `strategies`, each with an id, where they hold it now; `concepts`, the ids of those that
             were added at once, where there are any; `compression`, `started` where a search began in the background;
             `used`, the ids by memory that the outcome was counted for, where there are any; `errors`, by memory, where
-            something failed; `scrubbed`, the number of secrets that were replaced, by kind, where there were any.
+            something failed, or a language model took longer than `Settings.llm_store_seconds` and a strategy is
+            written in the background; `scrubbed`, the number of secrets that were replaced, by kind, where there were
+            any.
 
         Raises:
             InvalidInput: ATLAS's own experience memory cannot hold the attempt; nothing was stored.
@@ -398,6 +402,12 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         return next(filter(None, operations), None)
 
     def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known_id: str = "") -> dict[str, Any]:
+        with operation() as account, account.within(self._model_seconds):
+            return self._stored(attempt, operation_id, known_id, account)
+
+    def _stored(
+        self, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str, account: Account
+    ) -> dict[str, Any]:
         trajectory, scrubs = attempt.trajectory, not attempt.is_clean
         stored, outcomes = ({"experience": known_id} if known_id else dict[str, Any]()), dict[str, Any]()
         experience, strategies = self._memory("experience"), self._memory("strategies")
@@ -407,16 +417,20 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
                 outcomes["experience"] = outcome(storing, trajectory)
             else:
                 stored["experience"] = storing(trajectory)
+        unsummed = {"experience": f"{account.overdue}; it is found by its task"} if account.overdue else {}
         if strategies is not None and trajectory.outcome.success is True:
             writing = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
             outcomes["strategies"] = outcome(writing, trajectory)
+            if account.overdue and isinstance(outcomes["strategies"], LLMUnavailable):
+                outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE}")
+                self._late.add(partial(writing, trajectory))
         if trajectory.outcome.success is True and self._extracts():
             outcomes["concepts"] = outcome(self._extract, trajectory, operation_id)
         written = gathered(outcomes)
         ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
         attribution = self._attribution.take(attempt.original)
         counted = UseCounter(self._memories, self._storage).count(attribution, trajectory, operation_id)
-        errors = joined(written.errors, counted.errors)
+        errors = joined(unsummed, written.errors, counted.errors)
         parts = {
             "used": counted.used,
             "errors": errors,
@@ -424,6 +438,10 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             "compression": self._started(trajectory),
         }
         return stored | ids | {name: part for name, part in parts.items() if part}
+
+    @property
+    def _model_seconds(self) -> float:
+        return (self._storage.settings if self._storage is not None else Settings()).llm_store_seconds
 
     def _extracts(self) -> bool:
         """Return whether the concept library extracts from each success, at once."""
@@ -458,7 +476,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         return result
 
     def close(self) -> None:
-        """Catch the index up and let go of every file."""
+        """Catch the index up and let go of every file. Strategies that wait for a language model are dropped."""
+        self._late.drop()
         if self._storage is not None:
             self._storage.close()
 

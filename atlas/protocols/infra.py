@@ -105,6 +105,26 @@ class LLMClient(Protocol):
 
 
 @runtime_checkable
+class CorrectableLLM(LLMClient, Protocol):
+    """A language model that can be shown its own answer, and what is wrong with it, as a conversation."""
+
+    async def correct(
+        self, system: str, prompt: str, answer: Any, fault: str, *, schema: Mapping[str, Any], max_tokens: int = 1024
+    ) -> Any:
+        """Return another answer to a question, as `complete` does.
+
+        Args:
+            system: Instructions to the model.
+            prompt: The question.
+            answer: The first answer: an object, or the text of a reply that was none.
+            fault: What is wrong with it.
+            schema: JSON schema of the object to reply with.
+            max_tokens: Of the answer.
+        """
+        ...
+
+
+@runtime_checkable
 class VectorIndex(Protocol):
     """Nearest neighbours by cosine similarity. They are derived from the ledger, and may be deleted at any time."""
 

@@ -7,6 +7,7 @@ is called in a thread of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
@@ -45,6 +46,24 @@ class CompositionStrategy(Protocol):
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
         """Return the composed concept, or None if nothing meaningful can be made of them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposedConcept:
+    """The result of composing concepts, or why there is none."""
+
+    concept: CodeConcept | None = None
+    why_not: str = ""
+    """With names of concepts and a model's words in it: untrusted. Empty where there is a concept."""
+
+
+@runtime_checkable
+class ExplainingComposition(CompositionStrategy, Protocol):
+    """A composition strategy that gives the reason where it composes nothing."""
+
+    async def explain(self, concepts: list[CodeConcept]) -> ComposedConcept:
+        """Return the composed concept, or why there is none."""
         ...
 
 

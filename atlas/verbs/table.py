@@ -165,6 +165,7 @@ VERBS: tuple[Verb, ...] = (
     # Concepts
     Verb("composable", of=(CONCEPTS,)),
     Verb("compose", of=(CONCEPTS,), role=WRITER),  # it may ask a language model
+    Verb("explain_composition", of=(CONCEPTS,), role=WRITER),
     Verb("dependents", of=(CONCEPTS,)),
     Verb("depends_on", of=(CONCEPTS,)),
     Verb("uses", of=(CONCEPTS,)),

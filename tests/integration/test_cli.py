@@ -17,6 +17,7 @@ from atlas.core.codec import encode_trajectory
 from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.memory.concepts.automatic import RESULT
 from atlas.testing import HashEmbedder
+from tests.support.messages_server import call, message, serving
 
 TASKS = ("sort a list", "parse a date", "draw a chart", "rotate a grid")
 
@@ -663,6 +664,29 @@ def test_compacting_the_journal_is_shown_before_it_is_done_and_undone_as_a_whole
     run(capsys, "undo")
     assert "summary" not in run(capsys, "journal")
     assert "no key" in run(capsys, "journal", "compact", "--with-model", status=1).lower()
+
+
+def test_a_model_s_plan_for_the_journal_is_kept_and_applied_without_asking_again(store, capsys, monkeypatch):
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    with atlas.open_memory() as memory:
+        for name in ("Ann", "Ben", "Cat", "Dan", "Eve"):
+            content = f"{name} survived"
+            old = atlas.JournalEntry(entry_type="observation", content=content, generation=1, created_at=long_ago)
+            memory.journal.add_entries([old])
+    reply = message(call({"points": [{"text": "All five survived.", "entries": ["1"]}]}))
+    with serving(reply) as server:
+        monkeypatch.setenv("ATLAS_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("ATLAS_LLM_API", "anthropic")
+        limits = ("--keep-recent", "0")
+        assert "make it first" in run(capsys, "journal", "compact", *limits, "--with-model", "--apply", status=1)
+        said = run(capsys, "journal", "compact", *limits, "--with-model")
+        assert "All five survived." in said
+        assert "asked for it: 1 call" in said
+        assert "To do exactly this: atlas journal compact --apply" in said
+        said = run(capsys, "journal", "compact", *limits, "--apply")
+        assert "All five survived." in said
+        assert "Done. 1 added, 5 changed." in said
+        assert len(server.requests) == 1
 
 
 def test_what_the_gates_kept_out_of_the_journal_is_listed_and_let_in(store, capsys):

@@ -222,6 +222,7 @@ READS: dict[str, Call] = {
     "strategies.with_abstractor": lambda memory, _: memory.strategies.with_abstractor(Abstractor()),
     "strategies.with_updater": lambda memory, _: memory.strategies.with_updater(SimpleAverageUpdater()),
     "concepts.composable": lambda memory, ids: memory.concepts.composable(ids["two concepts"]),
+    "concepts.explain_composition": lambda memory, ids: memory.concepts.explain_composition(ids["two concepts"]),
     "concepts.compose": lambda memory, ids: memory.concepts.compose(ids["two concepts"]),
     "concepts.compress": lambda memory, _: memory.concepts.compress([attempt("new")]),
     "concepts.dependents": lambda memory, ids: memory.concepts.dependents([ids["concepts"]]),

@@ -1,4 +1,4 @@
-"""A server on this machine that speaks the Messages API, answering as a test tells it to."""
+"""A server on this machine that speaks the Messages API or chat completions, answering as a test tells it to."""
 
 from __future__ import annotations
 
@@ -37,6 +37,17 @@ def message(*blocks: dict[str, Any], stop_reason: str = "end_turn", **usage: int
     )
 
 
+def completion(content: str | None, finish_reason: str = "stop", **usage: int) -> Reply:
+    """Return a reply of chat completions."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": finish_reason}
+    return Reply({"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 20, **usage}})
+
+
+def no_such_path() -> Reply:
+    """Return the reply of llama.cpp's server at an address that it does not have."""
+    return Reply({"error": {"code": 404, "message": "File Not Found", "type": "not_found_error"}}, 404)
+
+
 def text(said: str) -> dict[str, Any]:
     return {"type": "text", "text": said}
 
@@ -57,6 +68,7 @@ class MessagesServer:
         self.requests: list[dict[str, Any]] = []
         """The bodies that came, in order."""
 
+        self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.is_over = threading.Event()
         self.url = ""
@@ -70,6 +82,7 @@ def serving(*replies: Reply | Callable[[dict[str, Any]], Reply]) -> Iterator[Mes
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["content-length"])))
             server.requests.append(request)
+            server.paths.append(self.path)
             server.headers.append({name.lower(): value for name, value in self.headers.items()})
             reply = server.replies.pop(0) if server.replies else error(418, "exhausted", "the test has no reply left")
             if callable(reply):

@@ -231,7 +231,7 @@ def test_a_task_is_answered_with_the_block_and_without_where_there_is_a_model(da
         app.button(key="ask_try").click().run()
         assert lines(app)[:2] == ["I would turn each row.", "Use <b>rotate_grid</b>."]
         costs = [element.value for element in app.caption if "tokens read" in element.value]
-        assert costs == ["1,234 tokens read, 20 written · no price is known for this model"] * 2
+        assert costs == ["1,234 tokens read, 20 written · free, as this machine runs the model"] * 2
         app.slider(key="ask_budget").set_value(100).run()  # another block, which was not tried
         assert not [element for element in app.caption if "tokens read" in element.value]
     assert_no_problem(app)

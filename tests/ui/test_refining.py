@@ -120,7 +120,7 @@ def test_a_model_that_was_wrong_is_reported_and_changes_nothing(dashboard: Dashb
     assert "0 calls, 0 tokens" in said(app)
     assert "Set 1 was not judged: scripted answered twice, but not what was asked for" in said(app)
     assert "these ids were not given: 'elsewhere'" in said(app)
-    assert "all of them are worth keeping as they are" in said(app)
+    assert "was judged, so all of them stay" in said(app)
     assert "refine_apply" not in keys(app)
     assert set(app.dataframe[0].value["reason"]) == {"it was not judged"}
     assert_no_problem(app)

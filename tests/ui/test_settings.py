@@ -16,11 +16,11 @@ import atlas.cli
 from atlas.access.keys import KeyRing
 from atlas.access.people import Identity, People
 from atlas.infra.actor import Role
-from atlas.llm.anthropic import KEY
+from atlas.llm.client import KEY
 from atlas.storage.store import LEDGER
 from atlas.views.shared.language_model import language_model
 from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, said, texts, undo_button
-from tests.support.messages_server import message, serving, text
+from tests.support.messages_server import completion, message, no_such_path, serving, text
 from tests.support.records import attempts, concept
 from tests.support.stores import make_library, make_store
 
@@ -180,6 +180,18 @@ def test_a_typed_key_is_used_and_forgotten_and_written_nowhere(dashboard: Dashbo
     assert written == []
     assert SECRET not in caplog.text
     assert SECRET not in said(app)
+
+
+def test_the_language_model_is_checked_with_one_small_question(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(1))
+    with serving(no_such_path(), completion('{"colour": "red", "numbers": [1, 2, 3]}')) as server:
+        os.environ.update(ATLAS_LLM_BASE_URL=server.url, ATLAS_LLM_FORBIDDEN="0")
+        app = dashboard(tmp_path, "settings", settings_tab=MODELS)
+        app.button(key="settings_llm_check").click().run()
+        assert "OpenAI's chat completions" in said(app)
+        assert "Holds a schema" in said(app)
+        assert len(server.requests) == 2
+    assert_no_problem(app)
 
 
 def test_a_text_that_is_no_key_is_refused_without_being_repeated(dashboard: Dashboard, tmp_path):

@@ -189,6 +189,11 @@ def _name(function: Function, reserved: set[str]) -> str:
     return name if name not in reserved and (is_meaningful or _COUNTED.fullmatch(name)) else _numbered_name(reserved)
 
 
+def is_made_up(name: str) -> bool:
+    """Return whether a name stands for any function, such as `fn_0`, `concept_12` or `x`."""
+    return _COUNTED.fullmatch(name) is not None or _MADE_UP.fullmatch(name) is not None
+
+
 def _numbered_name(reserved: set[str]) -> str:
     """Return the first free name of `concept_1`, `concept_2` and so on."""
     return next(

@@ -23,7 +23,8 @@ from atlas.learning.search.templates import patterns_of
 from atlas.learning.terms.codec import decode
 from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import CALL, Term
-from atlas.llm.structured_output import as_data, ask, model_name
+from atlas.llm.prompts.abstraction import ABSTRACTION
+from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
 
 SHOWN_CHARACTERS = 24_000
@@ -35,21 +36,6 @@ MAX_PROPOSALS = 12
 
 MAX_CODE_CHARACTERS = 4_000
 MAX_ANSWER_TOKENS = 4_096
-
-SYSTEM = """\
-You look for code that several Python programs repeat, and write each repeated piece as one function, so that programs \
-and functions together become shorter.
-
-Each function is checked: its body must stand in the programs exactly as you write it, statement for statement and \
-operator for operator; only the names of variables may differ, and a parameter that you never assign may stand for any \
-expression. A piece that programs write in different ways is no repetition. The replacing is done for you, and each \
-changed program is run with its own tests.
-- code: one plain function, with the imports that it needs before it and nothing else beside it: no decorators, no \
-defaults or starred parameters, nothing defined or imported inside it, no calls of the other functions.
-- programs: the ids of the programs shown, at least two, that hold its body.
-
-Prefer pieces that do one thing that a name can say and that at least three programs hold. Leave out what is shorter \
-than its call. If nothing is repeated, answer with an empty list: that is better than functions that nobody needs."""
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -145,14 +131,14 @@ class _Questions:
 
 async def _ask_for_functions(llm: LLMClient, batch: Mapping[str, str]) -> list[str]:
     programs = as_data(batch, limit=SHOWN_CHARACTERS)
-    return await ask(
-        llm,
-        SYSTEM,
-        f"The programs:\n{programs}",
+    question = Question(
+        system=ABSTRACTION.text,
+        prompt=f"The programs:\n{programs}",
         schema=SCHEMA,
         validate=partial(_validate, batch),
         max_tokens=MAX_ANSWER_TOKENS,
     )
+    return await ask(llm, question)
 
 
 def _validate(batch: Mapping[str, str], answer: dict[str, Any]) -> list[str]:

@@ -39,8 +39,10 @@ from atlas.memory.concepts.records import (
 from atlas.memory.concepts.writing import ConceptWriter
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import (
+    ComposedConcept,
     CompositionStrategy,
     CompressionStrategy,
+    ExplainingComposition,
     PrimitiveLoader,
 )
 from atlas.storage.collection import Collection
@@ -244,15 +246,29 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         None as well where `composable` would raise. The reason is logged.
         """
         try:
-            strategy = self._composing()
-            concepts = self.composable(concept_ids)
+            composed = self.explain_composition(concept_ids)
         except (InvalidInput, NotFound) as reason:
             self._say_once(str(reason))
             return None
-        with operation():
-            return call(strategy.compose, concepts)
+        if composed.why_not:
+            self._say_once(composed.why_not)
+        return composed.concept
 
     acompose = twin(compose)
+
+    def explain_composition(self, concept_ids: Sequence[str]) -> ComposedConcept:
+        """Return the concept that the composition strategy makes of several, or why it makes none, if it gives reasons.
+
+        Raises:
+            NotFound, InvalidInput: See `composable`.
+        """
+        strategy, concepts = self._composing(), self.composable(concept_ids)
+        with operation():
+            if isinstance(strategy, ExplainingComposition):
+                return call(strategy.explain, concepts)
+            return ComposedConcept(concept=call(strategy.compose, concepts))
+
+    aexplain_composition = twin(explain_composition)
 
     def composable(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
         """Return the concepts that `compose` gives its strategy, each once.

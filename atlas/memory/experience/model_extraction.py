@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from atlas.core.errors import InvalidInput, LLMError
+from atlas.core.errors import LLMError
 from atlas.core.types import Trajectory
 from atlas.infra.bridge import run
-from atlas.llm.prompts import told_attempt
-from atlas.llm.structured_output import ask
+from atlas.llm.prompts.attempt_summary import ATTEMPT_SUMMARY
+from atlas.llm.prompts.records import attempt_as_data
+from atlas.llm.structured_output import Question, ask
 from atlas.memory.experience.extraction import SimpleExperienceExtractor
 from atlas.protocols.infra import LLMClient
 from atlas.protocols.strategies import ExperienceExtractor
@@ -19,12 +20,6 @@ from atlas.protocols.strategies import ExperienceExtractor
 logger = logging.getLogger(__name__)
 
 FAILURES_KEPT = 100
-
-SYSTEM = """\
-You sum up an attempt at a task, so that it can be found again by somebody who has a similar task.
-- task: what was to be done, in one or two sentences, with the words that such a person would use.
-- key_steps: the few steps that decided how it went, one short line each.
-- outcome: how it ended and why, in one sentence."""
 
 _LINE = {"type": "string", "minLength": 1, "maxLength": 1_000}
 SCHEMA: Mapping[str, Any] = {
@@ -62,12 +57,13 @@ class LLMSummarizingExtractor:
             return self._fallback.extract(trajectory)
 
     async def _summary(self, trajectory: Trajectory) -> str:
-        prompt = f"The attempt:\n{told_attempt(trajectory)}"
-        answer = await ask(self.llm, SYSTEM, prompt, schema=SCHEMA, validate=_with_words, max_tokens=1_024)
-        return "\n".join([answer["task"], *answer["key_steps"], answer["outcome"]])
-
-
-def _with_words(answer: dict[str, Any]) -> dict[str, Any]:
-    if not any(character.isalnum() for character in answer["task"]):
-        raise InvalidInput("task should say what was to be done, in words")
-    return answer
+        question = Question(
+            system=ATTEMPT_SUMMARY.text,
+            prompt=f"The attempt:\n{attempt_as_data(trajectory)}",
+            schema=SCHEMA,
+            validate=lambda answer: "\n".join([answer["task"], *answer["key_steps"], answer["outcome"]]),
+            prose=frozenset({"task", "key_steps", "outcome"}),
+            is_grounded=lambda answer: True,
+            max_tokens=1_024,
+        )
+        return await ask(self.llm, question)

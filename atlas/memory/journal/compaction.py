@@ -17,6 +17,7 @@ from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.json_values import dump
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.bridge import run
+from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
 from atlas.memory.base.memory import Row
 from atlas.memory.journal.compact_plan import CompactPlan, Move, RetentionPolicy, Subject
 from atlas.memory.journal.contexts import SUMMARY, TASK_TYPE, recency_of
@@ -26,7 +27,7 @@ from atlas.memory.journal.eviction import evictions
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.neighbours import title_of
 from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, told_at
-from atlas.memory.journal.summaries import Encode, Summariser, SummaryDraft, drafts
+from atlas.memory.journal.summaries import EXTRACTION, Encode, Summariser, SummaryDraft, drafts
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.storage.records import NO_MOMENT, Moment
 
@@ -337,6 +338,7 @@ def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> Journ
             "written_by": draft.written_by,
             SUMMARISED_AT: instant(log.clock.now()),
             **({"not_by_model": draft.problem} if draft.problem else {}),
+            **({"prompt": JOURNAL_SUMMARY.version} if draft.written_by != EXTRACTION else {}),
         },
         links=tuple(Link("summarises", source_id) for source_id in draft.source_ids),
     )

@@ -16,7 +16,8 @@ import numpy as np
 from atlas.core.errors import InvalidInput, LLMError, LLMReplyInvalid
 from atlas.core.types import JournalEntry, Vectors
 from atlas.llm.budget import operation
-from atlas.llm.structured_output import as_data, ask, model_name
+from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
+from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.memory.base.ranking import maximal_marginal_relevance
 from atlas.memory.journal.importance import telling_words
 from atlas.protocols.infra import LLMClient, Progress
@@ -28,13 +29,6 @@ CHARACTERS = 24_000
 
 AT_ONCE = 4
 """Questions that wait for their answers at the same time."""
-
-SYSTEM = """\
-You sum up old entries of an agent's journal, which it will read in their place.
-Say what it has to know from them later: what was learned, what went wrong again and again and why, what worked, what \
-people wanted. Name functions, files and errors as the entries do. Leave out what happened once and taught nothing. \
-Say nothing that the entries do not say.
-- points: one line each, the most useful first, with the numbers of the entries that say so."""
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -251,9 +245,16 @@ class Summariser:
             f"{len(entries)} entries of type {as_word(first.entry_type)}, generations {first.generation} to "
             f"{last.generation}, oldest first:\n{as_data(texts, limit=CHARACTERS)}"
         )
-        n_characters = sum(map(len, texts.values()))
-        validate = partial(_points, numbers=texts.keys(), most=n_characters)
-        return await ask(self._llm, SYSTEM, prompt, schema=SCHEMA, validate=validate, max_tokens=1_024)
+        question = Question(
+            system=JOURNAL_SUMMARY.text,
+            prompt=prompt,
+            schema=SCHEMA,
+            validate=partial(_points, numbers=texts.keys(), most=sum(map(len, texts.values()))),
+            prose=frozenset({"text"}),
+            is_grounded=lambda answer: True,
+            max_tokens=1_024,
+        )
+        return await ask(self._llm, question)
 
 
 def as_word(entry_type: str) -> str:
@@ -269,8 +270,6 @@ def _points(answer: Any, numbers: Any, most: int) -> list[str]:
         most: Characters of all of them together.
     """
     points = [" ".join(point["text"].split()) for point in answer["points"]]
-    if not all(any(character.isalnum() for character in point) for point in points):
-        raise InvalidInput("every point should say something, in words")
     unknown = sorted({number for point in answer["points"] for number in point["entries"]} - set(numbers))
     if unknown:
         raise InvalidInput(f"there are no entries {', '.join(unknown[:5])}; name those that a point rests on")

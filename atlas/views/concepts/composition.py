@@ -58,13 +58,12 @@ def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
         NotFound: One of them is not there.
     """
     concepts = memory.concepts.composable(ids)
-    found = memory.concepts.compose(ids)
+    outcome = memory.concepts.explain_composition(ids)
     parts = tuple(concept.name for concept in concepts)
-    if found is not None:
-        return Composition(parts=parts, concept=found)
-    return Composition(
-        parts=parts, concept=None, why_not=_why_not(memory, concepts), types=tuple(map(_types, concepts))
-    )
+    if outcome.concept is not None:
+        return Composition(parts=parts, concept=outcome.concept)
+    why_not = outcome.why_not or _why_not(memory, concepts)
+    return Composition(parts=parts, concept=None, why_not=why_not, types=tuple(map(_types, concepts)))
 
 
 def add_composed(memory: MemorySystem, composition: Composition) -> CompletedAct:

@@ -17,7 +17,7 @@ from atlas.learning.rewritings import Rewriting
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.strategies import LearnedConcept
-from atlas.llm.anthropic import is_configured
+from atlas.llm.client import is_configured
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import examples_text

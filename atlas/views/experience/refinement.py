@@ -63,13 +63,17 @@ def judges(model: LanguageModel, budget_tokens: int) -> Judges:
 
 def headline(plan: RefinePlan) -> str:
     """Return what the plan would do, in a sentence that holds no text of a memory."""
-    judged = f"{counted(len(plan.decisions), 'experience')} judged"
+    n_judged = len(plan.decisions) - plan.n_unjudged
+    if plan.decisions and not n_judged:
+        return f"None of the {counted(len(plan.decisions), 'experience')} was judged, so all of them stay."
+    judged = f"{counted(n_judged, 'experience')} judged"
+    unjudged = f" {plan.n_unjudged:,} more could not be judged and stay." if plan.n_unjudged else ""
     if not plan.going:
-        return f"{judged}: all of them are worth keeping as they are."
-    n_kept = len(plan.decisions) - len(plan.going)
+        return f"{judged}: all of them are worth keeping as they are.{unjudged}"
     return (
-        f"{judged}: {n_kept:,} stay, {len(plan.merged):,} would be merged into them, {len(plan.dropped):,} dropped. "
-        f"{len(plan.going):,} of {plan.n_total:,} would be removed ({plan.share:.1%})."
+        f"{judged}: {n_judged - len(plan.going):,} stay, {len(plan.merged):,} would be merged into them, "
+        f"{len(plan.dropped):,} dropped. {len(plan.going):,} of {plan.n_total:,} would be removed ({plan.share:.1%})."
+        f"{unjudged}"
     )
 
 

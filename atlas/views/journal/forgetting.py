@@ -8,7 +8,7 @@ from atlas.core.errors import PlanOutdated
 from atlas.core.settings import Settings
 from atlas.jobs.compaction import KEEP_RECENT as KEEP_RECENT
 from atlas.jobs.compaction import LiveCompaction as LiveCompaction
-from atlas.llm.anthropic import is_configured
+from atlas.llm.client import is_configured
 from atlas.memory.journal.compact_plan import CompactPlan as CompactPlan
 from atlas.memory.journal.compact_plan import RetentionPolicy as RetentionPolicy
 from atlas.memory.system import MemorySystem

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from atlas.core.settings import Settings
 from atlas.infra.actor import actor_name, administers_all
-from atlas.llm.anthropic import KEY as KEY
+from atlas.llm.check import check_model
+from atlas.llm.client import KEY as KEY
+from atlas.llm.client import ModelClient
 from atlas.memory.system import MemorySystem
 from atlas.storage.place.audit import MODEL_CHOSEN
 from atlas.views.settings.roles import ADMIN_OF_ALL_ONLY, ADMIN_ONLY, check_admin_of_all, may_administer
@@ -36,6 +38,16 @@ def why_fixed(settings: Settings) -> str:
     if not may_administer():
         return ADMIN_ONLY
     return "" if administers_all() else ADMIN_OF_ALL_ONLY
+
+
+def checked_model(client: ModelClient) -> dict[str, str]:
+    """Return what comes of asking a model one small question, by label.
+
+    Raises:
+        NotAllowed: Whoever asks is no admin of every store of the server.
+    """
+    check_admin_of_all("check the language model")
+    return dict(check_model(client).lines)
 
 
 def choose_model(memory: MemorySystem, choose: Callable[[], None], name: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from atlas.core.errors import AtlasError, LLMUnavailable
 from atlas.core.settings import Settings
-from atlas.llm.anthropic import KEY, AnthropicLLM, is_configured
+from atlas.llm.client import KEY, ModelClient, is_configured
 
 NONE = "No language model"
 
@@ -16,7 +16,7 @@ WITHOUT = (
     "and the journal's summaries quote its entries. Searching, Ask and the map never need one."
 )
 
-_BY_ENVIRONMENT = f"Or set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the Messages API, and start again."
+_BY_ENVIRONMENT = f"Or set {KEY}, or ATLAS_LLM_BASE_URL to a server of your own, and start again."
 HOW = f"To use one, type a key under Settings → Models. {_BY_ENVIRONMENT}"
 HOW_HERE = f"To use one, type a key below. {_BY_ENVIRONMENT}"
 """The same on the page that it names."""
@@ -32,7 +32,7 @@ WITH = (
 class LanguageModel:
     """The model that is configured, or why there is none."""
 
-    client: AnthropicLLM | None
+    client: ModelClient | None
     badge: str
     """Its name, or that there is none."""
 
@@ -47,7 +47,7 @@ NO_MODEL = LanguageModel(client=None, badge=NONE, sentences=(WITHOUT,))
 def language_model(settings: Settings) -> LanguageModel:
     """Return the model that the environment names. Connecting asks it nothing."""
     try:
-        client = AnthropicLLM(settings)
+        client = ModelClient(settings)
     except LLMUnavailable as error:
         is_forbidden = settings.llm_forbidden and "forbidden" in str(error)
         reason = str(error) if is_forbidden or is_configured(settings) else HOW

@@ -46,5 +46,7 @@ def _draw_reply(title: str, reply: Reply) -> None:
     st.markdown(f"**{title}**")
     st.caption(reply.cost)
     if reply.problem:
-        st.warning("The model gave no answer.", icon=":material/error:")
+        st.warning("The answer is not whole." if reply.text else "The model gave no answer.", icon=":material/error:")
+    if reply.problem and reply.text:
+        st.text(reply.problem)
     draw_prose(Text(reply.text or reply.problem), key=f"ask_reply_{title}")

@@ -6,7 +6,15 @@ import streamlit as st
 
 from atlas import MemorySystem, Settings
 from atlas.views.settings.embedding import ABOUT, CHOICES, Reembedding, canonical_name, why_not
-from atlas.views.settings.language_model import KEY, MODEL, PROMISE, choose_model, problem_of_key, why_fixed
+from atlas.views.settings.language_model import (
+    KEY,
+    MODEL,
+    PROMISE,
+    checked_model,
+    choose_model,
+    problem_of_key,
+    why_fixed,
+)
 from atlas.views.settings.roles import check_admin
 from atlas.views.settings.store import embedding_facts
 from atlas.views.shared.language_model import HOW, HOW_HERE
@@ -20,6 +28,7 @@ from pages.components.shared.snapshot import opening_model
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, say_problem
 
 _KEY, _NAME, _EMBEDDING = "settings_llm_key", "settings_llm_model", "settings_embedding_model"
+_CHECKED = "settings_llm_checked"
 
 
 def draw_models(memory: MemorySystem) -> None:
@@ -37,6 +46,8 @@ def _draw_language_model(memory: MemorySystem) -> None:
     draw_facts({"Asked": model.badge})
     for sentence in model.sentences:
         st.text(HOW_HERE if sentence == HOW else sentence)
+    if (checked := st.session_state.pop(_CHECKED, None)) is not None:
+        draw_facts(checked)
     reason = why_fixed(settings)
     is_off, help_text = bool(reason), reason or None
     st.text_input("Model", settings.llm_model, key=_NAME, disabled=is_off, help=help_text)
@@ -52,8 +63,17 @@ def _draw_language_model(memory: MemorySystem) -> None:
             disabled=is_off,
             help=help_text,
         )
+        st.button("Check it", key="settings_llm_check", on_click=_check, disabled=model.client is None or is_off)
         if typed().names and not is_off:
             st.button("Forget this model and its key", key="settings_llm_forget", on_click=_forget, args=(memory,))
+
+
+def _check() -> None:
+    """Ask the model one small question, to be drawn in the run that follows."""
+    client = opening_model().client
+    if client is not None:
+        with announcing_problems(), st.spinner("Asking the language model …"):
+            st.session_state[_CHECKED] = checked_model(client)
 
 
 def _use(memory: MemorySystem) -> None:

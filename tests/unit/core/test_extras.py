@@ -31,7 +31,7 @@ from atlas.learning.search.engines import Corpus, EngineError
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.terms.terms import read_term
-from atlas.llm.anthropic import AnthropicLLM
+from atlas.llm.client import ModelClient
 from atlas.llm.structured_output import ask
 from atlas.maps.domains import find_domains, match_domains
 from atlas.maps.knn import nearest_neighbours
@@ -84,7 +84,7 @@ FEATURES = [
     Feature("chroma", "chromadb", lambda _: ask_chroma(), IndexUnreachable),
     Feature("dashboard", "plotly", lambda _: map_figure(None, None, None, height=1)),
     Feature("learning", "stitch_core", lambda _: search_by_stitch(), EngineError),
-    Feature("llm", "anthropic", lambda _: AnthropicLLM(WITH_KEY), LLMUnavailable),
+    Feature("llm", "anthropic", lambda _: ModelClient(WITH_KEY), LLMUnavailable),
     Feature("llm", "jsonschema", lambda _: ask_scripted(), LLMUnavailable),
     Feature("map", "scipy", lambda _: match_domains(np.zeros(3, np.int32), np.zeros(3, np.int32))),
     Feature("map", "sklearn", lambda _: find_domains(POINTS)),

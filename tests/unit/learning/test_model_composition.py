@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from typing import Any
 
 import pytest
 
 from atlas.learning.model_composition import LLMCompositionStrategy
+from atlas.llm.prompts.composition import COMPOSITION
+from atlas.llm.structured_output import split_data
 from atlas.protocols.strategies import CompositionStrategy
 from atlas.testing import ScriptedLLM
 from tests.support.learning.builders import concept
@@ -47,8 +48,9 @@ def test_a_function_whose_examples_hold_is_taken():
     assert found.signature == "halves(n: int) -> list[int]"
     assert found.examples == (("halves(3)", "[0, 1, 1]"),)
     assert (found.source, set(found.composed_of)) == ("composed", {HALF.id, NEXT.id})
-    assert found.metadata == {"composed_by": "model"}
-    assert [one["name"] for one in json.loads(llm.prompts[0])["functions"]] == ["half", "next_one"]
+    assert found.metadata == {"composed_by": "model", "model": "scripted", "prompt": COMPOSITION.version}
+    _, shown = split_data(llm.prompts[0])
+    assert [text.splitlines()[-2] for text in shown] == ["def half(n: int) -> int:", "def next_one(n: int) -> int:"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_a_function_whose_examples_hold_is_taken():
     [
         ({"name": "half"}, "a new identifier"),
         ({"name": "print"}, "a new identifier"),
-        ({"description": ""}, "description should describe the function, but is empty"),
+        ({"description": ""}, "description should say something in words, but is empty"),
         ({"code": "def halves(n) return"}, "that compiles"),
         ({"code": "x = 1\n" + CODE}, "the one function 'halves'"),
         ({"code": CODE.replace("halves", "other")}, "the one function 'halves'"),
@@ -72,8 +74,10 @@ def test_a_function_whose_examples_hold_is_taken():
         ({"examples": [{"call": "halves(3)", "result": "halves(3)"}]}, "and a literal"),
         ({"examples": [{"call": "halves(3)", "result": "[9]"}]}, "halves(3) does not return [9]: got ([0, 1, 1], "),
         ({"examples": [{"call": "halves(3)", "result": "[False, True, 1]"}]}, "does not return [False, True, 1]: got"),
-        ({"examples": [{"call": "halves('a')", "result": "[0]"}]}, "does not return [0]: failed, TypeError"),
-        ({"code": "def halves(n):\n    while True: half(next_one(n))\n", "examples": "none"}, "one to 5"),
+        ({"examples": [{"call": "halves(-1, 1)", "result": "[0]"}]}, "does not return [0]: failed, TypeError"),
+        ({"examples": [{"call": "halves('a')", "result": "[0]"}]}, "declares int, but the example halves('a') has 'a'"),
+        ({"examples": [{"call": "halves(3)", "result": "(0, 1, 1)"}]}, "declares list[int], but the example"),
+        ({"code": "def halves(n):\n    while True: half(next_one(n))\n", "examples": []}, "one to 5"),
     ],
 )
 def test_what_breaks_a_rule_is_asked_for_once_more_with_what_is_wrong(wrong, message):

@@ -11,9 +11,9 @@ import pytest
 from atlas.core.errors import InvalidInput, LLMBudgetExceeded, LLMError, LLMReplyInvalid, LLMUnavailable
 from atlas.core.settings import Settings
 from atlas.infra.bridge import run
-from atlas.llm.anthropic import AnthropicLLM, is_configured
 from atlas.llm.budget import operation
-from atlas.llm.structured_output import ask
+from atlas.llm.client import ModelClient, is_configured
+from atlas.llm.structured_output import Question, ask
 from atlas.protocols.infra import LLMClient
 from tests.support.messages_server import Reply, call, error, message, serving, text
 
@@ -29,8 +29,11 @@ HELLO = message(text("hello"))
 @contextmanager
 def model(*replies, **settings):
     with serving(*replies) as server:
-        options = Settings(llm_base_url=server.url, **{"llm_retries": 2, "llm_timeout_seconds": 20.0, **settings})
-        llm = AnthropicLLM(options, api_key="key", backoff_seconds=0.001)
+        options = Settings(
+            llm_base_url=server.url,
+            **{"llm_api": "anthropic", "llm_retries": 2, "llm_timeout_seconds": 20.0, **settings},
+        )
+        llm = ModelClient(options, api_key="key", backoff_seconds=0.001)
         try:
             yield llm, server
         finally:
@@ -142,7 +145,10 @@ def test_it_gives_up_after_so_many_retries_and_says_why():
     [
         (error(401, "authentication_error", "invalid x-api-key"), "invalid x-api-key; check ANTHROPIC_API_KEY"),
         (error(403, "permission_error"), "check what the key in ANTHROPIC_API_KEY may do"),
-        (error(404, "not_found_error", "model: x"), "check ATLAS_LLM_MODEL and ATLAS_LLM_BASE_URL"),
+        (
+            error(404, "not_found_error", "model: x"),
+            "has no model 'claude-haiku-5-5': status 404, model: x. Correct ATLAS_LLM_MODEL",
+        ),
         (error(400, "invalid_request_error", "prompt is too long"), "prompt is too long"),
     ],
 )
@@ -171,8 +177,10 @@ def test_a_reply_that_does_not_come_is_not_waited_for():
 def test_a_server_that_is_not_there_is_named():
     with model() as (llm, _):
         pass
-    gone = AnthropicLLM(replace(llm._settings, llm_retries=1), api_key="k", backoff_seconds=0.001)
-    with pytest.raises(LLMUnavailable, match=r"127\.0\.0\.1 does not answer: Connection error"):
+    gone = ModelClient(replace(llm._settings, llm_retries=1), api_key="k", backoff_seconds=0.001)
+    with pytest.raises(
+        LLMUnavailable, match=r"nothing answers at http://127\.0\.0\.1.*Connection error\. Start the server"
+    ):
         complete(gone)
     gone.close()
 
@@ -183,9 +191,9 @@ def test_a_server_that_is_not_there_is_named():
         (message(text("a very long"), stop_reason="max_tokens"), "cut off"),
         (message(call({"na": 1}), stop_reason="max_tokens"), "cut off"),
         (message(stop_reason="refusal"), "refused"),
-        (message(text("I would rather not.")), "neither calls the tool `answer` nor is JSON; it says 'I would rather"),
-        (message(call({"name": "x"}, name="other")), "neither calls the tool"),
-        (message(), "neither calls the tool"),
+        (message(text("I would rather not.")), "is no JSON object; it says 'I would rather"),
+        (message(call({"name": "x"}, name="other")), "is no JSON object"),
+        (message(), "is no JSON object"),
         (Reply({"choices": []}), "no content"),
         (Reply(b'"hello"'), "no content"),
     ],
@@ -197,9 +205,24 @@ def test_a_reply_that_is_no_answer_is_never_taken_for_one(reply, said):
 
 def test_asking_gets_an_answer_of_the_right_form_at_the_second_attempt():
     with model(message(call({"name": 7})), message(call({"name": "Ada"}))) as (llm, server):
-        answer = run(ask(llm, "You name things.", "who?", schema=NAME, validate=lambda value: value["name"]))
+        question = Question(system="You name things.", prompt="who?", schema=NAME, validate=lambda value: value["name"])
+        answer = run(ask(llm, question))
         assert answer == "Ada"
-    assert "7 is not of type 'string'" in server.requests[1]["messages"][0]["content"]
+    question, wrong, fault = server.requests[1]["messages"]
+    assert question == {"role": "user", "content": "who?"}
+    assert wrong["content"][0]["input"] == {"name": 7}
+    [result] = fault["content"]
+    assert (result["type"], result["tool_use_id"]) == ("tool_result", wrong["content"][0]["id"])
+    assert "7 is not of type 'string'" in result["content"]
+
+
+def test_a_wrong_text_is_shown_as_the_model_s_own_turn():
+    with model(message(text("Ada, I think")), message(), message(call({"name": "Ada"}))) as (llm, server):
+        question = Question(system="s", prompt="who?", schema=NAME, validate=lambda value: value["name"])
+        with pytest.raises(LLMReplyInvalid):
+            run(ask(llm, question))
+    assert [turn["role"] for turn in server.requests[1]["messages"]] == ["user", "assistant", "user"]
+    assert server.requests[1]["messages"][1]["content"] == "Ada, I think"
 
 
 def test_what_a_call_took_is_counted_by_kind_and_per_operation():
@@ -214,11 +237,10 @@ def test_what_a_call_took_is_counted_by_kind_and_per_operation():
         assert llm.spent.n_calls == 3
 
 
-def test_what_another_server_asks_for_a_token_is_not_known():
+def test_a_model_of_this_machine_costs_nothing():
     with model(HELLO) as (llm, _):
         complete(llm)
-        assert llm.spent.cost_usd is None
-        assert str(llm.spent) == "1 call, 120 tokens, cost unknown"
+        assert str(llm.spent) == "1 call, 120 tokens, $0.0000"
 
 
 def test_a_question_that_could_go_over_the_budget_is_not_asked():
@@ -283,17 +305,10 @@ def test_questions_asked_at_once_share_one_budget():
         assert len(server.requests) == 1
 
 
-def test_a_long_beginning_is_cached_and_a_short_one_is_not():
-    with model(HELLO, HELLO) as (llm, server):
-        run(llm.complete("short", "p"))
-        run(llm.complete("long " * 400, "p"))
-    assert ["cache_control" in request["system"][0] for request in server.requests] == [False, True]
-
-
 def test_without_a_key_it_says_which_variable_to_set(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(LLMUnavailable, match="set ANTHROPIC_API_KEY"):
-        AnthropicLLM(Settings(llm_forbidden=False))
+        ModelClient(Settings(llm_forbidden=False))
 
 
 @pytest.mark.parametrize(
@@ -313,13 +328,13 @@ def test_whether_there_is_a_model_is_told_as_connecting_would(monkeypatch, key, 
     settings = Settings(llm_base_url=url, llm_forbidden=forbidden)
     assert is_configured(settings) == configured
     with nullcontext() if configured else pytest.raises((LLMUnavailable, InvalidInput)):
-        AnthropicLLM(settings).close()
+        ModelClient(settings).close()
 
 
 def test_the_key_is_read_from_the_environment(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "from the environment")
     with serving(HELLO) as server:
-        llm = AnthropicLLM(Settings(llm_base_url=server.url))
+        llm = ModelClient(Settings(llm_base_url=server.url))
         assert complete(llm) == "hello"
         llm.close()
     assert server.headers[0]["authorization"].endswith(" from the environment")
@@ -338,13 +353,13 @@ def test_the_switch_and_the_options_are_read_from_the_environment(monkeypatch):
 @pytest.mark.parametrize("url", ["", "https://api.anthropic.com", "http://localhost.example.org", "http://10.0.0.1"])
 def test_tests_cannot_ask_a_model_elsewhere(url):
     with pytest.raises(LLMUnavailable, match="ATLAS_LLM_FORBIDDEN"):
-        AnthropicLLM(Settings(llm_base_url=url), api_key="key")
+        ModelClient(Settings(llm_base_url=url), api_key="key")
 
 
 @pytest.mark.parametrize("url", ["localhost:8080", "nonsense", "http://[", "ftp://127.0.0.1", "http://"])
 def test_an_address_that_is_none_is_refused_with_an_example(url):
     with pytest.raises(InvalidInput, match="such as http://localhost:8080, but is"):
-        AnthropicLLM(Settings(llm_base_url=url), api_key="key")
+        ModelClient(Settings(llm_base_url=url), api_key="key")
 
 
 @pytest.mark.parametrize("schema", [None, NAME])

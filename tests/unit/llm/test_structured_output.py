@@ -8,7 +8,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
 from atlas.infra.bridge import run
-from atlas.llm.structured_output import DATA_RULE, as_data, ask, model_name
+from atlas.llm.structured_output import DATA_RULE, Question, as_data, ask, model_name
 from atlas.testing import ScriptedLLM
 
 KEEP = {
@@ -26,9 +26,12 @@ def known(answer):
     return answer["keep"]
 
 
+QUESTION = Question(system="Choose.", prompt="Which?", schema=KEEP, validate=known)
+
+
 def asked(*answers):
     llm = ScriptedLLM(answers)
-    return llm, lambda: run(ask(llm, "Choose.", "Which?", schema=KEEP, validate=known))
+    return llm, lambda: run(ask(llm, QUESTION))
 
 
 def test_a_good_answer_is_taken_at_once():
@@ -56,7 +59,7 @@ def test_a_bad_answer_is_asked_for_once_more_with_what_is_wrong_with_it(bad, tol
     llm, run = asked(bad, {"keep": ["b"]})
     assert run() == ["b"]
     assert len(llm.prompts) == 2
-    assert llm.prompts[1].startswith("Which?\n\nYour last answer could not be used.")
+    assert llm.prompts[1].startswith("Your last answer could not be used.")
     assert re.search(told, llm.prompts[1])
 
     llm, run = asked(bad, bad)
@@ -73,7 +76,7 @@ def test_a_model_that_is_not_there_is_not_asked_again():
 def test_an_error_in_our_own_code_is_not_taken_for_a_bad_answer():
     llm = ScriptedLLM([{"keep": ["a"]}])
     with pytest.raises(ZeroDivisionError):
-        run(ask(llm, "", "", schema=KEEP, validate=lambda answer: 1 / 0))
+        run(ask(llm, Question(system="", prompt="", schema=KEEP, validate=lambda answer: 1 / 0)))
 
 
 def test_texts_are_delimited_by_what_none_of_them_can_hold():

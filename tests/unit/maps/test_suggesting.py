@@ -64,10 +64,10 @@ def test_an_answer_that_cannot_be_used_is_asked_for_once_more(wrong, told):
 
 def test_many_domains_are_asked_about_in_turn_and_no_name_comes_twice():
     many = [UnnamedDomain(number=number, terms=(f"w{number}",), tasks=()) for number in range(AT_ONCE + 1)]
-    first = answer(*((number, f"Name {number}") for number in range(AT_ONCE)))
-    llm = ScriptedLLM([first, answer((AT_ONCE, "Name 0")), answer((AT_ONCE, "Another"))])
+    first = answer(*((number, f"Domain {number}") for number in range(AT_ONCE)))
+    llm = ScriptedLLM([first, answer((AT_ONCE, "Domain 0")), answer((AT_ONCE, "Another"))])
     assert asked(llm, many)[AT_ONCE] == "Another"
-    assert "Name 19" in llm.prompts[1]
+    assert "Domain 19" in llm.prompts[1]
 
 
 def test_what_a_person_named_is_not_asked_about_and_stays(names, topics_map):

@@ -12,17 +12,9 @@ from atlas.llm.budget import Account, operation
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
 from tests.support.memories import attempt
+from tests.support.model_answers import STRATEGY
 
 SUMMARY = {"task": "Cancel a flight", "key_steps": ["looked it up"], "outcome": "It was cancelled."}
-STRATEGY = {
-    "reusable": True,
-    "reason": "holds for every reservation",
-    "title": "Cancel a reservation",
-    "situation": "The user wants to cancel {reservation_id}.",
-    "suggestion": "Check its cabin first.",
-    "rationale": "The policy depends on the cabin.",
-    "parameters": [{"name": "reservation_id", "type": "text", "description": "of the reservation"}],
-}
 POINTS = {"points": [{"text": "Every parser survived.", "entries": ["1"]}]}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import atlas
 from atlas.core.settings import Settings
-from atlas.llm.anthropic import KEY
+from atlas.llm.client import KEY
 from atlas.testing import HashEmbedder
 from atlas.views.shared.language_model import HOW, NONE, WITHOUT, language_model
 from atlas.views.strategies.writing import propose_writing
@@ -57,5 +57,5 @@ def test_what_each_writing_of_strategies_took_is_told_and_counts_for_it_alone(tm
             proposals = [propose_writing(memory, by_model=True) for _ in range(3)]
         llm.close()
     assert [proposal.plan.problems for proposal in proposals] == [()] * 3
-    told = "They are written with the language model, which took 2 calls, 240 tokens, cost unknown."
+    told = "They are written with the language model, which took 2 calls, 240 tokens, $0.0000."
     assert [proposal.view.notes[0] for proposal in proposals] == [told] * 3

@@ -8,8 +8,9 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput, LLMError
 from atlas.core.types import Experience, Task
-from atlas.llm.prompts import told_experience
-from atlas.llm.structured_output import as_data, ask, model_name
+from atlas.llm.prompts.records import experience_as_text
+from atlas.llm.prompts.refinement import REFINEMENT
+from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, RefineDecision, RefinedSet, standing_for
 from atlas.protocols.infra import LLMClient
 
@@ -19,15 +20,6 @@ SET_CHARACTERS = 24_000
 """Of all experiences in a prompt, about 8,000 tokens."""
 
 TOKENS_PER_DECISION = 120
-
-SYSTEM = """\
-You refine what an agent's memory returned, before the agent sees it. Exploit what is useful, prune noise, reorganise.
-Give exactly one decision for each experience, each with its reason, a short sentence:
-- keep: it helps. List what is kept in the order in which the agent should read it, most useful first.
-- merge: it says the same as another one that is kept; name that one's id in `into`. Never merge a success into a \
-failure.
-- drop: it is noise, or has nothing to do with the task at hand.
-A failure whose reason is told is worth keeping: it says what to avoid. Keep at least one experience."""
 
 NO_TASK = (
     "There is no task at hand: the memory itself is tidied. Drop only what would help with no task of the kind, and "
@@ -82,15 +74,16 @@ class LLMRefineStrategy:
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:
             return _unchanged(experiences, "there is nothing to choose from")
+        question = Question(
+            system=REFINEMENT.text,
+            prompt=_prompt(by_id, context),
+            schema=SCHEMA,
+            validate=lambda answer: _checked(answer["decisions"], by_id, mix_outcomes=context is not None),
+            prose=frozenset({"reason"}),
+            max_tokens=256 + TOKENS_PER_DECISION * len(by_id),
+        )
         try:
-            decisions = await ask(
-                self.llm,
-                SYSTEM,
-                _prompt(by_id, context),
-                schema=SCHEMA,
-                validate=lambda answer: _checked(answer["decisions"], by_id, mix_outcomes=context is not None),
-                max_tokens=256 + TOKENS_PER_DECISION * len(by_id),
-            )
+            decisions = await ask(self.llm, question)
         except LLMError as error:
             logger.warning("experiences are shown unrefined: %s", error)
             return _unchanged(experiences, KEPT_UNJUDGED, failure=str(error))
@@ -98,7 +91,7 @@ class LLMRefineStrategy:
 
 
 def _prompt(by_id: Mapping[str, Experience], context: Task | None) -> str:
-    described = {name: told_experience(experience) for name, experience in by_id.items()}
+    described = {name: experience_as_text(experience) for name, experience in by_id.items()}
     task = f"The task at hand:\n{as_data({'task': context.description}, limit=4_000)}" if context else NO_TASK
     return f"{task}\n\nThe {len(by_id)} experiences, by id:\n{as_data(described, limit=SET_CHARACTERS)}"
 

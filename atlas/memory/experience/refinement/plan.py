@@ -104,6 +104,11 @@ class RefinePlan(Tabular):
         return tuple(decision.id for decision in self.decisions if decision.goes)
 
     @property
+    def n_unjudged(self) -> int:
+        """Experiences that stay because they were not judged."""
+        return sum(decision.reason == KEPT_UNJUDGED for decision in self.decisions)
+
+    @property
     def n_moved(self) -> int:
         """Experiences that stay and would be read in another place."""
         return sum(decision.is_moved for decision in self.decisions)

@@ -11,24 +11,11 @@ from atlas.core.codec import check_parameters
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json
 from atlas.core.types import Strategy, Trajectory
-from atlas.llm.prompts import told_attempt
-from atlas.llm.structured_output import as_data, ask, model_name
+from atlas.llm.prompts.records import attempt_as_data
+from atlas.llm.prompts.strategy import STRATEGY
+from atlas.llm.prompts.strategy_merge import STRATEGY_MERGE
+from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
-
-SYSTEM = """\
-You turn one successful attempt at a task into a strategy that helps with other tasks of the same kind.
-
-State it at the level of the situation, never of the instance: "For grids with a symmetry axis, complete one half by \
-reflecting the other", not "In task 17, copy the left half".
-- situation: when to apply it, so that somebody with a new task can tell whether it applies. Where tasks of the kind \
-differ, write a parameter in braces, such as {reservation_id}.
-- suggestion: what to do, as steps that hold for every such task; name what to check first, and what to avoid.
-- parameters: every parameter that you wrote in braces, with its type and what it is.
-- rationale: why it works, judged by this attempt.
-- title: a line to know it by.
-
-If the attempt shows nothing that would help with another task, because it is too specific, trivial, or succeeded by \
-chance, say so with reusable = false. That is better than a strategy that helps nobody."""
 
 _TEXT = {"type": "string", "maxLength": 4_000}
 SCHEMA: Mapping[str, Any] = {
@@ -55,12 +42,6 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-SAME_SYSTEM = """\
-You compare two strategies whose situations are worded alike: one that a memory holds, and a new one.
-- same: whether every task that one is for is a task that the other is for too.
-- suggestion, where they are the same: what to do, with all that is worth keeping of both. Where they contradict each \
-other, say when which holds. Use only parameters, in braces, that one of them declares."""
-
 SAME_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -75,6 +56,7 @@ SHOWN_CHARACTERS = 12_000
 """Of both strategies in a prompt."""
 
 _WRITTEN = ("title", "situation", "suggestion", "rationale")
+PROSE = frozenset({*_WRITTEN, "reason", "description"})
 
 
 class LLMStrategyAbstractor:
@@ -95,9 +77,15 @@ class LLMStrategyAbstractor:
         """
         if trajectory.outcome.success is not True:
             return None
-        answer = await ask(
-            self.llm, SYSTEM, f"The attempt:\n{told_attempt(trajectory)}", schema=SCHEMA, validate=_complete
+        question = Question(
+            system=STRATEGY.text,
+            prompt=f"The attempt:\n{attempt_as_data(trajectory)}",
+            schema=SCHEMA,
+            validate=_complete,
+            prose=PROSE,
+            is_grounded=lambda answer: answer["reusable"],
         )
+        answer = await ask(self.llm, question)
         if not answer["reusable"]:
             return None
         return Strategy(
@@ -106,18 +94,19 @@ class LLMStrategyAbstractor:
             sources=(trajectory.id,),
             metadata={
                 "derived_by": model_name(self.llm),
+                "prompt": STRATEGY.version,
                 "domain": trajectory.task.domain,
                 "task_id": trajectory.task.id,
             },
         )
 
-    async def combined(self, held: Strategy, other: Strategy) -> Strategy | None:
-        """Return the held strategy with the advice of both, or None if the model finds them different.
+    async def combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
+        """Return the stored strategy with the advice of both, or None if the model finds them different.
 
         Raises:
             LLMError: The model cannot be asked, or its answer was twice not what was asked for.
         """
-        declared = {parameter["name"]: parameter for strategy in (other, held) for parameter in strategy.parameters}
+        declared = {parameter["name"]: parameter for strategy in (other, stored) for parameter in strategy.parameters}
 
         def validate(answer: dict[str, Any]) -> dict[str, Any]:
             check_json(answer, "the answer")
@@ -127,17 +116,28 @@ class LLMStrategyAbstractor:
                 _check_declared(answer["suggestion"], set(declared))
             return answer
 
-        shown_pair = as_data({"held": _description(held), "new": _description(other)}, limit=SHOWN_CHARACTERS)
-        answer = await ask(
-            self.llm, SAME_SYSTEM, f"The two strategies:\n{shown_pair}", schema=SAME_SCHEMA, validate=validate
+        shown_pair = as_data({"stored": _description(stored), "new": _description(other)}, limit=SHOWN_CHARACTERS)
+        question = Question(
+            system=STRATEGY_MERGE.text,
+            prompt=f"The two strategies:\n{shown_pair}",
+            schema=SAME_SCHEMA,
+            validate=validate,
+            prose=PROSE,
+            is_grounded=lambda answer: answer["same"],
+            may_copy=True,
         )
+        answer = await ask(self.llm, question)
         if not answer["same"]:
             return None
         return replace(
-            held,
+            stored,
             suggestion=answer["suggestion"].strip(),
             parameters=tuple(declared.values()),
-            metadata={**held.metadata, "combined_by": model_name(self.llm)},
+            metadata={
+                **stored.metadata,
+                "combined_by": model_name(self.llm),
+                "combined_prompt": STRATEGY_MERGE.version,
+            },
         )
 
 

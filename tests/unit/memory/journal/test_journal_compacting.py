@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable, PlanOutdated
 from atlas.core.journal_codec import TIERS
 from atlas.core.types import JournalEntry
+from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
 from atlas.memory.journal.summaries import (
     FEWEST_SENTENCES,
     central_sentences,
@@ -275,12 +277,16 @@ def test_an_entry_that_gives_orders_is_data_to_the_model(journal, clock):
     assert before.rstrip().splitlines()[-1].startswith("<data-")
 
 
+LONG = "survived " + " ".join(map("".join, itertools.islice(itertools.product("abcd", "efgh", "ijkl", "mnop"), 78)))
+"""A point of nearly as many characters as one may have."""
+
+
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        (points("…"), "should say something, in words"),
+        (points("…"), "should say something in words"),
         (points("x", entries=("99",)), "there are no entries 99"),
-        (points(*["very long " * 39] * 5), "longer than the entries"),
+        (points(*[LONG] * 5), "longer than the entries"),
         ({"points": []}, "does not have the form"),
         (LLMReplyInvalid("it was cut off"), "it was cut off"),
     ],
@@ -301,6 +307,9 @@ def test_a_wrong_answer_is_asked_for_again_and_then_leaves_the_picked_sentences_
 def test_a_model_that_corrects_itself_is_taken(journal, clock):
     plan = compacted(journal, clock, points("x", entries=("99",)), points("All parsers survived."))
     assert [draft.written_by for draft in plan.summaries] == ["scripted"]
+    journal.apply_compact(plan)
+    [summary] = journal.recent(10, ["summary"])
+    assert summary.metadata["prompt"] == JOURNAL_SUMMARY.version
 
 
 def test_a_model_that_cannot_be_asked_is_asked_once_for_all_summaries(journal, clock):

@@ -12,12 +12,14 @@ import atlas
 from atlas.core.errors import LLMUnavailable, PlanOutdated
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.refinement import RefinementFile, RefinementJob, plan_now
-from atlas.llm.anthropic import AnthropicLLM
 from atlas.llm.budget import TokenUsage
+from atlas.llm.client import ModelClient
 from atlas.memory.experience.memory import COLLECTION
+from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
-from atlas.memory.experience.refinement.plan import RefinePlan, alike_sets
+from atlas.memory.experience.refinement.plan import PlannedDecision, RefinePlan, alike_sets
 from atlas.testing import ScriptedLLM
+from atlas.views.experience.refinement import headline
 from tests.support.messages_server import call, message, serving
 from tests.support.processes.jobs import kill_when_opening
 from tests.support.records import attempt
@@ -81,7 +83,7 @@ def test_a_model_behind_a_server_judges_and_its_bill_is_in_the_plan(memory):
     one, two, failed = memory.experience.ids()
     decisions = answer(decide(two), decide(one, "merge", into=two), decide(failed))
     with serving(message(call(answer(decide("elsewhere")))), message(call(decisions))) as server:
-        llm = AnthropicLLM(atlas.Settings(llm_base_url=server.url), api_key="key")
+        llm = ModelClient(atlas.Settings(llm_base_url=server.url), api_key="key")
         plan = plan_now(memory, llm=llm)
         llm.close()
     assert plan.made_by == "claude-haiku-5-5"
@@ -160,17 +162,30 @@ def test_an_id_outside_the_set_is_refused_and_reported(memory):
     assert memory.experience.apply_refine(plan) == 0
 
 
-def test_after_failures_in_a_row_no_more_is_asked(memory):
+def test_a_model_that_cannot_be_asked_is_asked_once_for_all_sets(memory):
     ids = memory.experience.store_many(attempt(f"Task {n}", task_id=f"t-{n}") for n in range(12))
-    llm = ScriptedLLM([LLMUnavailable("no model")] * 3)
+    llm = ScriptedLLM([LLMUnavailable("no model")])
     strategy = LLMRefineStrategy(llm)
     strategy.set_size = 2
     plan = memory.experience.plan_refine(ids, strategy)
     assert plan.n_sets == 6
-    assert len(llm.prompts) == 3
-    assert [failure.split(": ", 1)[1] for failure in plan.failures] == ["no model"] * 3 + [
-        "it was not asked about, after such failures"
-    ] * 3
+    assert len(llm.prompts) == 1
+    first, *others = (failure.split(": ", 1)[1] for failure in plan.failures)
+    assert first == "no model"
+    assert all("could not be asked before: no model" in failure for failure in others[:2])
+    assert others[2:] == ["it was not asked about, after such failures"] * 3
+    assert headline(plan) == "None of the 12 experiences was judged, so all of them stay."
+
+
+def test_experiences_that_were_not_judged_are_counted_apart():
+    decisions = [
+        PlannedDecision(id=str(n), title="t", outcome="failed", action="keep", reason=reason, set_number=1, before=n)
+        for n, reason in enumerate(["of use", KEPT_UNJUDGED, KEPT_UNJUDGED], start=1)
+    ]
+    plan = RefinePlan(decisions=tuple(decisions), made_by="scripted", n_total=3)
+    assert headline(plan) == (
+        "1 experience judged: all of them are worth keeping as they are. 2 more could not be judged and stay."
+    )
 
 
 def test_what_is_alike_is_judged_together():

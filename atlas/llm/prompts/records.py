@@ -1,4 +1,4 @@
-"""Attempts as a language model reads them: data, delimited, and no longer than they may be."""
+"""Attempts and experiences as a language model reads them: data, delimited, and no longer than they may be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ATTEMPT_CHARACTERS = 24_000
 """Most characters of one attempt in a prompt, about 8,000 tokens."""
 
 
-def told_attempt(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) -> str:
+def attempt_as_data(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) -> str:
     """Return the part of a prompt that shows an attempt: its task, its steps, how it ended and its feedback."""
     outcome = trajectory.outcome
     parts = {
@@ -22,7 +22,7 @@ def told_attempt(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) -> 
     return as_data({name: text for name, text in parts.items() if text.strip()}, limit=limit)
 
 
-def told_experience(experience: Experience) -> str:
+def experience_as_text(experience: Experience) -> str:
     """Return one experience as text: its task, how it ended, what was done and its feedback."""
     parts = {
         "task": experience.task.description,

@@ -1,0 +1,344 @@
+"""The client of a language model: whichever protocol its server speaks, asked again while it is busy, and metered."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import logging
+import os
+import random
+import re
+import threading
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from atlas.core.errors import InvalidInput, LLMBudgetExceeded, LLMReplyInvalid, LLMUnavailable
+from atlas.core.json_values import dump
+from atlas.core.settings import Settings
+from atlas.llm.anthropic import AnthropicApi
+from atlas.llm.api import ApiError, Exchange, ModelApi, ModelReply
+from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimated_tokens, operation, priced
+from atlas.llm.openai import OpenAIApi
+from atlas.llm.structured_output import shortened
+
+logger = logging.getLogger(__name__)
+
+APIS: Mapping[str, type[AnthropicApi] | type[OpenAIApi]] = {"anthropic": AnthropicApi, "openai": OpenAIApi}
+"""Protocols by their value of ATLAS_LLM_API. Where it is empty, they are tried in this order, but for addresses of the
+other's form: those that end in `/v1`."""
+
+KEY = AnthropicApi.key_variable
+PRICED_HOST = "api.anthropic.com"
+MAX_WAIT_SECONDS = 60.0
+"""Longest wait that a service may ask for. One that asks for more counts as unavailable."""
+
+PASSING = {408, 409, 429}
+"""Statuses, beside those of a failing server, after which the same question may be answered."""
+
+_ADDRESS = re.compile(r"https?://[\w.-]+|https?://\[[0-9a-fA-F:.]+\]")
+_FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+
+
+def is_configured(settings: Settings) -> bool:
+    """Return whether there is a model that may be asked.
+
+    Only the settings are read, so no SDK is imported.
+    """
+    if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
+        return False
+    if settings.llm_base_url:
+        return not settings.llm_forbidden or _is_this_machine(urlsplit(settings.llm_base_url).hostname or "")
+    return bool(os.environ.get(_api_of(settings).key_variable)) and not settings.llm_forbidden
+
+
+class ModelClient:
+    """A language model behind a server of either protocol.
+
+    Structured answers are held to their schema by the protocol. Some models and servers refuse that, and are asked
+    in words from then on.
+    """
+
+    def __init__(self, settings: Settings, *, api_key: str | None = None, backoff_seconds: float = 0.5) -> None:
+        """Connect, without asking anything yet.
+
+        Args:
+            settings: The model, the server, and how long and how often to try.
+            api_key: By default that of ANTHROPIC_API_KEY or OPENAI_API_KEY, as the protocol is.
+            backoff_seconds: The first wait before a question is repeated. Each later one is twice as long.
+
+        Raises:
+            LLMUnavailable: There is no key, or asking is forbidden.
+            InvalidInput: The server's address or the protocol's name is not valid.
+        """
+        self._settings = settings
+        self._service = _Service(settings, api_key, backoff_seconds)
+        self._total = Meter()
+
+    @property
+    def model_name(self) -> str:
+        """The service's name of the model."""
+        return self._settings.llm_model
+
+    @property
+    def address(self) -> str:
+        """The server's address."""
+        return self._service.api.address
+
+    @property
+    def api_title(self) -> str:
+        """The name of the protocol for people: the one that answered, once one has."""
+        return self._service.api.title
+
+    @property
+    def spent(self) -> TokenUsage:
+        """Tokens of all operations so far. `budget.operation` has the account of one."""
+        return self._total.spent
+
+    async def complete(
+        self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
+    ) -> Any:
+        """Return the text of the reply or, with a schema, its object, as in `LLMClient.complete`.
+
+        Its tokens count for the surrounding `budget.operation`, whose limit is ATLAS_LLM_BUDGET_TOKENS. Without one,
+        each question has the limit for itself. Data that the model's context has no room for are shortened.
+        """
+        return await self._ask(system, prompt, schema, max_tokens)
+
+    async def correct(
+        self, system: str, prompt: str, answer: Any, fault: str, *, schema: Mapping[str, Any], max_tokens: int = 1024
+    ) -> Any:
+        """Return another answer to a question, as in `CorrectableLLM.correct`."""
+        return await self._ask(system, prompt, schema, max_tokens, answer=answer, fault=fault)
+
+    async def _ask(
+        self,
+        system: str,
+        prompt: str,
+        schema: Mapping[str, Any] | None,
+        max_tokens: int,
+        *,
+        answer: Any = None,
+        fault: str = "",
+    ) -> Any:
+        room = min(max_tokens + self._settings.llm_thinking_tokens, self._settings.llm_context_tokens // 2)
+        beside = [system, dump(schema) if schema else "", dump(answer) if fault else "", fault]
+        prompt = self._fitting(prompt, self._settings.llm_context_tokens - room - estimated_tokens(*beside))
+        exchange = Exchange(system=system, prompt=prompt, schema=schema, max_tokens=room, answer=answer, fault=fault)
+        reserved = estimated_tokens(prompt, *beside) + room
+        with operation() as account:
+            meter = account.meter(self, self._settings.llm_budget_tokens)
+            seconds = account.seconds_left
+        meter.reserve(reserved)
+        spent = TokenUsage()
+        try:
+            reply = await self._service.ask(exchange, seconds)
+            spent = self._service.priced(reply.usage)
+        finally:
+            meter.settle(reserved, spent)
+            self._total.settle(0, spent)
+        return _answer(reply, is_structured=schema is not None)
+
+    def _fitting(self, prompt: str, tokens: int) -> str:
+        """Return a prompt with data that are shortened to so many tokens."""
+        fitting = shortened(prompt, tokens * CHARACTERS_PER_TOKEN)
+        if estimated_tokens(fitting) > tokens + 1:
+            raise LLMBudgetExceeded(
+                f"the question does not fit into the {self._settings.llm_context_tokens:,} tokens of the model's "
+                "context and was not asked; choose a model with more, or correct ATLAS_LLM_CONTEXT_TOKENS"
+            )
+        return fitting
+
+    def close(self) -> None:
+        """Close the connections to the service."""
+        self._service.close()
+
+
+class _Service:
+    """The server that questions are put to, repeatedly if it is busy or fails."""
+
+    def __init__(self, settings: Settings, api_key: str | None, backoff_seconds: float) -> None:
+        self._settings = settings
+        self._key = api_key
+        self._backoff_seconds = backoff_seconds
+        self._can_force = True
+        self._is_found = bool(settings.llm_api or not settings.llm_base_url)
+        self._finding = threading.Lock()
+        self.api = self._connect(_api_of(settings))
+
+    @property
+    def _host(self) -> str:
+        return urlsplit(self.api.address).hostname or ""
+
+    async def ask(self, exchange: Exchange, seconds: float | None) -> ModelReply:
+        """Return the reply to a question.
+
+        Args:
+            exchange: The question.
+            seconds: Time that is left for it, or None where it is not limited.
+        """
+        timeout = min(self._settings.llm_timeout_seconds, seconds or self._settings.llm_timeout_seconds)
+        attempt = 0
+        while True:
+            api, is_forced = self.api, self._can_force and exchange.schema is not None
+            try:
+                return await self._send(api, exchange, is_forced, timeout)
+            except ApiError as error:
+                if is_forced and api.cannot_force(error):
+                    self._can_force = False
+                    continue
+                if error.is_about_path and self._tried_other(api):
+                    continue
+                if not _is_passing(error) or attempt == self._settings.llm_retries:
+                    raise self._unavailable(error) from error
+                await self._pause(error, attempt)
+                attempt += 1
+
+    def priced(self, usage: TokenUsage) -> TokenUsage:
+        """Return the tokens of one reply with their price: none for a model that this machine runs itself."""
+        if _is_this_machine(self._host):
+            return usage
+        return priced(self._settings.llm_model if self._host == PRICED_HOST else "", usage)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.api.close()
+
+    async def _send(self, api: ModelApi, exchange: Exchange, is_forced: bool, timeout: float) -> ModelReply:
+        def sending() -> ModelReply:
+            return api.send(exchange, self._settings.llm_model, is_forced=is_forced, timeout_seconds=timeout)
+
+        try:
+            async with asyncio.timeout(timeout):
+                reply = await asyncio.to_thread(sending)
+        except TimeoutError as error:
+            raise ApiError("it took too long", is_timeout=True) from error
+        self._is_found = True
+        return reply
+
+    def _tried_other(self, api: ModelApi) -> bool:
+        """Turn to the next protocol where the server has not the address of one. Return False without another."""
+        with self._finding:
+            if self.api is not api:  # another question has turned to it meanwhile
+                return True
+            if self._is_found:
+                return False
+            self._is_found = True  # if this is not it either, that is an error
+            [other] = (kind for name, kind in APIS.items() if name != api.name)
+            self.api, self._can_force = self._connect(other), True
+            api.close()
+            return True
+
+    def _connect(self, kind: type[AnthropicApi] | type[OpenAIApi]) -> ModelApi:
+        settings = self._settings
+        key = os.environ.get(kind.key_variable, "") if self._key is None else self._key
+        if not key and not settings.llm_base_url:
+            raise LLMUnavailable(
+                f"there is no key for a language model; set {kind.key_variable}, or ATLAS_LLM_BASE_URL to a server "
+                "that needs none"
+            )
+        if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
+            raise InvalidInput(
+                "ATLAS_LLM_BASE_URL should be an address such as http://localhost:8080, but is "
+                f"{settings.llm_base_url!r}"
+            )
+        api = kind(settings.llm_base_url, key, settings.llm_timeout_seconds)
+        host = urlsplit(api.address).hostname or ""
+        if settings.llm_forbidden and not _is_this_machine(host):
+            raise LLMUnavailable(
+                f"asking {host} is forbidden here; unset ATLAS_LLM_FORBIDDEN to allow it, "
+                "or use atlas.testing.ScriptedLLM in tests"
+            )
+        return api
+
+    async def _pause(self, error: ApiError, attempt: int) -> None:
+        model = self._settings.llm_model
+        if error.retry_after is not None and error.retry_after > MAX_WAIT_SECONDS:
+            raise LLMUnavailable(
+                f"{model} can be asked again in {error.retry_after:.0f} seconds, says its service; try again then"
+            ) from error
+        wait = min(self._backoff_seconds * 2**attempt, MAX_WAIT_SECONDS) * random.uniform(0.75, 1.0)
+        logger.warning("%s does not answer (%s); asking again", model, _describe(error))
+        await asyncio.sleep(max(wait, error.retry_after or 0.0))
+
+    def _unavailable(self, error: ApiError) -> LLMUnavailable:
+        model, where = self._settings.llm_model, f"{self._settings.llm_model} at {self._host}"
+        if error.is_timeout:
+            seconds = self._settings.llm_timeout_seconds
+            return LLMUnavailable(
+                f"{where} did not answer within {seconds:g} seconds; try later, or raise ATLAS_LLM_TIMEOUT_SECONDS"
+            )
+        if error.status is None:
+            return LLMUnavailable(
+                f"nothing answers at {self.api.address}: {_describe(error)}. Start the server, or correct "
+                "ATLAS_LLM_BASE_URL"
+            )
+        if error.is_about_model:
+            return LLMUnavailable(f"{self._host} has no model {model!r}: {_describe(error)}. Correct ATLAS_LLM_MODEL")
+        if error.is_about_path:
+            tried = self.api.title if self._settings.llm_api else "any of the protocols that ATLAS knows"
+            return LLMUnavailable(
+                f"the server at {self.api.address} does not speak {tried} ({_describe(error)}). Set ATLAS_LLM_API to "
+                f"the protocol that it speaks, {' or '.join(APIS)}, or correct ATLAS_LLM_BASE_URL"
+            )
+        key = self.api.key_variable
+        hints = {401: f"; check {key}", 403: f"; check what the key in {key} may do"}
+        return LLMUnavailable(f"{where} does not answer: {_describe(error)}{hints.get(error.status or 0, '')}")
+
+
+def _api_of(settings: Settings) -> type[AnthropicApi] | type[OpenAIApi]:
+    like_openai = settings.llm_base_url.removesuffix("/").endswith("/v1")
+    name = settings.llm_api or ("openai" if like_openai else "anthropic")
+    if name not in APIS:
+        raise InvalidInput(f"ATLAS_LLM_API should be {' or '.join(APIS)}, but is {name!r}")
+    return APIS[name]
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_passing(error: ApiError) -> bool:
+    """Return whether the same question may be answered later, as after a timeout or a broken connection."""
+    status = error.status
+    return status is None or status < 400 or status in PASSING or (status >= 500 and not error.is_about_path)
+
+
+def _describe(error: ApiError) -> str:
+    return f"{f'status {error.status}, ' if error.status else ''}{' '.join(str(error).split())[:300].rstrip('.')}"
+
+
+def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
+    """Return the text of a reply, or the object that it gives.
+
+    Raises:
+        LLMReplyInvalid: It was cut off or refused, or gives no object.
+    """
+    written = reply.text or (dump(reply.value) if reply.value is not None else "")
+    if reply.stopped:
+        raise LLMReplyInvalid(reply.stopped, reply=written)
+    if not is_structured:
+        if not reply.text.strip():
+            raise LLMReplyInvalid("the reply is empty")
+        return reply.text
+    return reply.value if reply.value is not None else _parse_json(reply.text)
+
+
+def _parse_json(text: str) -> Any:
+    """Return the object of a text, which may be fenced or follow thoughts, as local models write it."""
+    bare = _THOUGHT.sub("", text).strip()
+    fenced = _FENCED.search(bare)
+    for candidate in (bare, fenced[1] if fenced else bare):
+        try:
+            return json.loads(candidate)
+        except ValueError as error:
+            fault = error
+    excerpt = f"; it says {text[:200]!r}" if text else ""
+    raise LLMReplyInvalid(f"the reply is no JSON object{excerpt}", reply=text) from fault

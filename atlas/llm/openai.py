@@ -1,0 +1,128 @@
+"""OpenAI's chat completions, which most servers of local models and gateways speak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atlas.core.errors import LLMReplyInvalid
+from atlas.core.json_values import dump
+from atlas.llm.api import ApiError, Exchange, ModelReply
+from atlas.llm.budget import TokenUsage
+
+if TYPE_CHECKING:
+    import httpx
+
+DEFAULT_ADDRESS = "https://api.openai.com/v1"
+
+
+class OpenAIApi:
+    """Chat completions: a structured answer is text, which `response_format` holds to the schema."""
+
+    name, title, key_variable = "openai", "OpenAI's chat completions", "OPENAI_API_KEY"
+
+    def __init__(self, base_url: str, api_key: str, timeout_seconds: float) -> None:
+        """Connect, without asking anything.
+
+        Args:
+            base_url: With or without the `/v1` at its end.
+            api_key: Empty for a server that needs none.
+            timeout_seconds: Longest wait for the connection.
+        """
+        import httpx
+
+        self.address = f"{(base_url or DEFAULT_ADDRESS).removesuffix('/').removesuffix('/v1')}/v1"
+        headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx.Client(headers=headers, timeout=timeout_seconds)
+        self._limit = "max_tokens"
+
+    def send(self, exchange: Exchange, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
+        """Return the reply of a model, as `ModelApi.send` does."""
+        import httpx
+
+        request = {"model": model, self._limit: exchange.max_tokens, **_question(exchange, is_forced=is_forced)}
+        try:
+            response = self._client.post(
+                f"{self.address}/chat/completions", json=request, timeout=httpx.Timeout(timeout_seconds)
+            )
+        except httpx.TimeoutException as error:
+            raise ApiError("it took too long", is_timeout=True) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ApiError(str(error) or type(error).__name__) from error
+        if response.is_success:
+            return _reply(response)
+        failure = _failure(response)
+        if response.status_code == 400 and self._limit == "max_tokens" and "max_completion_tokens" in str(failure):
+            self._limit = "max_completion_tokens"  # models that think have this name for it
+            return self.send(exchange, model, is_forced=is_forced, timeout_seconds=timeout_seconds)
+        raise failure
+
+    def cannot_force(self, error: ApiError) -> bool:
+        """Return whether a server does not know `response_format` with a schema."""
+        return error.status in (400, 422, 501) and any(
+            word in str(error) for word in ("response_format", "json_schema", "grammar")
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def _question(exchange: Exchange, *, is_forced: bool) -> dict[str, Any]:
+    system = exchange.system
+    if exchange.schema is not None and not is_forced:
+        system += f"\n\nAnswer only with a JSON object of this schema:\n{dump(exchange.schema)}"
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": exchange.prompt}]
+    if exchange.fault:
+        answer = exchange.answer if isinstance(exchange.answer, str) else dump(exchange.answer)
+        messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": exchange.fault}]
+    if exchange.schema is None or not is_forced:
+        return {"messages": messages}
+    schema = {"name": "answer", "schema": dict(exchange.schema)}
+    return {"messages": messages, "response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def _reply(response: httpx.Response) -> ModelReply:
+    try:
+        body = response.json()
+    except ValueError as error:
+        raise ApiError(f"its reply is not JSON ({error})", status=200) from error
+    try:
+        choice = body["choices"][0]
+        message = choice["message"]
+        text = message.get("content") or ""
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise LLMReplyInvalid("the reply has no content; is this server one of chat completions?") from error
+    if not isinstance(text, str):
+        raise LLMReplyInvalid("the reply has no content that is text")
+    stopped = ""
+    if choice.get("finish_reason") == "length":
+        stopped = "the reply was cut off (length); a shorter answer is needed"
+    elif choice.get("finish_reason") == "content_filter" or message.get("refusal"):
+        stopped = "the model refused to answer"
+    return ModelReply(text=text, stopped=stopped, usage=_usage(body.get("usage")))
+
+
+def _usage(usage: Any) -> TokenUsage:
+    counts = usage if isinstance(usage, dict) else {}
+    details = counts.get("prompt_tokens_details")
+    cached = (details.get("cached_tokens") if isinstance(details, dict) else 0) or 0
+    return TokenUsage(
+        n_calls=1,
+        input_tokens=max(0, (counts.get("prompt_tokens") or 0) - cached),
+        output_tokens=counts.get("completion_tokens") or 0,
+        cache_read_tokens=cached,
+    )
+
+
+def _failure(response: httpx.Response) -> ApiError:
+    try:
+        error = response.json().get("error")
+        message = error.get("message") if isinstance(error, dict) else error
+    except (ValueError, AttributeError):
+        message = None
+    try:
+        retry_after = float(response.headers["retry-after"])
+    except (KeyError, ValueError):
+        retry_after = None
+    text = message if isinstance(message, str) and message else response.text or response.reason_phrase
+    return ApiError(text, status=response.status_code, retry_after=retry_after)

@@ -1,0 +1,26 @@
+"""Naming and documenting a function that was found in programs.
+
+Source:
+    Grand et al., LILO, ICLR 2024: AutoDoc.
+"""
+
+from __future__ import annotations
+
+from atlas.llm.prompts.prompt import Prompt
+
+AUTODOC = Prompt(
+    name="autodoc",
+    text="""\
+Name and document a Python function that a compressor found in several working programs. You are shown its code,
+programs that use it with the tasks that they solved, and the names of other functions.
+- name: a new snake_case identifier for what the function does, at most 40 characters; null where no name could tell.
+- description: what it does, in one or two sentences, for a programmer who has not seen the code.
+- parameters: a name and a type annotation for each parameter, in the order of the code.
+- returns: the type annotation of its result.
+- guidance: when to use it, in one sentence.
+
+A good answer about a function whose code is `def fn(a, b): return [x for x in a if x.count(b) > 1]`:
+{"name": "words_with_repeats", "description": "Keeps the words in which a letter occurs more than once.",
+ "parameters": [{"name": "words", "type": "list[str]"}, {"name": "letter", "type": "str"}],
+ "returns": "list[str]", "guidance": "For puzzles that ask for repeated letters."}""",
+)

@@ -1,0 +1,11 @@
+"""Answering a task, with memories and without."""
+
+from __future__ import annotations
+
+from atlas.llm.prompts.prompt import Prompt
+
+DEMONSTRATION = Prompt(
+    name="demonstration",
+    text="""\
+You are an agent. Answer the task as well as you can. If you need something that you do not have, name it.""",
+)

@@ -1,0 +1,19 @@
+"""Summing up old entries of a journal."""
+
+from __future__ import annotations
+
+from atlas.llm.prompts.prompt import Prompt
+
+JOURNAL_SUMMARY = Prompt(
+    name="journal_summary",
+    text="""\
+Sum up old entries of an agent's journal, which the agent will read in their place. Use only what the entries hold, in
+your own words, and name functions, files and errors as they do. Keep what was learned, what failed repeatedly and why,
+what worked, and what people wanted. Leave out what happened once and taught nothing.
+- points: one line each, the most useful first. In `entries`, the numbers of the entries that it rests on.
+
+A good answer about three entries on exports:
+{"points": [
+ {"text": "Exports that end without rows were each time due to a renamed column.", "entries": ["1", "3"]},
+ {"text": "People prefer the export as CSV.", "entries": ["2"]}]}""",
+)

@@ -1,0 +1,34 @@
+"""Turning a successful attempt into a strategy.
+
+Source:
+    ArcMemo (arXiv 2509.04439): situation, suggestion and typed parameters, above instances.
+"""
+
+from __future__ import annotations
+
+from atlas.llm.prompts.prompt import Prompt
+
+STRATEGY = Prompt(
+    name="strategy",
+    text="""\
+Turn one successful attempt at a task into a strategy that helps with other tasks of the same kind. Write at the level
+of the situation: replace what belongs to this attempt alone by a parameter in braces. Use only what the attempt shows,
+in your own words.
+- reusable: whether another task of the kind could go better by it. Answer false, with the reason, where the attempt is
+  too specific, trivial, or succeeded by chance.
+- reason: why it is reusable, or why not, in one sentence.
+- title: one line to know it by.
+- situation: when to apply it, so that somebody with a new task can tell whether it fits.
+- suggestion: what to do, as steps that hold for every such task: what to check first, and what to avoid.
+- rationale: why it works, judged by this attempt.
+- parameters: each parameter in braces, with its name, its type and what it is.
+
+A good answer about an attempt to bring an export back to life:
+{"reusable": true,
+ "reason": "Exports break in this way whenever a table is changed without them.",
+ "title": "Trace an empty export to a renamed column",
+ "situation": "The job {export_job} ends without an error but writes no rows, and its table was changed lately.",
+ "suggestion": "Compare the job's columns with the table's, map renamed ones, then run it once. Avoid mere restarts.",
+ "rationale": "Rows that lack an expected column are dropped silently, so a rename looks like missing data.",
+ "parameters": [{"name": "export_job", "type": "str", "description": "Name of the job that writes the export."}]}""",
+)

@@ -1,0 +1,186 @@
+"""Checks of an answer's substance: it is no echo, loop or copy, and what it names is in the texts that it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+
+ECHO_WORDS = 8
+"""Words in a row, of a prompt or of a fault, that no answer of its own would repeat."""
+
+COPY_WORDS = 24
+"""Words in a row of one source that are a copy rather than a quotation."""
+
+LOOP_CHARACTERS = 45
+"""Characters of a phrase with all its repetitions from which it is a loop."""
+
+MIN_DISTINCT, MANY_WORDS = 0.5, 30
+"""Share of different phrases of four words below which a text of many words goes round in circles."""
+
+FEW_WORDS = 3
+"""Words that two fields may have in common without being copies of each other."""
+
+_WORD = re.compile(r"\w+")
+_LONG_WORD = re.compile(r"[a-zà-ÿ]{4,}")
+_STEM = 5
+_COMMON = frozenset(
+    [
+        *("about", "after", "also", "been", "before", "could", "each", "from", "have", "into", "more", "most", "only"),
+        *("other", "over", "should", "some", "such", "than", "that", "their", "them", "then", "there", "these", "they"),
+        *("this", "those", "very", "were", "what", "when", "where", "which", "while", "will", "with", "would", "your"),
+    ]
+)
+"""Words that any two texts may share."""
+
+_LOOP = re.compile(r"(.{2,80}?)\1{2,}", re.DOTALL)
+_NUMBER = re.compile(r"(?<![\w.])\d[\d.,:/-]*\d(?!\w)")
+_IDENTIFIER = re.compile(r"\b(?=\w*[^\W\d_])(?:\w*[^\W_]_\w+|\w*[a-z][A-Z]\w*|(?=\w*\d)\w{5,})\b")
+"""Words with an underscore, a capital letter inside, or letters and digits together."""
+
+_BRACED = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Basis:
+    """The texts that an answer is compared with."""
+
+    instructions: str
+    """The rules for the model, and what was wrong with an earlier answer."""
+
+    question: str = ""
+    """The words of the prompt that are no data."""
+
+    sources: Sequence[str]
+    """The data of the prompt, each text by itself."""
+
+    earlier: str = ""
+    """The earlier answer, which a description of its faults may quote. It may say the same again."""
+
+    may_copy: bool = False
+    """True if an answer may hold long parts of its sources."""
+
+    @cached_property
+    def echoes(self) -> set[tuple[str, ...]]:
+        """The runs of words that only the instructions have."""
+        own = [*self.sources, self.earlier]
+        asked = _runs(self.instructions, ECHO_WORDS) | _runs(self.question, ECHO_WORDS)
+        return asked.difference(*(_runs(text, ECHO_WORDS) for text in own))
+
+    @cached_property
+    def copies(self) -> set[tuple[str, ...]]:
+        """The long runs of words of all sources."""
+        sources = () if self.may_copy else self.sources
+        return set[tuple[str, ...]]().union(*(_runs(source, COPY_WORDS) for source in sources))
+
+
+def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[str], basis: Basis) -> None:
+    """Raise `InvalidInput` for an answer whose prose is missing, an echo, a loop or a copy.
+
+    Args:
+        answer: Conforms to the schema.
+        schema: Names the fields that are required, which may not be empty.
+        prose: Names of the fields that hold prose, at any depth.
+        basis: The prompt and what it shows.
+    """
+    for fields in _objects(answer, schema, prose):
+        empty = [field.name for field in fields if field.is_required and not all(map(_has_words, field.texts))]
+        if empty:
+            raise InvalidInput(f"{' and '.join(empty)} should say something in words, but is empty")
+        texts = [text for field in fields for text in field.texts]
+        if any(len(_words(text)) > FEW_WORDS and texts.count(text) > 1 for text in texts):
+            raise InvalidInput("different fields should not all hold the same text")
+        for field in fields:
+            for text in field.texts:
+                _check_text(field.name, text, basis)
+
+
+def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str], basis: Basis) -> None:
+    """Raise `InvalidInput` for prose that names what its sources do not, or that shares no words with them.
+
+    Names that it puts in braces are parameters, which it may make up.
+    """
+    written = "\n".join(text for fields in _objects(answer, schema, prose) for field in fields for text in field.texts)
+    known = _as_known("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
+    named = dict.fromkeys([*_NUMBER.findall(written), *_IDENTIFIER.findall(written)])
+    unknown = [name for name in named if _as_known(name) not in known]
+    if unknown:
+        raise InvalidInput(f"it names what is not in the data: {', '.join(unknown[:5])}; name only what is there")
+    words, source_words = _stems(written), _stems("\n".join(basis.sources))
+    if words and source_words and words.isdisjoint(source_words):
+        raise InvalidInput("it shares no words with the data; write about what the data show")
+
+
+def is_loop(text: str) -> bool:
+    """Return whether a text repeats a phrase over and over."""
+    if any(
+        len(match[0]) >= LOOP_CHARACTERS and any(character.isalnum() for character in match[1])
+        for match in _LOOP.finditer(text)
+    ):
+        return True
+    n_phrases = len(_words(text)) - 3
+    return n_phrases >= MANY_WORDS and len(_runs(text, 4)) < MIN_DISTINCT * n_phrases
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    texts: tuple[str, ...]
+    is_required: bool
+
+
+def _objects(answer: Any, schema: Mapping[str, Any], prose: Collection[str]) -> Iterator[list[_Field]]:
+    """Yield the prose of each object of an answer."""
+    if isinstance(answer, Mapping):
+        required = schema.get("required", ())
+        yield [
+            _Field(name, tuple(value) if isinstance(value, list) else (value,), name in required)
+            for name, value in answer.items()
+            if name in prose and _is_prose(value)
+        ]
+        for name, value in answer.items():
+            yield from _objects(value, schema.get("properties", {}).get(name, {}), prose)
+    elif isinstance(answer, list):
+        for value in answer:
+            yield from _objects(value, schema.get("items", {}), prose)
+
+
+def _is_prose(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(text, str) for text in value))
+
+
+def _check_text(name: str, text: str, basis: Basis) -> None:
+    if is_loop(text):
+        raise InvalidInput(f"{name} repeats itself; say it once")
+    if not basis.echoes.isdisjoint(_runs(text, ECHO_WORDS)):
+        raise InvalidInput(f"{name} repeats the question; answer it")
+    if not basis.copies.isdisjoint(_runs(text, COPY_WORDS)):
+        raise InvalidInput(f"{name} copies a long part of the data; say it in words of your own, and shorter")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _runs(text: str, n: int) -> set[tuple[str, ...]]:
+    """Return all runs of n words of a text."""
+    words = _words(text)
+    return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
+
+
+def _as_known(text: str) -> str:
+    """Return a text as names and numbers are looked for in it: without case, and without commas in numbers."""
+    return text.casefold().replace(",", "")
+
+
+def _stems(text: str) -> set[str]:
+    """Return the beginnings of the longer words of a text that carry its meaning."""
+    return {word[:_STEM] for word in _LONG_WORD.findall(text.casefold()) if word not in _COMMON}
+
+
+def _has_words(text: str) -> bool:
+    return any(character.isalnum() for character in text)

@@ -1,0 +1,85 @@
+"""Storing waits for a language model only so long; what it has no time for is written in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+
+import pytest
+
+import atlas
+from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
+from atlas.testing import HashEmbedder, ScriptedLLM
+from tests.support.memories import attempt
+from tests.support.model_answers import STRATEGY
+
+
+class HangingLLM(ScriptedLLM):
+    """A scripted model whose server hangs until it is let go on."""
+
+    def __init__(self, answers) -> None:
+        super().__init__(answers)
+        self.goes_on = threading.Event()
+        self.n_asked = 0
+
+    async def complete(self, *args, **options):
+        self.n_asked += 1
+        while not self.goes_on.is_set():
+            await asyncio.sleep(0.01)
+        return await super().complete(*args, **options)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    def opening(llm, **options):
+        settings = replace(atlas.Settings(), llm_store_seconds=0.2)
+        return atlas.open_memory(tmp_path, embedder=HashEmbedder(), llm=llm, settings=settings, **options)
+
+    return opening
+
+
+def test_a_strategy_that_storing_had_no_time_for_is_written_in_the_background(opened):
+    llm = HangingLLM([STRATEGY])
+    with opened(llm) as memory:
+        stored = memory.store(attempt("cancel a flight"))
+        assert stored["experience"]
+        assert "strategies" not in {*stored} - {"errors"}
+        assert "the 0.2 seconds that a language model has here are over" in stored["errors"]["strategies"]
+        assert "written in the background" in stored["errors"]["strategies"]
+        llm.goes_on.set()
+        memory._late.wait(60)
+        assert [strategy.title for strategy in memory.strategies.get_many(memory.strategies.ids())] == [
+            "Cancel a reservation"
+        ]
+
+
+def test_a_hanging_model_is_asked_once_for_all_parts_of_storing(opened):
+    llm = HangingLLM([STRATEGY])
+    with opened(llm, extractor=LLMSummarizingExtractor(llm)) as memory:
+        stored = memory.store(attempt("cancel a flight"))
+        assert memory.experience.get(stored["experience"]).embedding_text == "cancel a flight"
+        assert "it is found by its task" in stored["errors"]["experience"]
+        assert llm.n_asked <= 2  # by storing, and by the background
+        memory._late.drop()
+        llm.goes_on.set()
+        memory._late.wait(60)
+
+
+def test_a_strategy_that_cannot_be_written_later_either_is_reported(opened, caplog):
+    llm = HangingLLM([atlas.LLMUnavailable("no key")])
+    with opened(llm) as memory:
+        memory.store(attempt("cancel a flight"))
+        llm.goes_on.set()
+        memory._late.wait(60)
+        assert not memory.strategies.ids()
+    assert "a strategy was not written in the background: no key" in caplog.text
+
+
+def test_a_model_that_is_gone_is_asked_once_for_all_attempts_of_a_plan(opened):
+    llm = ScriptedLLM([atlas.LLMUnavailable("the server is down")])
+    with opened(llm) as memory:
+        plan = memory.strategies.plan_write([attempt(f"cancel flight {n}") for n in range(11)])
+    assert len(plan.problems) == 11
+    assert all("the server is down" in problem for problem in plan.problems)
+    assert len(llm.prompts) == 1
