@@ -203,6 +203,13 @@ def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
     assert measured.cut(weights[1]).least(0.1) == pytest.approx(0.15)
 
 
+def test_a_hit_far_below_the_best_is_shown_and_one_that_shares_nothing_with_the_query_is_not():
+    measured = LevelMeasurement(scale=Calibration(), n_records=100, answers=(((0.0, 0.0),),) * 10)
+    least = measured.cut(RankingWeights()).least(0.8)
+    assert 0.1 < least < 0.3
+    assert measured.cut(RankingWeights(strictness=2.0)).least(0.8) == pytest.approx(2 * least)
+
+
 @pytest.mark.parametrize(("near", "level"), [(0.9, HIGHEST_LEVEL), (0.0, LOWEST_LEVEL)])
 def test_a_store_at_home_everywhere_or_nowhere_has_a_level_within_bounds(near, level):
     measured = LevelMeasurement(
