@@ -27,7 +27,7 @@ from atlas.memory.base.ranking import (
 )
 from atlas.memory.base.records import first_vectors
 from atlas.memory.base.rerank import RerankedHits, rerank
-from atlas.memory.base.scoring import Calibration, Candidate, candidates_of, relevance
+from atlas.memory.base.scoring import Calibration, Candidate, candidates_of, relevance, seeks_failures
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
 from atlas.storage.collection import Collection
@@ -157,6 +157,8 @@ class Retriever:
             n_withheld: How many records the memory removes from the hits.
         """
         standards = self._standards(search.threshold)
+        if self.prior is None and seeks_failures(search.query):
+            standards = replace(standards, weights=replace(standards.weights, success=0.0))
         if search.vector is None:
             return RankedRecords(hits=[], n_hidden=0, threshold=standards.cut.least(0.0))
         k = search.k + n_withheld

@@ -114,6 +114,22 @@ def test_what_is_hidden_is_counted_as_what_is_shown_is(stored):
     assert (len(found.hits), found.n_hidden) == (1, 3)
 
 
+@pytest.mark.parametrize(
+    ("query", "share"),
+    [
+        ("cancel the flight of a passenger", 1.0),
+        ("the flight of a passenger crashed", 0.0),
+        ("KeyError: 'passenger' in cancel_flight", 0.0),
+        ("I was wrong to cancel the flight before the refund", 0.0),
+    ],
+)
+def test_success_moves_no_hit_up_where_a_failure_may_be_the_answer(stored, query, share):
+    stored.store_many([attempt("cancel the flight of a passenger", success) for success in (False, True)])
+    hits = stored.retrieve(query, 2, threshold=0.0).hits
+    moved = {hit.item.success: hit.signals["success"] for hit in hits}
+    assert moved == {True: share * stored.weights.success, False: 0.0}
+
+
 def test_diversity_spreads_the_answer_over_what_is_relevant(memory):
     """Six attempts say one thing, two say others of the same subject, and many have nothing to do with it."""
     memory.store_many([attempt(f"cancel the flight of a passenger {number}") for number in range(6)])
