@@ -120,6 +120,10 @@ ALIKE = 0.03
 """By how much the meaning of two attempts at one task, and what both signals of relevance add up to, may differ for
 them to count as alike. One that succeeded then stands for all, however little less it answers the query."""
 
+NEAR_COPY = 0.995
+"""Cosine from which one text is a near-copy of another, so that a search that asks for diversity moves it down. Chosen
+on the development half: from .98, right answers are taken for copies of wrong ones."""
+
 RERANKED = 20
 """Hits that a reranker reads, the first of them."""
 
@@ -153,4 +157,4 @@ records. What two texts share by chance stays below. Chosen on the same stores."
 
 NEAR_BEST = 0.2
 """Share of the best hit's relevance that a hit needs to be shown beside it. It hides no right hit of the development
-half. With 0.4, of general lessons that several tasks share, one right answer in twenty was hidden beside a wrong one."""
+half. With 0.4, of general lessons that tasks share, one right answer in twenty was hidden beside a wrong one."""

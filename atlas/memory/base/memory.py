@@ -232,8 +232,8 @@ class Memory(Records, ABC, Generic[T]):
                 hit and those near it.
             distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
                 looked at, so that k hits are k different things. There may be fewer where one task has thousands.
-            diversity: In [0, 1): how much a hit loses that is like one above it, whatever its task; 0.3 is usual. What
-                is below the threshold stays out.
+            diversity: In [0, 1): the share of its value that a hit loses which is a near-copy of one above it, whatever
+                its task; 0.2 is usual. What is below the threshold stays out.
 
         If the memory's reranker fails, or the service that keeps its index, the answer is that without it, and
         `problems` contains the reason. `notes` names what the filter asks for and every record lacks.

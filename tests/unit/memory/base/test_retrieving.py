@@ -130,16 +130,17 @@ def test_success_moves_no_hit_up_where_a_failure_may_be_the_answer(stored, query
     assert moved == {True: share * stored.weights.success, False: 0.0}
 
 
-def test_diversity_spreads_the_answer_over_what_is_relevant(memory):
-    """Six attempts say one thing, two say others of the same subject, and many have nothing to do with it."""
-    memory.store_many([attempt(f"cancel the flight of a passenger {number}") for number in range(6)])
-    memory.store_many([attempt("cancel the flight, refund a certificate"), attempt("cancel the hotel and a taxi")])
+def test_diversity_moves_near_copies_down_and_nothing_else(memory):
+    """Six attempts say one thing, one says nearly the same, and many have nothing to do with it."""
+    memory.store_many([attempt("cancel the flight of a passenger" + "!" * number) for number in range(6)])
+    memory.store_many([attempt("cancel the flight of a passenger today"), attempt("cancel the hotel and a taxi")])
     memory.store_many([attempt(f"parse index query retry timeout {number}") for number in range(20)])
     query = "cancel the flight of a passenger"
-    alike, spread = (memory.retrieve(query, 3, threshold=0.3, diversity=x) for x in (0.0, 0.7))
+    alike, spread = (memory.retrieve(query, 3, threshold=0.3, diversity=x) for x in (0.0, 0.5))
     assert all(hit.item.task.description.startswith(query) for hit in alike.hits)
     assert spread.hits[0].item == alike.hits[0].item
-    assert any(not hit.item.task.description.startswith(query) for hit in spread.hits)
+    assert spread.hits[1].item.task.description == "cancel the flight of a passenger today"
+    assert spread.hits[1].signals["diversity"] == 0
     assert all(hit.relevance >= 0.3 for hit in spread.hits)
     assert "diversity" not in alike.hits[1].signals
     assert "says much the same" in " ".join(map(explain, spread.hits))
