@@ -13,6 +13,7 @@ import numpy as np
 from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, Retrieval, check_limit, limit_of_list, unexplained
 from atlas.core.json_values import check_text
+from atlas.core.ranking.level import LevelCosts
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, VectorRecord, Vectors, attach_embedding
 from atlas.embedding.met_words import MetWords, met_words
@@ -406,6 +407,12 @@ class Memory(Records, ABC, Generic[T]):
         return self._retriever.level()
 
     alevel = twin(level)
+
+    def level_costs(self) -> LevelCosts | None:
+        """Return what the level costs on each side, or None before it was measured, as in a store of few records."""
+        return self._retriever.level_costs()
+
+    alevel_costs = twin(level_costs)
 
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the filter that a search goes by.

@@ -218,6 +218,42 @@ def test_a_store_at_home_everywhere_or_nowhere_has_a_level_within_bounds(near, l
     assert measured.level(RankingWeights()) == level
 
 
+def test_a_store_in_german_is_asked_in_german_and_its_level_is_that_of_a_query_in_german(memory):
+    german = [f"Die {thing} war nicht da und der Gast {i} hat es gemeldet" for i, thing in enumerate(SUBJECTS * 4)]
+    memory.experience.store_many(
+        [atlas.Trajectory(atlas.Task(text, "", text), (), atlas.Outcome(True)) for text in german]
+    )
+    measured = settled(memory).now()
+    assert set(measured.languages) == {"de"}
+    assert len(measured.languages) == len(measured.answers)
+    assert len(measured.own_answers) == len(measured.itself) == len(german)
+
+
+def test_a_store_in_two_languages_has_a_level_for_queries_in_each():
+    measured = LevelMeasurement(
+        scale=Calibration(unrelated=0.0, near=1.0),
+        n_records=100,
+        answers=(((0.1, 0.0),),) * 10 + (((0.4, 0.0),),) * 10,
+        languages=("en",) * 10 + ("zh",) * 10,
+    )
+    weights = RankingWeights(meaning=1.0, words=0.0)
+    assert measured.level(weights, "en") == pytest.approx(0.1)
+    assert measured.level(weights, "zh") == measured.level(weights, "fr") == pytest.approx(0.4)
+    calibration = LiveCalibration(None, HashEmbedder())
+    asked = [calibration.cut(measured, weights, query).best for query in ("is the door of this house open", "门开了吗")]
+    assert asked == pytest.approx([0.1, 0.4])
+
+
+def test_what_the_level_costs_is_known_once_it_is_measured(memory):
+    memory.experience.store_many(attempts(30))
+    assert memory.experience.level_costs() is None
+    memory.experience.calibrate()
+    costs = memory.experience.level_costs()
+    assert costs.level == pytest.approx(memory.experience.level())
+    assert 0 <= costs.foreign_shown <= 0.2
+    assert 0 <= costs.own_hidden <= 0.1
+
+
 def test_a_threshold_that_is_named_holds_for_each_hit():
     assert Cut(best=0.5, each=0.5).least(0.9) == 0.5
     assert Cut(best=0.5, each=0.5).least(0.1) == 0.5
