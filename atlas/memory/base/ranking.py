@@ -73,6 +73,7 @@ def rank(
     *,
     is_kept: Callable[[Hit[T]], bool] | None = None,
     distinct: bool = False,
+    prefers_success: bool = True,
 ) -> list[Hit[T]]:
     """Return the candidates as hits, highest rank value first. Equal ones as they came.
 
@@ -83,16 +84,17 @@ def rank(
         is_kept: Says of a hit whether it counts at all. None keeps all.
         distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
             them, which counts the outcomes of the others.
+        prefers_success: Whether the best of them is the first that succeeded, if there is one.
     """
     pairs = [(candidate, score(candidate, weights, calibration, now)) for candidate in candidates]
     if is_kept is not None:
         pairs = [pair for pair in pairs if is_kept(pair[1])]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
-    return _joined(pairs) if distinct else [hit for _, hit in pairs]
+    return _joined(pairs, prefers_success) if distinct else [hit for _, hit in pairs]
 
 
-def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
-    """Return one hit for those of a task that are alike: the first that succeeded, else the first of them."""
+def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool) -> list[Hit[T]]:
+    """Return one hit for those of a task that are alike: the first, or the first success where one is preferred."""
     best: list[Hit[T]] = []
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
@@ -103,8 +105,8 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
             best.append(hit)
         else:
             outcomes = dict(Counter(best[alike].outcomes) + Counter(hit.outcomes))
-            is_first_success = candidate.success and "succeeded" not in best[alike].outcomes
-            best[alike] = replace(hit if is_first_success else best[alike], outcomes=outcomes)
+            is_better = prefers_success and candidate.success and "succeeded" not in best[alike].outcomes
+            best[alike] = replace(hit if is_better else best[alike], outcomes=outcomes)
     return sorted(best, key=lambda hit: -hit.rank_value)
 
 

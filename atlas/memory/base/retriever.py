@@ -75,6 +75,8 @@ class Standards:
     weights: RankingWeights
     scale: Calibration
     cut: Cut
+    prefers_success: bool = True
+    """False where a failure answers the query as well."""
 
 
 @dataclass(slots=True)
@@ -159,7 +161,8 @@ class Retriever:
         """
         standards = self._standards(search.threshold, search.query)
         if self.prior is None and seeks_failures(search.query):
-            standards = replace(standards, weights=replace(standards.weights, success=0.0))
+            weights = replace(standards.weights, success=0.0)
+            standards = replace(standards, weights=weights, prefers_success=False)
         if search.vector is None:
             return RankedRecords(hits=[], n_hidden=0, threshold=standards.cut.least(0.0))
         k = search.k + n_withheld
@@ -306,7 +309,10 @@ class Retriever:
         distinct: bool = False,
     ) -> list[Hit[str]]:
         weights, scale, now = standards.weights, standards.scale, self.clock.now()
-        return rank(candidates, weights, scale, now, is_kept=is_kept, distinct=distinct)
+        prefers_success = standards.prefers_success
+        return rank(
+            candidates, weights, scale, now, is_kept=is_kept, distinct=distinct, prefers_success=prefers_success
+        )
 
 
 def _best(hits: Sequence[Hit[str]], weights: RankingWeights) -> float:

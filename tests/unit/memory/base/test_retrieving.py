@@ -130,6 +130,14 @@ def test_success_moves_no_hit_up_where_a_failure_may_be_the_answer(stored, query
     assert moved == {True: share * stored.weights.success, False: 0.0}
 
 
+def test_of_attempts_that_are_alike_the_first_stands_for_all_where_a_failure_may_be_the_answer(stored):
+    stored.store_many([attempt("cancel the flight of a passenger", success) for success in (False, True)])
+    asked = ("cancel the flight of a passenger", "the flight of a passenger crashed")
+    [plain], [crash] = (stored.retrieve(query, 2, threshold=0.0, distinct=True).hits for query in asked)
+    assert (plain.item.success, crash.item.success) == (True, False)
+    assert plain.outcomes == crash.outcomes == {"succeeded": 1, "failed": 1}
+
+
 def test_diversity_moves_near_copies_down_and_nothing_else(memory):
     """Six attempts say one thing, one says nearly the same, and many have nothing to do with it."""
     memory.store_many([attempt("cancel the flight of a passenger" + "!" * number) for number in range(6)])
