@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
+import numpy.typing as npt
 
 import atlas
 from atlas.core.languages import ENGLISH
@@ -114,22 +115,26 @@ def _outcome(pages: Sequence[Page], languages: Sequence[str], embedder: CachedEm
         asked = [page.summary for page in pages[:MOST_OWN]]
         foreign = calibration_queries_in(languages)
         measured = experience._retriever._calibration.now()
-        shown = [bool(experience.retrieve(text, 1, count_retrieval=False).hits) for text in asked]
+        shown = _is_told(memory, asked)
         own = _best(memory, asked)
         best = {language: _best(memory, queries) for language, queries in foreign.items()}
-        levels = {
-            language: [measured.level(experience.weights, language)] * len(queries)
-            if not measured.answers
-            else _levels_without(measured, experience.weights, language)
-            for language, queries in foreign.items()
-        }
-    told = np.concatenate([best[language] >= levels[language] for language in foreign])
+        if measured.answers:
+            levels = {language: _levels_without(measured, experience.weights, language) for language in foreign}
+            told = [best[language] >= levels[language] for language in foreign]
+        else:
+            told = [_is_told(memory, queries) for queries in foreign.values()]
     return Outcome(
-        own_hidden=1 - fmean(shown),
-        foreign_shown=float(told.mean()),
+        own_hidden=1 - float(shown.mean()),
+        foreign_shown=float(np.concatenate(told).mean()),
         own=own,
         foreign=np.concatenate([*best.values()]),
     )
+
+
+def _is_told(memory: atlas.MemorySystem, queries: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return of each query whether it is given a hit."""
+    found = [memory.experience.retrieve(query, 1, count_retrieval=False).hits for query in queries]
+    return np.array(list(map(bool, found)))
 
 
 def _best(memory: atlas.MemorySystem, queries: Sequence[str]) -> Values:

@@ -34,7 +34,9 @@ FUNCTION_WEIGHT_OF_SMALL = 0.01
 by itself whether a record is related to a query."""
 
 SMALL = 20
-"""Records below which a collection is too small to measure how rare a word is, or what is foreign to it."""
+"""Records below which a collection is too small to measure how rare a word is, or what is foreign to it. What is
+foreign is measured in other languages than English all the same: without, a small store in Chinese shows something to
+19 foreign queries of 20, and with it to one in three."""
 
 FEW_RECORDS = 10
 """Records from which on a word of the query that no record contains counts as the rarest. In a smaller collection it

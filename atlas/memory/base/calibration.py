@@ -200,7 +200,7 @@ class LevelMeasurement:
         return Cut(
             best=min(1.0, strictness * self.level(weights, language)),
             near_best=min(1.0, strictness * NEAR_BEST),
-            spares_words=self.is_small,
+            spares_words=self.is_small and not self.answers,
         )
 
 
@@ -332,8 +332,10 @@ class LiveCalibration:
         at = self.store.moment()
         unrelated, near = self.store.similarities(SAMPLED)
         n_records = self.store.n_at_most()
-        can_ask = len(near) > 0 and n_records >= SMALL
-        answers = self._answers(self.store.sampled_texts(OWN)) if asks and can_ask else {}
+        texts = self.store.sampled_texts(OWN)
+        languages = languages_of(list(texts.values()))
+        can_ask = len(near) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
+        answers = self._answers(texts, languages) if asks and can_ask else {}
         return LevelMeasurement(
             scale=calibrate(unrelated, near, self._usual or USUAL.get(self.embedder.model_name, Calibration())),
             n_records=n_records,
@@ -363,14 +365,15 @@ class LiveCalibration:
         except AtlasError as error:
             logger.debug("the measurement could not be kept: %s", error)
 
-    def _answers(self, texts: Mapping[str, str]) -> dict[str, tuple[Any, ...]]:
-        """Return the best answers to foreign queries and to the store's own, in some seconds. Empty without a model.
+    def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """Return the best answers to foreign queries and to the store's own, in a second or two. Empty without a model.
 
         Args:
             texts: Of some records, by id.
+            languages: Those of the store.
         """
-        foreign = calibration_queries_in(languages_of(list(texts.values())))
-        languages = tuple(language for language, queries in foreign.items() for _ in queries)
+        foreign = calibration_queries_in(languages)
+        of_queries = tuple(language for language, queries in foreign.items() for _ in queries)
         queries = [query for of_language in foreign.values() for query in of_language]
         queries += map(first_sentence, texts.values())
         try:
@@ -379,13 +382,13 @@ class LiveCalibration:
             logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
             return {}
         found = list(map(self._found, queries, vectors))
-        own = found[len(languages) :]
+        own = found[len(of_queries) :]
         itself = tuple(answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own, strict=True))
         best = tuple(map(_best_of, found))
         return {
-            "answers": best[: len(languages)],
-            "languages": languages,
-            "own_answers": best[len(languages) :],
+            "answers": best[: len(of_queries)],
+            "languages": of_queries,
+            "own_answers": best[len(of_queries) :],
             "itself": itself,
         }
 

@@ -229,6 +229,21 @@ def test_a_store_in_german_is_asked_in_german_and_its_level_is_that_of_a_query_i
     assert len(measured.own_answers) == len(measured.itself) == len(german)
 
 
+def test_a_small_store_is_asked_in_other_languages_than_english(memory):
+    texts = ["Die Rechnung ist nicht bezahlt und der Gast ist weg", "Das Gepäck wurde für einen anderen Flug verladen"]
+    memory.experience.store_many(
+        [atlas.Trajectory(atlas.Task(text, "", text), (), atlas.Outcome(True)) for text in texts]
+    )
+    measured = settled(memory).now()
+    assert measured.is_small
+    assert set(measured.languages) == {"de"}
+    assert not measured.cut(RankingWeights()).spares_words
+    assert memory.experience.retrieve("wer hat die Rechnung bezahlt", 2).hits
+    memory.experience.delete(memory.experience.ids())
+    memory.experience.store_many(attempts(3))
+    assert not live(memory)._measure().answers
+
+
 def test_a_store_in_two_languages_has_a_level_for_queries_in_each():
     measured = LevelMeasurement(
         scale=Calibration(unrelated=0.0, near=1.0),
