@@ -16,6 +16,7 @@ import atlas
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, Vector, Vectors
+from atlas.embedding.chunking import mean_direction
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.late_interaction import TokenVectors, distinct
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
@@ -69,8 +70,10 @@ class FixedVectors:
         self._told = dict(zip(texts, vectors, strict=True))
 
     def encode(self, text: str) -> Vector:
-        """Return the precomputed vector."""
-        return self._queries[text] if text in self._queries else self._told[text]
+        """Return the precomputed vector, or that of its words where there is none, as of a first sentence."""
+        if text in self._queries:
+            return self._queries[text]
+        return self._told[text] if text in self._told else mean_direction(self._tokens(text).vectors)
 
     def encode_batch(self, texts: list[str]) -> Vectors:
         """Return the precomputed vectors."""

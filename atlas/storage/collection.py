@@ -311,6 +311,13 @@ class Collection(ABC):
         """
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
+    def sampled_texts(self, n: int) -> dict[str, str]:
+        """Return the texts of some n of the records that `similarities` compares, by id. Empty where it compares none.
+
+        They are spread evenly over the order in which the records were added.
+        """
+        return {}
+
     # Usage
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:

@@ -187,6 +187,11 @@ class LedgerCollection(Collection):
         """Return cosines of pairs of some n records, and of each with the nearest record of other content."""
         return similarities.sample(self._ledger, self._name, self.parts.nearest, n)
 
+    def sampled_texts(self, n: int) -> dict[str, str]:
+        """Return the texts of some n records, by id, spread evenly over the order in which they were added."""
+        records = self._ledger.at(similarities.spread(self._ledger, self._name, n).tolist())
+        return {record.id: record.document for record in records.values()}
+
     def derived(self) -> str | None:
         """Return the measurements of the collection, or None."""
         return self._ledger.notes.read(DERIVED).get(self._name)

@@ -104,6 +104,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("met_words"),
     Verb("filter_notes"),
     Verb("level"),
+    Verb("level_costs"),
     Verb("calibrate"),
     # Looking over them
     Verb("get", tools=("read",), commands=("show",)),

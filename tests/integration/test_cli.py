@@ -79,6 +79,19 @@ def test_the_status_says_what_the_search_for_concepts_did(store, capsys, monkeyp
     assert "\x1b" not in said
 
 
+def test_the_status_says_what_the_level_costs_once_it_is_measured(store, capsys):
+    assert "level            the usual one: it is not measured on this store yet" in run(capsys, "status")
+    with atlas.open_memory() as memory:
+        memory.experience.store_many(
+            [attempt(f"rename column {number} of the table", success=True) for number in range(30)]
+        )
+        memory.experience.calibrate()
+        costs = memory.experience.level_costs()
+    line = next(line for line in run(capsys, "status").splitlines() if line.startswith("level"))
+    assert line.startswith(f"level            {costs.level:.2f}, which shows something to {costs.foreign_shown:.0%} of")
+    assert line.endswith(f"hides {costs.own_hidden:.0%} of its own")
+
+
 def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
     said = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
     assert "2 of 4 experiences would be removed (50.0%)" in said

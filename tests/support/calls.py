@@ -152,6 +152,7 @@ def reads_of_each(name: str) -> dict[str, Call]:
         "get_many": lambda of, one: of.get_many([one]),
         "ids": lambda of, _: of.ids(),
         "level": lambda of, _: of.level(),
+        "level_costs": lambda of, _: of.level_costs(),
         "marks": lambda of, one: of.marks([one]),
         "met_words": lambda of, one: of.met_words(one, QUERY),
         "never_retrieved": lambda of, _: of.never_retrieved(0),

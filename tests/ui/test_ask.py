@@ -108,9 +108,9 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
     ]
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))
     with opened(grids, embedder) as memory:
-        assert blocks(app)[:1] == [memory.build_context(atlas.Task("t", "", RED), distinct=True, diversity=0.3).text]
+        assert blocks(app)[:1] == [memory.build_context(atlas.Task("t", "", RED), distinct=True, diversity=0.2).text]
     assert any(
-        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.3)`." in element.value
+        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.2)`." in element.value
         for element in app.caption
     )
     assert any("counted with the tokenizer of all-MiniLM-L6-v2" in element.value for element in app.caption)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,8 @@ import numpy.typing as npt
 
 from atlas.core.errors import AtlasError
 from atlas.core.hits import Hit
+from atlas.core.languages import ENGLISH, language_of, languages_of
+from atlas.core.ranking.level import LevelCosts, costs_of, level_between, own_relevance
 from atlas.core.ranking.tuned import (
     ABOVE_USUAL,
     ANSWERS,
@@ -27,8 +30,9 @@ from atlas.core.ranking.tuned import (
     HIGHEST_WORDS_LEVEL,
     LEAST_SPAN,
     LOOKED_AT,
-    LOWEST_LEVEL,
+    MOST_ASKED,
     NEAR_BEST,
+    OWN,
     SAMPLED,
     SHRINKAGE,
     SMALL,
@@ -37,7 +41,7 @@ from atlas.core.ranking.tuned import (
 )
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.foreign_queries import calibration_queries
+from atlas.embedding.foreign_queries import calibration_queries_in
 from atlas.embedding.prompts import NO_PROMPTS, prompts_of
 from atlas.infra.duck_typing import get_offered
 from atlas.infra.locks import SharedLock, lock_of
@@ -51,8 +55,13 @@ logger = logging.getLogger(__name__)
 GROWTH = 1.2
 """How many times as many records a collection has before it is measured again, or how many times fewer."""
 
-VERSION = 3
+VERSION = 4
 """Of what is kept. Raise it when words or meaning are scored otherwise, or other foreign queries are asked."""
+
+Answers = tuple[tuple[float, float], ...]
+"""Similarity and share of words of the best answers to one query."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n")
 
 USUAL = {
     "all-MiniLM-L6-v2": Calibration(unrelated=0.08, near=0.65),
@@ -127,8 +136,17 @@ class LevelMeasurement:
 
     scale: Calibration
     n_records: int
-    answers: tuple[tuple[tuple[float, float], ...], ...] = ()
-    """Similarity and share of words of the best answers to each foreign query. Empty before they are asked."""
+    answers: tuple[Answers, ...] = ()
+    """The best answers to each foreign query. Empty before they are asked."""
+
+    languages: tuple[str, ...] = ()
+    """The language of each foreign query. Empty where all are in one."""
+
+    own_answers: tuple[Answers, ...] = ()
+    """The best answers to the first sentence of some records, without the record itself."""
+
+    itself: Answers = ()
+    """Similarity of each of these records to its first sentence, and share of its words."""
 
     model: str = ""
     at: Moment = NO_MOMENT
@@ -140,18 +158,43 @@ class LevelMeasurement:
         """True if there are too few records to measure a level by."""
         return self.n_records < SMALL
 
-    def level(self, weights: RankingWeights) -> float:
-        """Return the relevance that 97 of 100 foreign queries do not reach, within bounds."""
-        if not self.answers:
-            return SMALL_LEVEL if self.is_small else HIGHEST_LEVEL
+    def level(self, weights: RankingWeights, language: str = "") -> float:
+        """Return the relevance that the best hit of a query should have, where hiding a right one costs `PRICE`.
+
+        Args:
+            language: Of the query. For one that the store does not hold, the highest level counts.
+        """
+        levels = self._levels(weights)
+        return levels.get(language) or max(levels.values(), default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
+
+    def _levels(self, weights: RankingWeights) -> dict[str, float]:
+        """Return the level for queries in each language that foreign ones were asked in."""
+        foreign, own = self._best(self.answers, weights), self._own(weights)
+        languages = np.array(self.languages or [ENGLISH] * len(foreign))
+        return {name: level_between(foreign[languages == name], own, name) for name in set(languages.tolist())}
+
+    def costs(self, weights: RankingWeights) -> LevelCosts | None:
+        """Return what the highest level costs on each side, or None where none was measured."""
+        if not self.answers or not self.own_answers:
+            return None
+        level = weights.strictness * max(self._levels(weights).values())
+        return costs_of(self._best(self.answers, weights), self._own(weights), level)
+
+    def _own(self, weights: RankingWeights) -> Values:
+        """Return what the store's own queries reach."""
+        itself = self._best([(answer,) for answer in self.itself], weights)
+        return own_relevance(itself, self._best(self.own_answers, weights))
+
+    def _best(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
+        """Return the relevance of the best answer to each of some queries."""
         best = [
             max(
                 (relevance(*weighed(self.scale.meaning(near), words, weights), weights) for near, words in found),
                 default=0.0,
             )
-            for found in self.answers
+            for found in answers
         ]
-        return float(np.clip(np.quantile(best, FOREIGN_SHARE), LOWEST_LEVEL, HIGHEST_LEVEL))
+        return np.array(best, np.float64)
 
     @property
     def words_level(self) -> float:
@@ -161,14 +204,19 @@ class LevelMeasurement:
         best = [max((words for _, words in found), default=0.0) for found in self.answers]
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
 
-    def cut(self, weights: RankingWeights) -> Cut:
+    def cut(self, weights: RankingWeights, language: str = "") -> Cut:
         """Return which hits are shown where a search names no threshold."""
         strictness = weights.strictness
         return Cut(
-            best=min(1.0, strictness * self.level(weights)),
+            best=min(1.0, strictness * self.level(weights, language)),
             near_best=min(1.0, strictness * NEAR_BEST),
-            spares_words=self.is_small,
+            spares_words=self.is_small and not self.answers,
         )
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text, as far as a question goes."""
+    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0][:MOST_ASKED]
 
 
 @dataclass(slots=True)
@@ -185,8 +233,8 @@ class LiveCalibration:
     """When the records were last counted, to see whether there are many more."""
 
     _is_outgrown: bool = False
-    _cut: tuple[LevelMeasurement, RankingWeights, Cut] | None = None
-    """The cut that was worked out last, and of what."""
+    _cuts: dict[str, tuple[LevelMeasurement, RankingWeights, Cut]] = field(default_factory=dict)
+    """The cut that was worked out last for queries in each language, and of what."""
 
     _measuring: threading.Thread | None = None
     _lock: SharedLock = field(init=False)
@@ -234,11 +282,17 @@ class LiveCalibration:
         assert self._measured is not None
         return self._measured
 
-    def cut(self, measured: LevelMeasurement, weights: RankingWeights) -> Cut:
-        """Return which hits are shown where a search names no threshold. The last answer is remembered."""
-        last = self._cut
+    def costs(self, weights: RankingWeights) -> LevelCosts | None:
+        """Return what the level costs on each side, or None before it was measured. Nothing is measured for it."""
+        measured = self._measured or self._stored()
+        return measured.costs(weights) if measured else None
+
+    def cut(self, measured: LevelMeasurement, weights: RankingWeights, query: str = "") -> Cut:
+        """Return which hits are shown where a search names no threshold. The last answers are remembered."""
+        language = language_of(query) if len(set(measured.languages)) > 1 else ""
+        last = self._cuts.get(language)
         if last is None or last[0] is not measured or last[1] != weights:
-            last = self._cut = measured, weights, measured.cut(weights)
+            last = self._cuts[language] = measured, weights, measured.cut(weights, language)
         return last[2]
 
     def cut_by_words(self, weights: RankingWeights) -> Cut:
@@ -298,14 +352,17 @@ class LiveCalibration:
         at = self.store.moment()
         unrelated, near = self.store.similarities(SAMPLED)
         n_records = self.store.n_at_most()
-        can_ask = len(near) > 0 and n_records >= SMALL
+        texts = self.store.sampled_texts(OWN)
+        languages = languages_of(list(texts.values()))
+        can_ask = len(near) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
+        answers = self._answers(texts, languages) if asks and can_ask else {}
         return LevelMeasurement(
             scale=calibrate(unrelated, near, self._usual or USUAL.get(self.embedder.model_name, Calibration())),
             n_records=n_records,
-            answers=self._answers() if asks and can_ask else (),
             model=self._model(),
             at=at,
             is_whole=asks or not can_ask,
+            **answers,
         )
 
     def _model(self) -> str:
@@ -328,15 +385,32 @@ class LiveCalibration:
         except AtlasError as error:
             logger.debug("the measurement could not be kept: %s", error)
 
-    def _answers(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        """Return the best answers to foreign queries, in a second or two. Empty without a model."""
-        texts = list(calibration_queries())
+    def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """Return the best answers to foreign queries and to the store's own, in a second or two. Empty without a model.
+
+        Args:
+            texts: Of some records, by id.
+            languages: Those of the store.
+        """
+        foreign = calibration_queries_in(languages)
+        of_queries = tuple(language for language, queries in foreign.items() for _ in queries)
+        queries = [query for of_language in foreign.values() for query in of_language]
+        queries += map(first_sentence, texts.values())
         try:
-            vectors = self._query_vectors(texts)
+            vectors = self._query_vectors(queries)
         except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
             logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
-            return ()
-        return tuple(self._best_answers(text, vector) for text, vector in zip(texts, vectors, strict=True))
+            return {}
+        found = list(map(self._found, queries, vectors))
+        own = found[len(of_queries) :]
+        itself = tuple(answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own, strict=True))
+        best = tuple(map(_best_of, found))
+        return {
+            "answers": best[: len(of_queries)],
+            "languages": of_queries,
+            "own_answers": best[len(of_queries) :],
+            "itself": itself,
+        }
 
     def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
         """Return the vectors of queries. Where word pieces are compared, one run of the model gives a query's of both.
@@ -350,13 +424,19 @@ class LiveCalibration:
         together: Vectors = encode_together(texts)
         return together
 
-    def _best_answers(self, text: str, vector: Vector) -> tuple[tuple[float, float], ...]:
+    def _found(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
+        """Return the similarity and share of words of the records nearest to a query, by id."""
         found = self.store.candidates(vector, text, LOOKED_AT, compared=every if self.store.keeps_tokens else None)
         information = found.word_information or 1.0
-        answers = [(near, words / information) for near, words in zip(found.similarities, found.words, strict=True)]
-        by_meaning = sorted(answers, key=lambda answer: -answer[0])[:ANSWERS]
-        by_words = sorted(answers, key=lambda answer: -answer[1])[:ANSWERS]
-        return tuple(dict.fromkeys([*by_meaning, *by_words]))
+        rows = zip(found.ids, found.similarities, found.words, strict=True)
+        return {record_id: (near, words / information) for record_id, near, words in rows}
+
+
+def _best_of(answers: Mapping[str, tuple[float, float]]) -> Answers:
+    """Return the best answers by either signal, as weights decide later which one is best."""
+    by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:ANSWERS]
+    by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:ANSWERS]
+    return tuple(dict.fromkeys([*by_meaning, *by_words]))
 
 
 def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
@@ -370,17 +450,27 @@ def _is_about(n: int, measured: int) -> bool:
 
 
 def _encode(measured: LevelMeasurement) -> str:
-    answers = [[[round(value, 4) for value in pair] for pair in found] for found in measured.answers]
     return json.dumps(
         {
             "version": VERSION,
             "scale": [measured.scale.unrelated, measured.scale.near],
             "n_records": measured.n_records,
-            "answers": answers,
+            "answers": _rounded(measured.answers),
+            "languages": measured.languages,
+            "own_answers": _rounded(measured.own_answers),
+            "itself": _rounded([measured.itself])[0],
             "model": measured.model,
             "at": [measured.at.ledger_id, measured.at.change],
         }
     )
+
+
+def _rounded(answers: Sequence[Answers]) -> list[list[list[float]]]:
+    return [[[round(value, 4) for value in pair] for pair in found] for found in answers]
+
+
+def _read(answers: Sequence[Any]) -> tuple[Answers, ...]:
+    return tuple(tuple((float(near), float(words)) for near, words in found) for found in answers)
 
 
 def _decode(text: str | None) -> LevelMeasurement | None:
@@ -395,7 +485,10 @@ def _decode(text: str | None) -> LevelMeasurement | None:
     return LevelMeasurement(
         scale=Calibration(unrelated=unrelated, near=max(near, unrelated + LEAST_SPAN)),
         n_records=int(encoded["n_records"]),
-        answers=tuple(tuple((float(near), float(words)) for near, words in found) for found in encoded["answers"]),
+        answers=_read(encoded["answers"]),
+        languages=tuple(map(str, encoded["languages"])),
+        own_answers=_read(encoded["own_answers"]),
+        itself=_read([encoded["itself"]])[0],
         model=str(encoded["model"]),
         at=Moment(str(ledger_id), int(change)),
     )

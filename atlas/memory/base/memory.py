@@ -13,6 +13,7 @@ import numpy as np
 from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, Retrieval, check_limit, limit_of_list, unexplained
 from atlas.core.json_values import check_text
+from atlas.core.ranking.level import LevelCosts
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, VectorRecord, Vectors, attach_embedding
 from atlas.embedding.met_words import MetWords, met_words
@@ -232,8 +233,8 @@ class Memory(Records, ABC, Generic[T]):
                 hit and those near it.
             distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
                 looked at, so that k hits are k different things. There may be fewer where one task has thousands.
-            diversity: In [0, 1): how much a hit loses that is like one above it, whatever its task; 0.3 is usual. What
-                is below the threshold stays out.
+            diversity: In [0, 1): the share of its value that a hit loses which is a near-copy of one above it, whatever
+                its task; 0.2 is usual. What is below the threshold stays out.
 
         If the memory's reranker fails, or the service that keeps its index, the answer is that without it, and
         `problems` contains the reason. `notes` names what the filter asks for and every record lacks.
@@ -424,6 +425,12 @@ class Memory(Records, ABC, Generic[T]):
         return self._retriever.level()
 
     alevel = twin(level)
+
+    def level_costs(self) -> LevelCosts | None:
+        """Return what the level costs on each side, or None before it was measured, as in a store of few records."""
+        return self._retriever.level_costs()
+
+    alevel_costs = twin(level_costs)
 
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the filter that a search goes by.

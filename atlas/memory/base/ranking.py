@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, Worth
-from atlas.core.ranking.tuned import ALIKE, FEWEST_RANKED, RANKED_PER_HIT
+from atlas.core.ranking.tuned import ALIKE, FEWEST_RANKED, NEAR_COPY, RANKED_PER_HIT
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.memory.base.scoring import ASKED, NUDGES, Calibration, Candidate, Values, relevance_signals, score
@@ -73,6 +73,7 @@ def rank(
     *,
     is_kept: Callable[[Hit[T]], bool] | None = None,
     distinct: bool = False,
+    prefers_success: bool = True,
 ) -> list[Hit[T]]:
     """Return the candidates as hits, highest rank value first. Equal ones as they came.
 
@@ -83,16 +84,17 @@ def rank(
         is_kept: Says of a hit whether it counts at all. None keeps all.
         distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
             them, which counts the outcomes of the others.
+        prefers_success: Whether the best of them is the first that succeeded, if there is one.
     """
     pairs = [(candidate, score(candidate, weights, calibration, now)) for candidate in candidates]
     if is_kept is not None:
         pairs = [pair for pair in pairs if is_kept(pair[1])]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
-    return _joined(pairs) if distinct else [hit for _, hit in pairs]
+    return _joined(pairs, prefers_success) if distinct else [hit for _, hit in pairs]
 
 
-def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
-    """Return one hit for those of a task that are alike: the first that succeeded, else the first of them."""
+def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool) -> list[Hit[T]]:
+    """Return one hit for those of a task that are alike: the first, or the first success where one is preferred."""
     best: list[Hit[T]] = []
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
@@ -103,8 +105,8 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
             best.append(hit)
         else:
             outcomes = dict(Counter(best[alike].outcomes) + Counter(hit.outcomes))
-            is_first_success = candidate.success and "succeeded" not in best[alike].outcomes
-            best[alike] = replace(hit if is_first_success else best[alike], outcomes=outcomes)
+            is_better = prefers_success and candidate.success and "succeeded" not in best[alike].outcomes
+            best[alike] = replace(hit if is_better else best[alike], outcomes=outcomes)
     return sorted(best, key=lambda hit: -hit.rank_value)
 
 
@@ -162,26 +164,35 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
     Source:
         Carbonell & Goldstein, SIGIR 1998.
     """
-    return [position for position, _ in _marginal(vectors, relevance, diversity)]
+    nearest, is_left, order = np.zeros(len(vectors)), np.ones(len(vectors), bool), []
+    for _ in range(len(vectors)):
+        values = (1 - diversity) * np.asarray(relevance) - diversity * nearest
+        order.append(int(np.argmax(np.where(is_left, values, -np.inf))))
+        is_left[order[-1]] = False
+        nearest = np.maximum(nearest, vectors @ vectors[order[-1]])
+    return order
 
 
 def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
-    """Return the hits in the order of maximal marginal relevance: each next one is good, and unlike those before it.
+    """Return the hits in an order in which a near-copy of one before it has lost a part of its value.
 
-    What that takes away from a hit is its signal `diversity`, so rank values still fall from hit to hit.
+    What it lost is its signal `diversity`, so rank values still fall from hit to hit. Hits that are about the same but
+    say different things stay where they are: each may be the right one.
 
     Args:
         hits: Best first.
-        vectors: One for each hit.
-        diversity: From 0, which leaves the order as it is, to less than 1. A hit with the same content as one before it
-            stands where one of `diversity / (1 - diversity)` less would.
+        vectors: One for each hit, of unit length.
+        diversity: The share of its value that a near-copy loses, from 0 to less than 1.
     """
-    cost = diversity / (1 - diversity)
-    picks = _marginal(vectors, [hit.rank_value for hit in hits], diversity)
-    return [
-        replace(hits[position], signals={**hits[position].signals, "diversity": -cost * near})
-        for position, near in picks
-    ]
+    values = np.array([hit.rank_value for hit in hits])
+    loss, is_left, order = np.zeros(len(hits)), np.ones(len(hits), bool), []
+    for _ in hits:
+        place = int(np.argmax(np.where(is_left, values - loss, -np.inf)))
+        order.append(replace(hits[place], signals={**hits[place].signals, "diversity": -float(loss[place])}))
+        is_left[place] = False
+        is_copy = is_left & (vectors @ vectors[place] >= NEAR_COPY)
+        loss[is_copy] = diversity * np.maximum(0.0, values[is_copy])
+    return order
 
 
 def check_threshold(threshold: float) -> None:
@@ -194,14 +205,3 @@ def check_diversity(diversity: float) -> None:
     """Raise `InvalidInput` for a diversity that is not in [0, 1)."""
     if not 0 <= diversity < 1:
         raise InvalidInput(f"diversity should be from 0 to less than 1, but is {diversity!r}")
-
-
-def _marginal(vectors: Vectors, relevance: Sequence[float], diversity: float) -> Iterator[tuple[int, float]]:
-    """Return positions, each with its similarity to the nearest one before it, at least 0."""
-    nearest, is_left = np.zeros(len(vectors)), np.ones(len(vectors), bool)
-    for _ in range(len(vectors)):
-        values = (1 - diversity) * np.asarray(relevance) - diversity * nearest
-        position = int(np.argmax(np.where(is_left, values, -np.inf)))
-        yield position, float(nearest[position])
-        is_left[position] = False
-        nearest = np.maximum(nearest, vectors @ vectors[position])

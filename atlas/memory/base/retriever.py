@@ -11,6 +11,7 @@ import numpy as np
 from atlas.core.hits import Candidates, Hit, check_limit, unexplained
 from atlas.core.json_values import check_text
 from atlas.core.operations import Usage
+from atlas.core.ranking.level import LevelCosts
 from atlas.core.ranking.tuned import COMPARED, MOST_CANDIDATES, RERANKED
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
@@ -27,7 +28,7 @@ from atlas.memory.base.ranking import (
 )
 from atlas.memory.base.records import first_vectors
 from atlas.memory.base.rerank import RerankedHits, rerank
-from atlas.memory.base.scoring import Calibration, Candidate, candidates_of, relevance
+from atlas.memory.base.scoring import Calibration, Candidate, candidates_of, relevance, seeks_failures
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
 from atlas.storage.collection import Collection
@@ -74,6 +75,8 @@ class Standards:
     weights: RankingWeights
     scale: Calibration
     cut: Cut
+    prefers_success: bool = True
+    """False where a failure answers the query as well."""
 
 
 @dataclass(slots=True)
@@ -156,7 +159,10 @@ class Retriever:
         Args:
             n_withheld: How many records the memory removes from the hits.
         """
-        standards = self._standards(search.threshold)
+        standards = self._standards(search.threshold, search.query)
+        if self.prior is None and seeks_failures(search.query):
+            weights = replace(standards.weights, success=0.0)
+            standards = replace(standards, weights=weights, prefers_success=False)
         if search.vector is None:
             return RankedRecords(hits=[], n_hidden=0, threshold=standards.cut.least(0.0))
         k = search.k + n_withheld
@@ -196,6 +202,10 @@ class Retriever:
         """Return the relevance that the best hit of a search needs for any to be shown. It may measure the store."""
         self._calibration.prepare()
         return self._standards(threshold=None).cut.best
+
+    def level_costs(self) -> LevelCosts | None:
+        """Return what the level costs on each side, or None before it was measured."""
+        return self._calibration.costs(self.weights())
 
     def n_read(self, search: Search) -> int:
         """Return how many of the first hits `ordered` may choose from."""
@@ -259,14 +269,17 @@ class Retriever:
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 
-    def _standards(self, threshold: float | None) -> Standards:
+    def _standards(self, threshold: float | None, query: str = "") -> Standards:
         """Return the weights in use, the store's scale, and the relevance that hits need.
 
         Args:
             threshold: Named by the search. None for the store's own level.
+            query: In whose language the level is looked up.
         """
         weights, measured = self.weights(), self._calibration.now()
-        cut = self._calibration.cut(measured, weights) if threshold is None else Cut(best=0.0, each=threshold)
+        cut = Cut(best=0.0, each=threshold or 0.0)
+        if threshold is None:
+            cut = self._calibration.cut(measured, weights, query)
         return Standards(weights=weights, scale=measured.scale, cut=cut)
 
     def _candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
@@ -313,7 +326,10 @@ class Retriever:
         distinct: bool = False,
     ) -> list[Hit[str]]:
         weights, scale, now = standards.weights, standards.scale, self.clock.now()
-        return rank(candidates, weights, scale, now, is_kept=is_kept, distinct=distinct)
+        prefers_success = standards.prefers_success
+        return rank(
+            candidates, weights, scale, now, is_kept=is_kept, distinct=distinct, prefers_success=prefers_success
+        )
 
 
 def _best(hits: Sequence[Hit[str]], weights: RankingWeights) -> float:

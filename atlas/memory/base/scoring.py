@@ -16,6 +16,7 @@ measures the scale and decides which hits are shown. The numbers stand in `atlas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -43,6 +44,13 @@ NUDGES = ("success", "use", "recency", "pin", "importance")
 
 ASKED = ("meaning", "words", "context")
 """The signals that relevance is made of."""
+
+_OF_FAILURES = re.compile(
+    r"\b(?:[A-Za-z]*(?:Error|Exception)|Traceback|(?i:abort(?:s|ed)?|bug(?:s|gy)?|core dumped"
+    r"|crash(?:e[sd]|ing)?|fail(?:s|ed|ures?|ing)?|incorrect(?:ly)?|mistakes?|panic|segfault(?:s|ed)?|stack trace"
+    r"|timed out|wrong(?:ly)?))\b"
+)
+"""The words of error messages, and those in which a reflection speaks of an attempt that went wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +190,11 @@ def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> d
         "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
         "pin": weights.pin * candidate.is_pinned,
     }
+
+
+def seeks_failures(query: str) -> bool:
+    """Return whether a query is about something that went wrong, so that failures answer it as well as successes."""
+    return _OF_FAILURES.search(query) is not None
 
 
 def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> float:

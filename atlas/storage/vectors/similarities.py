@@ -6,6 +6,7 @@ import numpy as np
 
 from atlas.core.types import Vector
 from atlas.storage.engine import LedgerEngine
+from atlas.storage.records import Seqs
 from atlas.storage.vectors.vector_search import Nearest
 
 SAME_TEXT = 0.999
@@ -20,8 +21,7 @@ def sample(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> t
 
     The records are spread evenly over the order in which they were added, so the sample of a store is always the same.
     """
-    seqs = np.sort(ledger.matching(collection))
-    seqs = seqs[np.unique(np.linspace(0, max(len(seqs) - 1, 0), min(n, len(seqs))).astype(np.int64))]
+    seqs = spread(ledger, collection, n)
     owners, windows = ledger.vectors.at(seqs)
     _, first = np.unique(owners, return_index=True)
     vectors = windows[first]
@@ -29,6 +29,12 @@ def sample(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> t
     unrelated = pairs[np.triu_indices(len(vectors), 1)]
     near = [_nearest_other(nearest, vector) for vector in vectors]
     return unrelated.astype(np.float32), np.array([value for value in near if value is not None], np.float32)
+
+
+def spread(ledger: LedgerEngine, collection: str, n: int) -> Seqs:
+    """Return the numbers of at most n records, spread evenly over the order in which they were added."""
+    seqs = np.sort(ledger.matching(collection))
+    return seqs[np.unique(np.linspace(0, max(len(seqs) - 1, 0), min(n, len(seqs))).astype(np.int64))]
 
 
 def _nearest_other(nearest: Nearest, vector: Vector) -> float | None:

@@ -39,8 +39,8 @@ NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
 
 IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the context block", "not in the context block", "only here"
 
-DIVERSITY = 0.3
-"""How much a hit loses that is like one above it, where hits are to differ from each other."""
+DIVERSITY = 0.2
+"""Share of its value that a near-copy of a hit above it loses, where hits are to differ from each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Configuration:
     """Names of memories that are left out."""
 
     is_diverse: bool = True
-    """True where similar attempts at a task are one hit, and hits that differ from those above come first."""
+    """True where similar attempts at a task are one hit, and near-copies of hits above come later."""
 
     @property
     def choice(self) -> dict[str, Any]:

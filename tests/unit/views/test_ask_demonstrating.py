@@ -76,7 +76,7 @@ def test_copies_of_one_failure_are_one_hit_unless_that_is_turned_off(memory):
 def test_the_call_that_gives_an_agent_the_same_is_named(memory):
     usual = RankingWeights()
     assert agents_call(Configuration(), 2_000, usual) == (
-        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.3)`."
+        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.2)`."
     )
     assert "`build_context(task, budget_tokens=500, k=3)`" in agents_call(
         Configuration(k=3, is_diverse=False), 500, usual

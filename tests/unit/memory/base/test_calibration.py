@@ -203,12 +203,70 @@ def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
     assert measured.cut(weights[1]).least(0.1) == pytest.approx(0.15)
 
 
+def test_a_hit_far_below_the_best_is_shown_and_one_that_shares_nothing_with_the_query_is_not():
+    measured = LevelMeasurement(scale=Calibration(), n_records=100, answers=(((0.0, 0.0),),) * 10)
+    least = measured.cut(RankingWeights()).least(0.8)
+    assert 0.1 < least < 0.3
+    assert measured.cut(RankingWeights(strictness=2.0)).least(0.8) == pytest.approx(2 * least)
+
+
 @pytest.mark.parametrize(("near", "level"), [(0.9, HIGHEST_LEVEL), (0.0, LOWEST_LEVEL)])
 def test_a_store_at_home_everywhere_or_nowhere_has_a_level_within_bounds(near, level):
     measured = LevelMeasurement(
         scale=Calibration(unrelated=0.0, near=1.0), n_records=100, answers=(((near, 0.0),),) * 10
     )
     assert measured.level(RankingWeights()) == level
+
+
+def test_a_store_in_german_is_asked_in_german_and_its_level_is_that_of_a_query_in_german(memory):
+    german = [f"Die {thing} war nicht da und der Gast {i} hat es gemeldet" for i, thing in enumerate(SUBJECTS * 4)]
+    memory.experience.store_many(
+        [atlas.Trajectory(atlas.Task(text, "", text), (), atlas.Outcome(True)) for text in german]
+    )
+    measured = settled(memory).now()
+    assert set(measured.languages) == {"de"}
+    assert len(measured.languages) == len(measured.answers)
+    assert len(measured.own_answers) == len(measured.itself) == len(german)
+
+
+def test_a_small_store_is_asked_in_other_languages_than_english(memory):
+    texts = ["Die Rechnung ist nicht bezahlt und der Gast ist weg", "Das Gepäck wurde für einen anderen Flug verladen"]
+    memory.experience.store_many(
+        [atlas.Trajectory(atlas.Task(text, "", text), (), atlas.Outcome(True)) for text in texts]
+    )
+    measured = settled(memory).now()
+    assert measured.is_small
+    assert set(measured.languages) == {"de"}
+    assert not measured.cut(RankingWeights()).spares_words
+    assert memory.experience.retrieve("wer hat die Rechnung bezahlt", 2).hits
+    memory.experience.delete(memory.experience.ids())
+    memory.experience.store_many(attempts(3))
+    assert not live(memory)._measure().answers
+
+
+def test_a_store_in_two_languages_has_a_level_for_queries_in_each():
+    measured = LevelMeasurement(
+        scale=Calibration(unrelated=0.0, near=1.0),
+        n_records=100,
+        answers=(((0.1, 0.0),),) * 10 + (((0.4, 0.0),),) * 10,
+        languages=("en",) * 10 + ("zh",) * 10,
+    )
+    weights = RankingWeights(meaning=1.0, words=0.0)
+    assert measured.level(weights, "en") == pytest.approx(0.1)
+    assert measured.level(weights, "zh") == measured.level(weights, "fr") == pytest.approx(0.4)
+    calibration = LiveCalibration(None, HashEmbedder())
+    asked = [calibration.cut(measured, weights, query).best for query in ("is the door of this house open", "门开了吗")]
+    assert asked == pytest.approx([0.1, 0.4])
+
+
+def test_what_the_level_costs_is_known_once_it_is_measured(memory):
+    memory.experience.store_many(attempts(30))
+    assert memory.experience.level_costs() is None
+    memory.experience.calibrate()
+    costs = memory.experience.level_costs()
+    assert costs.level == pytest.approx(memory.experience.level())
+    assert 0 <= costs.foreign_shown <= 0.2
+    assert 0 <= costs.own_hidden <= 0.1
 
 
 def test_a_threshold_that_is_named_holds_for_each_hit():

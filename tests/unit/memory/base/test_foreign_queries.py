@@ -1,9 +1,17 @@
 from __future__ import annotations
 
-from atlas.embedding.foreign_queries import foreign_queries
+import pytest
+
+from atlas.embedding.foreign_queries import (
+    OTHERS,
+    calibration_queries,
+    calibration_queries_in,
+    foreign_queries,
+    queries_in,
+)
 
 
-def test_there_are_some_400_distinct_queries_of_one_line():
+def test_there_are_some_400_distinct_english_queries_of_one_line():
     queries = foreign_queries()
 
     assert len(queries) == len(set(queries)) == 422
@@ -16,5 +24,26 @@ def test_some_are_in_other_languages():
     assert all(any(mark in query for query in foreign_queries()) for mark in marks)
 
 
+@pytest.mark.parametrize("language", OTHERS)
+def test_each_of_twelve_other_languages_has_at_least_40_distinct_queries_of_one_line(language):
+    queries = queries_in(language)
+
+    assert len(OTHERS) == 12
+    assert len(queries) == len(set(queries)) >= 40
+    assert all(query == query.strip() != "" for query in queries)
+
+
 def test_none_is_longer_than_a_task_description():
-    assert max(len(query.split()) for query in foreign_queries()) <= 40
+    every = [query for language in ("en", *OTHERS) for query in queries_in(language)]
+
+    assert max(len(query.split()) for query in every) <= 40
+
+
+def test_a_store_is_asked_in_the_languages_that_it_holds():
+    assert calibration_queries_in(["en"]) == {"en": calibration_queries()}
+    assert calibration_queries_in(["de", "en"]) == {"en": calibration_queries(), "de": queries_in("de")}
+    assert calibration_queries_in(["zh"]) == {"zh": queries_in("zh")}
+
+
+def test_a_store_in_a_language_without_queries_is_asked_in_english():
+    assert calibration_queries_in(["fi"]) == {"en": calibration_queries()}

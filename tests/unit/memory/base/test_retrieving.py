@@ -114,16 +114,41 @@ def test_what_is_hidden_is_counted_as_what_is_shown_is(stored):
     assert (len(found.hits), found.n_hidden) == (1, 3)
 
 
-def test_diversity_spreads_the_answer_over_what_is_relevant(memory):
-    """Six attempts say one thing, two say others of the same subject, and many have nothing to do with it."""
-    memory.store_many([attempt(f"cancel the flight of a passenger {number}") for number in range(6)])
-    memory.store_many([attempt("cancel the flight, refund a certificate"), attempt("cancel the hotel and a taxi")])
+@pytest.mark.parametrize(
+    ("query", "share"),
+    [
+        ("cancel the flight of a passenger", 1.0),
+        ("the flight of a passenger crashed", 0.0),
+        ("KeyError: 'passenger' in cancel_flight", 0.0),
+        ("I was wrong to cancel the flight before the refund", 0.0),
+    ],
+)
+def test_success_moves_no_hit_up_where_a_failure_may_be_the_answer(stored, query, share):
+    stored.store_many([attempt("cancel the flight of a passenger", success) for success in (False, True)])
+    hits = stored.retrieve(query, 2, threshold=0.0).hits
+    moved = {hit.item.success: hit.signals["success"] for hit in hits}
+    assert moved == {True: share * stored.weights.success, False: 0.0}
+
+
+def test_of_attempts_that_are_alike_the_first_stands_for_all_where_a_failure_may_be_the_answer(stored):
+    stored.store_many([attempt("cancel the flight of a passenger", success) for success in (False, True)])
+    asked = ("cancel the flight of a passenger", "the flight of a passenger crashed")
+    [plain], [crash] = (stored.retrieve(query, 2, threshold=0.0, distinct=True).hits for query in asked)
+    assert (plain.item.success, crash.item.success) == (True, False)
+    assert plain.outcomes == crash.outcomes == {"succeeded": 1, "failed": 1}
+
+
+def test_diversity_moves_near_copies_down_and_nothing_else(memory):
+    """Six attempts say one thing, one says nearly the same, and many have nothing to do with it."""
+    memory.store_many([attempt("cancel the flight of a passenger" + "!" * number) for number in range(6)])
+    memory.store_many([attempt("cancel the flight of a passenger today"), attempt("cancel the hotel and a taxi")])
     memory.store_many([attempt(f"parse index query retry timeout {number}") for number in range(20)])
     query = "cancel the flight of a passenger"
-    alike, spread = (memory.retrieve(query, 3, threshold=0.3, diversity=x) for x in (0.0, 0.7))
+    alike, spread = (memory.retrieve(query, 3, threshold=0.3, diversity=x) for x in (0.0, 0.5))
     assert all(hit.item.task.description.startswith(query) for hit in alike.hits)
     assert spread.hits[0].item == alike.hits[0].item
-    assert any(not hit.item.task.description.startswith(query) for hit in spread.hits)
+    assert spread.hits[1].item.task.description == "cancel the flight of a passenger today"
+    assert spread.hits[1].signals["diversity"] == 0
     assert all(hit.relevance >= 0.3 for hit in spread.hits)
     assert "diversity" not in alike.hits[1].signals
     assert "says much the same" in " ".join(map(explain, spread.hits))

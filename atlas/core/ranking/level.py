@@ -1,0 +1,79 @@
+"""The level of a store: the relevance that the best hit of a query needs for any to be shown.
+
+It lies where it costs least, between what foreign queries reach and what the store's own ones do. Foreign ones are
+shipped. What own ones reach is between two relevances that a record's first sentence has: of the record itself, whose
+words it repeats, and of the best other record, which is about something else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.languages import ENGLISH
+from atlas.core.ranking.tuned import (
+    FOREIGN_SHARE,
+    HIGHEST_LEVEL,
+    ITSELF,
+    LOWEST_LEVEL,
+    OWN_PART,
+    PRICE,
+)
+
+Relevances = npt.NDArray[np.float64]
+"""In [0, 1], shape (n,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelCosts:
+    """Costs of a level on either side."""
+
+    level: float
+    foreign_shown: float
+    """Share of foreign queries that are given a hit, in [0, 1]."""
+
+    own_hidden: float
+    """Share of the store's own queries that are given none, in [0, 1]."""
+
+
+def own_relevance(itself: Relevances, others: Relevances) -> Relevances:
+    """Return the relevance of the best answer to a question about a record, as far as its first sentence shows it.
+
+    Args:
+        itself: Relevance of the record to its first sentence.
+        others: The same of the best other record.
+    """
+    return np.asarray(ITSELF * itself + (1 - ITSELF) * others, np.float64)
+
+
+def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
+    """Return the level for queries in a language.
+
+    Args:
+        foreign: Relevance of the best answer to each foreign query in it.
+        own: The same of queries that the store should answer. Empty where they are not known.
+    """
+    highest = 1.0
+    if language == ENGLISH:
+        highest = max(HIGHEST_LEVEL, OWN_PART * float(np.quantile(own, 0.05)) if len(own) else 0.0)
+    goal = float(np.quantile(foreign, FOREIGN_SHARE))
+    return float(np.clip(min(goal, _cheapest(foreign, own)), LOWEST_LEVEL, highest))
+
+
+def costs_of(foreign: Relevances, own: Relevances, level: float) -> LevelCosts:
+    """Return what a level costs on each side."""
+    return LevelCosts(
+        level=level, foreign_shown=float(np.mean(foreign >= level)), own_hidden=float(np.mean(own < level))
+    )
+
+
+def _cheapest(foreign: Relevances, own: Relevances) -> float:
+    """Return the level that costs least: a foreign query shown something costs 1, one of its own hidden `PRICE`."""
+    if not len(own):
+        return 1.0
+    levels = np.unique(np.concatenate([own, np.nextafter(foreign, 2.0)]))
+    own_hidden = np.searchsorted(np.sort(own), levels) / len(own)
+    foreign_shown = 1 - np.searchsorted(np.sort(foreign), levels) / len(foreign)
+    return float(levels[np.argmin(PRICE * own_hidden + foreign_shown)])

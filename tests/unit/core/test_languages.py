@@ -1,0 +1,45 @@
+"""The language of a text is told by its script or its function words, and of a store by its share."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.core.languages import language_of, languages_of
+from atlas.embedding.foreign_queries import OTHERS, queries_in
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The build fails because the cache was not cleared.", "en"),
+        ("Die Abfrage zählt jede Bestellung doppelt, weil ein Verbund fehlt.", "de"),
+        ("为什么这条查询会把每个订单数两遍？", "zh"),  # noqa: RUF001
+        ("この関数は月末の日付を一日ずらす。", "ja"),
+        ("빈 칸까지 평균에 넣는 수식을 고쳐 줘.", "ko"),
+        ("Исправь запрос, который возвращает удалённых клиентов.", "ru"),
+        ("The report of 王 was not read by the office.", "en"),
+        ("def f(x): return x", ""),
+        ("404", ""),
+        ("", ""),
+    ],
+)
+def test_a_text_is_in_the_language_of_its_script_or_of_most_of_its_function_words(text, language):
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_nearly_every_sentence_of_a_language_is_recognised_or_left_open(language):
+    recognised = [language_of(query) for query in queries_in(language)]
+    assert recognised.count(language) >= 0.7 * len(recognised)
+    assert sum(name not in (language, "") for name in recognised) <= 0.05 * len(recognised)
+
+
+def test_a_few_texts_in_another_language_make_a_store_no_other():
+    german, chinese = queries_in("de")[:30], queries_in("zh")[:10]
+    assert languages_of([*german, chinese[0]]) == ("de",)
+    assert languages_of([*german, *chinese]) == ("de", "zh")
+
+
+def test_texts_of_no_known_language_count_as_english():
+    assert languages_of(["x = 1", "404"]) == ("en",)
+    assert languages_of([]) == ("en",)
