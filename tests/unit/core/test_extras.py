@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -234,15 +234,19 @@ def run_without_extras(source: str, surroundings: dict[str, str] | None = None) 
 
 
 @pytest.fixture
-def block(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def block(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Make importing a package fail as if it were not installed."""
+    before = set(sys.modules)
 
     def block_package(package: str) -> None:
         loaded = [name for name in sys.modules if name.startswith(f"{package}.")]
         for name in (package, *loaded):
             monkeypatch.setitem(sys.modules, name, None)
 
-    return block_package
+    yield block_package
+    for name in sys.modules.keys() - before:
+        if name.partition(".")[0] in {"sentence_transformers", "transformers"}:  # they remember that there was no torch
+            del sys.modules[name]
 
 
 def test_the_table_of_extras_is_that_of_the_distribution():
