@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import atlas
-from atlas.core.languages import ENGLISH
+from atlas.core.ranking.languages import ENGLISH
 from atlas.embedding.cached import CachedEmbedder
 from atlas.embedding.foreign_queries import calibration_queries_in
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-from atlas.core.languages import ENGLISH
+from atlas.core.ranking.languages import ENGLISH
 
 OTHERS = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh")
 """Languages beside English that there are queries in."""

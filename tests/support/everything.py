@@ -12,6 +12,7 @@ from typing import Any
 import atlas
 from atlas.access.links import Links
 from atlas.access.people import Identity, People
+from atlas.cli.common import calibrate
 from atlas.infra.actor import Actor, Role, acting
 from atlas.protocols.access import AUDIT
 from atlas.storage.maintenance.backup import backup
@@ -61,6 +62,7 @@ def make_everything(store: Path) -> Ids:
         ids["person"] = people.set_role(people.sign_in(person).id, Role.WRITER).id
         links.make_link(memory, "board", 7)
         ids["link"] = Links(store).every()[0].id
+        calibrate(memory)  # or the first search would keep what it measured
     return ids
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.languages import ENGLISH
+from atlas.core.ranking.languages import ENGLISH
 from atlas.core.ranking.tuned import (
     FOREIGN_SHARE,
     HIGHEST_LEVEL,

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import AtlasError
 from atlas.core.hits import Hit
-from atlas.core.languages import ENGLISH, language_of, languages_of
+from atlas.core.ranking.languages import ENGLISH, language_of, languages_of
 from atlas.core.ranking.level import LevelCosts, costs_of, level_between, own_relevance
 from atlas.core.ranking.tuned import (
     ABOVE_USUAL,

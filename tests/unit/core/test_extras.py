@@ -32,7 +32,7 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.terms.terms import read_term
 from atlas.llm.client import ModelClient
-from atlas.llm.structured_output import ask
+from atlas.llm.structured_output import Question, ask
 from atlas.maps.domains import find_domains, match_domains
 from atlas.maps.knn import nearest_neighbours
 from atlas.maps.projection import fit
@@ -67,8 +67,8 @@ class Feature:
 
 
 def ask_scripted() -> object:
-    schema = {"type": "object"}
-    return asyncio.run(ask(ScriptedLLM([]), "system", "prompt", schema=schema, validate=dict))
+    question = Question(system="system", prompt="prompt", schema={"type": "object"}, validate=dict)
+    return asyncio.run(ask(ScriptedLLM([]), question))
 
 
 def search_by_stitch() -> object:
@@ -193,7 +193,7 @@ def test_refining_without_the_sdk_of_the_model_that_is_configured_reports_that(t
     command_without_extras(tmp_path, ["init"])
     done = command_without_extras(tmp_path, ["refine"])
     assert done.returncode == 0
-    assert "refining without a language model: asking a language model needs the package anthropic" in done.stderr
+    assert "refining without a language model: a language model needs the package anthropic" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.core.languages import language_of, languages_of
+from atlas.core.ranking.languages import language_of, languages_of
 from atlas.embedding.foreign_queries import OTHERS, queries_in
 
 
