@@ -63,7 +63,8 @@ def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS
         st.info(answer.block_sentence, icon=":material/block:")
         return
     st.caption(f"{answer.block_sentence}, counted with {block.counted_with}. {call}")
-    st.code(block.text, language=None, wrap_lines=True, height=pixels)
+    with st.container(height=pixels, border=False):  # it scrolls by keyboard, which code of a fixed height does not
+        st.code(block.text, language=None, wrap_lines=True)
     st.download_button(
         "Save as a file", block.text, "context.txt", key=f"ask_save_{side}", icon=":material/download:", type="tertiary"
     )
@@ -77,7 +78,8 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
     with st.container(key="ask_block_difference"):
         st.markdown("##### Where the blocks differ")
         st.caption("A line with − is only in A, a line with + only in B.")
-        st.code(lines, language="diff", wrap_lines=True, height=BLOCK_PIXELS_OF_TWO)
+        with st.container(height=BLOCK_PIXELS_OF_TWO, border=False):
+            st.code(lines, language="diff", wrap_lines=True)
 
 
 def draw_choice(memory: MemorySystem) -> str:
