@@ -177,8 +177,8 @@ def _declines(answer: Mapping[str, Any]) -> bool:
 
 
 def _prompt(concepts: Sequence[CodeConcept]) -> str:
-    shown = {f"function {number}": _shown(concept) for number, concept in enumerate(concepts, start=1)}
-    return f"The functions:\n{as_data(shown, limit=sum(map(len, shown.values())))}"
+    functions = {f"function {number}": _shown(concept) for number, concept in enumerate(concepts, start=1)}
+    return f"The functions:\n{as_data(functions, limit=sum(map(len, functions.values())))}"
 
 
 def _shown(concept: CodeConcept) -> str:

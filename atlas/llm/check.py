@@ -54,12 +54,12 @@ class ModelCheck:
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
         """The result as pairs of a label and a text, which may hold the server's words."""
-        asked = (("Server", self.address), ("Protocol", self.api), ("Model", self.model))
+        model = (("Server", self.address), ("Protocol", self.api), ("Model", self.model))
         if self.problem:
-            return (*asked, ("Answer", self.problem))
+            return (*model, ("Answer", self.problem))
         speed = f"{self.tokens_per_second:.1f}" if self.tokens_per_second is not None else "the server counts no tokens"
         return (
-            *asked,
+            *model,
             ("Holds a schema", f"no: {self.fault}" if self.fault else "yes"),
             ("Tokens a second", speed),
             ("Took", f"{self.spent}, at the list prices of {PRICES_AS_OF}" if self.spent.cost_usd else f"{self.spent}"),

@@ -68,8 +68,8 @@ class Basis:
     def echoes(self) -> set[tuple[str, ...]]:
         """The runs of words that only the instructions have."""
         own = [*self.sources, self.earlier]
-        asked = _runs(self.instructions, ECHO_WORDS) | _runs(self.question, ECHO_WORDS)
-        return asked.difference(*(_runs(text, ECHO_WORDS) for text in own))
+        of_prompt = _runs(self.instructions, ECHO_WORDS) | _runs(self.question, ECHO_WORDS)
+        return of_prompt.difference(*(_runs(text, ECHO_WORDS) for text in own))
 
     @cached_property
     def copies(self) -> set[tuple[str, ...]]:
@@ -105,9 +105,9 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
     Names that it puts in braces are parameters, which it may make up.
     """
     written = "\n".join(text for fields in _objects(answer, schema, prose) for field in fields for text in field.texts)
-    known = _as_known("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
+    source_words = _as_known("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
     named = dict.fromkeys([*_NUMBER.findall(written), *_IDENTIFIER.findall(written)])
-    unknown = [name for name in named if _as_known(name) not in known]
+    unknown = [name for name in named if _as_known(name) not in source_words]
     if unknown:
         raise InvalidInput(f"it names what is not in the data: {', '.join(unknown[:5])}; name only what is there")
     words, source_words = _stems(written), _stems("\n".join(basis.sources))

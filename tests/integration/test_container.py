@@ -1,4 +1,4 @@
-"""The Containerfile's steps, run in clean Debian trees; and what can be said of the other files without an engine."""
+"""The Containerfile's steps, run in clean Debian trees, and checks of the other files that need no engine."""
 
 from __future__ import annotations
 

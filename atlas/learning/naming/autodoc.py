@@ -121,13 +121,13 @@ def _declines(answer: Any) -> bool:
 
 
 def _prompt(code: str, uses: Sequence[tuple[str, str]], names: Mapping[str, str]) -> str:
-    shown = {"code": cut(code, MAX_CODE_CHARACTERS)}
+    parts = {"code": cut(code, MAX_CODE_CHARACTERS)}
     for number, (task, program) in enumerate(uses, start=1):
-        shown[f"task {number}"] = cut(task, MAX_TASK_CHARACTERS)
-        shown[f"program {number}"] = cut(program, MAX_PROGRAM_CHARACTERS)
-    given = list(names.items())[-MAX_NAMES_SHOWN:]
-    shown["other functions"] = "\n".join(f"{name}: {description}" for name, description in given)
-    texts = {name: text for name, text in shown.items() if text}
+        parts[f"task {number}"] = cut(task, MAX_TASK_CHARACTERS)
+        parts[f"program {number}"] = cut(program, MAX_PROGRAM_CHARACTERS)
+    others = list(names.items())[-MAX_NAMES_SHOWN:]
+    parts["other functions"] = "\n".join(f"{name}: {description}" for name, description in others)
+    texts = {name: text for name, text in parts.items() if text}
     return f"The function, and programs that use it:\n{as_data(texts, limit=sum(map(len, texts.values())))}"
 
 

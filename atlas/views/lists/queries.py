@@ -132,15 +132,15 @@ def on_page(items: Sequence[T], page: int) -> Sequence[T]:
     return items[page_start(page, len(items)) :][:PAGE_ROWS]
 
 
-def query_of(memory: MemorySystem, kind: Kind, text: str = "", *, values: Values, **asked: Any) -> Query:
+def query_of(memory: MemorySystem, kind: Kind, text: str = "", *, values: Values, **fields: Any) -> Query:
     """Return a question to the list of a kind.
 
     Args:
         values: Values of the kind's filters, by name. Empty ones are left out.
-        asked: Further fields of the question.
+        fields: Further fields of the question.
     """
     values = without_empty(values)
-    return Query(text=text, values=values, where=kind.where(memory, values), **asked)
+    return Query(text=text, values=values, where=kind.where(memory, values), **fields)
 
 
 def search(memory: MemorySystem, kind: Kind, query: Query) -> SearchResult:

@@ -1,4 +1,4 @@
-"""Storing waits for a language model only so long; what it has no time for is written in the background."""
+"""Storing waits for a language model for a limited time, and the rest is written in the background."""
 
 from __future__ import annotations
 
