@@ -105,9 +105,9 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
     Names that it puts in braces are parameters, which it may make up.
     """
     written = "\n".join(text for fields in _objects(answer, schema, prose) for field in fields for text in field.texts)
-    source_words = _as_known("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
+    data = _normalised("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
     named = dict.fromkeys([*_NUMBER.findall(written), *_IDENTIFIER.findall(written)])
-    unknown = [name for name in named if _as_known(name) not in source_words]
+    unknown = [name for name in named if _normalised(name) not in data]
     if unknown:
         raise InvalidInput(f"it names what is not in the data: {', '.join(unknown[:5])}; name only what is there")
     words, source_words = _stems(written), _stems("\n".join(basis.sources))
@@ -172,7 +172,7 @@ def _runs(text: str, n: int) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
 
 
-def _as_known(text: str) -> str:
+def _normalised(text: str) -> str:
     """Return a text as names and numbers are looked for in it: without case, and without commas in numbers."""
     return text.casefold().replace(",", "")
 
