@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 import atlas
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve, run_atlas
-from tests.support.browser.tables import HEADER_PIXELS, LOW_ROW_PIXELS, ROW_PIXELS
+from tests.support.browser.tables import HEADER_PIXELS, ROW_PIXELS
 from tests.support.repository import REPOSITORY
 from tests.support.stores import make_store, opened_store
 
@@ -71,6 +71,6 @@ def test_tasks_with_and_without_memory_fit_the_page_side_by_side(page: Page, tmp
     expect(table.locator("th").filter(has_text="Without")).to_be_attached()
     settle(page)
     shoot(page, "effect", themes=True)
-    assert (table.bounding_box()["height"] - HEADER_PIXELS) % LOW_ROW_PIXELS <= BORDER_PIXELS
+    assert (table.bounding_box()["height"] - HEADER_PIXELS) % ROW_PIXELS <= BORDER_PIXELS
     widths = table.locator(".dvn-scroller").evaluate("(one) => [one.scrollWidth, one.clientWidth]")
     assert widths[0] <= widths[1]

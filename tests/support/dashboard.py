@@ -139,3 +139,12 @@ def cards(app: AppTest) -> list[dict[str, Any]]:
 def text_of(card: dict[str, Any]) -> str:
     """The passage of a card."""
     return "".join(text for text, _ in card["pieces"])
+
+
+def touch_table(app: AppTest, *, rows: list[int], cells: list[tuple[int, str]] | None = None) -> None:
+    """Tick rows of the table, and click cells."""
+    states = app._tree.get_widget_states()
+    state = states.widgets.add()
+    state.id = app.dataframe[0].proto.id
+    state.string_value = json.dumps({"selection": {"rows": rows, "columns": [], "cells": cells or []}})
+    app._run(states)

@@ -10,7 +10,16 @@ from streamlit.testing.v1.element_tree import Button, Multiselect, TextArea
 
 import atlas
 from atlas.testing import HashEmbedder
-from tests.support.dashboard import Dashboard, assert_no_problem, caption, shown_code, table, tasks, undo_button
+from tests.support.dashboard import (
+    Dashboard,
+    assert_no_problem,
+    caption,
+    shown_code,
+    table,
+    tasks,
+    touch_table,
+    undo_button,
+)
 from tests.support.records import attempt, attempts
 from tests.support.stores import DIMENSION, MODEL, make_store
 
@@ -34,7 +43,7 @@ def test_the_scope_narrows_the_list_and_begins_it_anew(dashboard: Dashboard, tmp
     app.pills(key="scope_outcomes").select("failed").run()
     app.multiselect(key="scope_sources").select("south").run()
     assert caption(app) == "10 of 60 experiences · 0 % succeeded (n = 10 with a known outcome)"
-    assert set(table(app)["outcome"]) == {"✗ failed"}
+    assert {*map(tuple, table(app)["outcomes"])} == {("✗ failed",)}
     assert set(table(app)["source"]) == {"south"}
 
 
@@ -103,7 +112,7 @@ def test_marks_and_usage_are_shown_once_there_are_any(dashboard: Dashboard, tmp_
     assert tags_box(app).value == ["red", "blue"]
     assert note_box(app).value == "keep this"
     assert app.button(key="experience_pin").label == "Unpin"
-    assert [*table(app)["marks"]] == ["pinned, note, red, blue", ""]
+    assert [*table(app)["marks"]] == ["pinned, note…", ""]
 
 
 def test_other_attempts_at_the_task_stand_in_the_order_of_time(dashboard: Dashboard, tmp_path):
@@ -312,3 +321,16 @@ def marks_of(store: Path, experience_id: str) -> atlas.Marks:
     """What was said of an experience."""
     with atlas.open_memory(store, settings=atlas.Settings()) as memory:
         return memory.experience.marks([experience_id])[experience_id]
+
+
+def test_a_tick_beside_a_task_selects_all_attempts_at_it(dashboard: Dashboard, tmp_path):
+    first, other, second = make_store(
+        tmp_path,
+        [attempt("Boil an egg", False, task_id="egg"), attempt("Heat milk", task_id="milk"),
+         attempt("Boil an egg", task_id="egg", agent="b")],
+    )  # fmt: skip
+    app = dashboard(tmp_path, "experiences")
+    assert {tuple(labels) for labels in table(app)["outcomes"]} == {("✗", "✓"), ("✓ succeeded",)}
+    touch_table(app, rows=[tasks(app).index("Boil an egg")])
+    assert {*app.session_state["selection"].ids} == {first, second}
+    assert other not in app.session_state["selection"].ids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,7 +19,10 @@ from atlas.views.experience.profiles import profile_problems
 from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import domain_names
-from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, signed
+from atlas.views.shared.wording import OUTCOMES, SIGNS, signed
+
+SIGNS_SHOWN = 5
+"""Attempts at one task that are shown by a sign each. More are counted by outcome."""
 
 STANDS_IN = "ranked with the built-in weights, because the chosen profile cannot be used (see Evaluation)"
 
@@ -27,11 +31,8 @@ STANDS_IN = "ranked with the built-in weights, because the chosen profile cannot
 class ExperienceRow(Row):
     """One line of a list. Texts from the store are untrusted."""
 
-    sign: str
-    """`✓`, `✗` or `?`."""
-
-    outcome: str
-    """With its sign: `✓ succeeded`."""
+    outcomes: tuple[str, ...]
+    """Outcomes of its attempts, as `outcome_labels` returns them."""
 
     task: str
     domain: str = ""
@@ -42,8 +43,13 @@ class ExperienceRow(Row):
     created_at: datetime
     """In UTC."""
 
-    attempts: str = ""
-    """`×4: 3 succeeded, 1 failed` if it stands for several that are alike, or empty."""
+    attempt_ids: tuple[str, ...] = ()
+    """Ids of the attempts at the task, oldest first, in a list by task. Empty for one attempt."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the experiences that it stands for."""
+        return self.attempt_ids or (self.id,)
 
 
 def placed_and_marked(
@@ -62,8 +68,7 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
     outcome = metadata["outcome"] if metadata.get("outcome") in OUTCOMES else "unknown"
     return ExperienceRow(
         id=row["id"],
-        sign=SIGNS[outcome],
-        outcome=signed(outcome),
+        outcomes=outcome_labels([outcome]),
         task=str(metadata.get("title", "")),
         source=str(metadata.get("source", "")),
         n_steps=int(metadata.get("n_steps", 0)),
@@ -78,17 +83,31 @@ def experience_rows(
     return tuple(
         ExperienceRow(
             id=experience.id,
-            sign=SIGNS[experience.outcome.label],
-            outcome=signed(experience.outcome.label),
+            outcomes=outcome_labels(_outcomes(experience, hits.get(experience.id))),
             task=" ".join(experience.task.description[:400].split()),
             source=str(experience.metadata.get("source", "")),
             n_steps=len(experience.steps),
             created_at=experience.created_at.astimezone(UTC),
-            attempts=attempts_text(hits[experience.id].outcomes) if experience.id in hits else "",
             **ranking(hits, experience.id),
         )
         for experience in experiences
     )
+
+
+def _outcomes(experience: Experience, hit: Hit[str] | None) -> list[str]:
+    """Return the outcomes of the attempts that a line stands for: its own, and those that a search joined to it."""
+    joined = Counter(hit.outcomes).elements() if hit is not None else ()
+    return [*joined] or [experience.outcome.label]
+
+
+def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
+    """Return `✓ succeeded` of one attempt, `✓`, `✗`, `✓` of a few, and `✓ 30`, `✗ 12` of many."""
+    if len(outcomes) == 1:
+        return (signed(outcomes[0]),)
+    if len(outcomes) <= SIGNS_SHOWN:
+        return tuple(SIGNS[outcome] for outcome in outcomes)
+    counts = Counter(outcomes)
+    return tuple(f"{SIGNS[name]} {counts[name]:,}" for name in OUTCOMES if counts[name])
 
 
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:

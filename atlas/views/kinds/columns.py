@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Form = Literal["text", "number", "decimal", "share", "time", "picture"]
-"""How a value is drawn. A share is a bar from 0 to 1, a picture the address of one."""
+Form = Literal["text", "number", "decimal", "share", "time", "picture", "outcomes"]
+"""How a value is drawn. A share is a bar from 0 to 1, a picture the address of one. Outcomes are coloured labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ Columns = Sequence[Column]
 
 RELEVANCE = Column("relevance", "Relevance", 95, "share", "Relevance to the search, from 0 to 1", is_optional=True)
 WHY = Column("why", "Why it is here", 420, is_optional=True)
-MARKS = Column("marks", "Marks", 110, is_optional=True)
-SOURCE = Column("source", "Source", 110, is_optional=True)
+MARKS = Column("marks", "Marks", 130, is_optional=True)
+SOURCE = Column("source", "Source", 120, is_optional=True)
 HOW = Column("how", "How", 95)
 CREATED_AT = Column("created_at", "When (UTC)", 125, "time")
 

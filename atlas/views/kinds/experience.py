@@ -10,14 +10,10 @@ from atlas.views.kinds.fields import ChoiceField, Field
 from atlas.views.kinds.filters import TAGS, Choices, Day, Number, Switch
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 
-SIGN = Column("sign", "", 30)
-OUTCOME = Column("outcome", "Outcome", 105)
-TASK = Column("task", "Task", 380)
-ATTEMPTS = Column(
-    "attempts", "Attempts", 150, help_text="Similar attempts at the task, and how they went. The best one is shown."
-)
-DOMAIN = Column("domain", "Domain", 140, is_optional=True)
-N_STEPS = Column("n_steps", "Steps", 55, "number")
+OUTCOME = Column("outcomes", "Outcome", 120, "outcomes")
+TASK = Column("task", "Task", 400)
+DOMAIN = Column("domain", "Domain", 160, is_optional=True)
+N_STEPS = Column("n_steps", "Steps", 50, "number")
 
 QUEUED = (OUTCOME, TASK, DOMAIN, SOURCE, CREATED_AT, MARKS)
 """On Curate."""
@@ -50,9 +46,9 @@ EXPERIENCE = Kind(
     ),
     tables=Tables(
         listed=(OUTCOME, TASK, DOMAIN, MARKS, N_STEPS, CREATED_AT, SOURCE),
-        found=(OUTCOME, RELEVANCE, TASK, ATTEMPTS, WHY, DOMAIN, MARKS, SOURCE),
-        beside=(SIGN, RELEVANCE, TASK, ATTEMPTS, MARKS),
-        similar=(SIGN, RELEVANCE, TASK),
+        found=(OUTCOME, RELEVANCE, TASK, WHY, DOMAIN, MARKS, SOURCE),
+        beside=(OUTCOME, RELEVANCE, TASK, MARKS),
+        similar=(OUTCOME, RELEVANCE, TASK),
     ),
     fields=(
         Field(name="task", label="Task", height=140),

@@ -13,7 +13,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.hits import CardText, HitCard, record_card
-from atlas.views.lists.queries import Count, Query, R, SearchResult
+from atlas.views.lists.queries import Count, Listing, Query, R, SearchResult
 from atlas.views.lists.selection import Chosen, chosen_used
 from atlas.views.shared.plans import PlanRequest
 from atlas.views.shared.state import uses_seen
@@ -74,6 +74,9 @@ class KindViews(Generic[R]):
 
     stored_rows: Callable[[MemorySystem, Sequence[Mapping[str, Any]]], tuple[R, ...]] | None = None
     """Lines of rows as `browse` gives them, for kinds whose records need not be read whole."""
+
+    grouped_page: Callable[[MemorySystem, Query, int], Listing[R]] | None = None
+    """A page of the list without a question in which records that belong together are one line."""
 
     count: Callable[[MemorySystem, Query], Count] | None = None
     """Number of records of a list without a question, and what its caption adds. Without it, they are only counted."""

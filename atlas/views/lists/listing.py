@@ -26,13 +26,14 @@ def found_page(
     kind = views.kind
     items = kind.records(memory).get_many(on_page(result.ids, page))
     parts = [_found_caption(memory, kind, query, result), views.found_note(memory, result), *result.notes]
-    return Listing(
-        rows=views.rows(memory, items, result.hits), n=len(result.ids), caption=" · ".join(filter(None, parts))
-    )
+    n, caption = len(result.ids), " · ".join(filter(None, parts))
+    return Listing(rows=views.rows(memory, items, result.hits), n=n, n_records=n, caption=caption)
 
 
 def listed_page(memory: MemorySystem, views: KindViews[R], query: Query, page: int = 1) -> Listing[R]:
     """Return one page of a list without a question, counted from 1."""
+    if query.distinct and views.grouped_page is not None:
+        return views.grouped_page(memory, query, page)
     kind, records = views.kind, views.kind.records(memory)
     count = views.count(memory, query) if views.count else Count(records.count(query.where))
     n_all = records.count() if query.where else count.n
@@ -40,6 +41,7 @@ def listed_page(memory: MemorySystem, views: KindViews[R], query: Query, page: i
     return Listing(
         rows=_rows_on(memory, views, query, page_start(page, count.n)),
         n=count.n,
+        n_records=count.n,
         caption=" · ".join(filter(None, [caption, count.note])),
     )
 

@@ -42,7 +42,7 @@ class Query:
     """True if a search by best match also lists records that have nothing to do with the question."""
 
     distinct: bool = False
-    """True if a search shows attempts at one task that are alike as one row: the best of them."""
+    """True if attempts at one task are one row. Those that a search finds are joined if they are alike."""
 
     @property
     def is_search(self) -> bool:
@@ -91,6 +91,11 @@ class Row:
     why: str = ""
     """The reason for its place, in one sentence that holds no text of a memory."""
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the records that it stands for."""
+        return (self.id,)
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -112,6 +117,9 @@ class Listing(Generic[R]):
     rows: tuple[R, ...]
     n: int
     """Of all pages."""
+
+    n_records: int
+    """Number of records that the rows of all pages stand for."""
 
     caption: str
     """How many there are, and of how many. It holds no text of a memory."""

@@ -32,9 +32,9 @@ def _ask(memory: MemorySystem, kind: Kind) -> Query:
     )  # fmt: skip
     is_ranked = scope.is_search and scope.by == BEST_MATCH
     with_irrelevant = is_ranked and draw_irrelevant("experiences")
-    distinct = is_ranked and st.toggle(
-        "One per task", key="experiences_distinct", bind=URL,
-        help="Shows similar attempts at the same task as one row, with the best of them.",
+    distinct = (is_ranked or not scope.is_search) and st.toggle(
+        "One per task", value=True, key="experiences_distinct", bind=URL,
+        help="Shows the attempts at one task as one row. A search joins those that are alike.",
     )  # fmt: skip
     turn_to_first_page((scope, order, with_irrelevant, distinct), "experiences")
     where = current_where(memory)

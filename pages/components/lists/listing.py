@@ -116,7 +116,7 @@ def draw_list(
         with bar or st.container(horizontal=True, vertical_alignment="center"):
             as_cards = is_as_cards(answer.result, views.kind)
             if views.kind.is_scoped and listing.rows:
-                _draw_select_all(views, memory, answer, listing.n)
+                _draw_select_all(views, memory, answer, listing.n_records)
             if listing.rows:
                 draw_downloads(memory, views.kind, partial(_all_ids, views, memory, answer))
         caption.caption(

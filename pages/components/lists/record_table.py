@@ -13,13 +13,16 @@ from atlas.views.kinds.columns import Column, Columns
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.fitting import fitted
-from atlas.views.lists.queries import Row
+from atlas.views.lists.queries import PAGE_ROWS, Row
 from pages.components.lists.selection import current_selection, select
 from pages.frame.address import OPENED, parameter, set_parameter
 
-HEADER_PIXELS, LOW_ROW_PIXELS, ROW_PIXELS = 35, 35, 80
-ROWS_SHOWN, LINES, PADDING_PIXELS = 8, 4, 16
-"""A row holds four lines: a task seldom says in one what it is about. Streamlit wraps text in rows above 64 pixels."""
+HEADER_PIXELS, ROW_PIXELS, PADDING_PIXELS = 35, 35, 16
+WRAPPED_ROW_PIXELS = 66
+"""Height of a row with several lines of text. Streamlit breaks the text of cells from 65 pixels on."""
+
+OUTCOME_COLOURS = {"✓": "green", "✗": "red", "?": "gray"}
+"""Colours of outcomes, by their signs."""
 
 
 def experience_table(rows: Sequence[Row], *, columns: Columns, key: str, kind: Kind = EXPERIENCE) -> None:
@@ -51,14 +54,14 @@ def selectable_table(
         origin: What the tray calls a selection that is made here.
         revision: The store's, at the time that the rows were read.
     """
-    ids = tuple(row.id for row in rows)
+    ids = tuple(row.ids for row in rows)
     chosen = {*current_selection(kind).ids}
-    wanted = [position for position, record_id in enumerate(ids) if record_id in chosen]
+    wanted = [position for position, of_row in enumerate(ids) if chosen.issuperset(of_row)]
     key, at_first = _fresh(f"{key}_{st.session_state.get(_CLICKS, 0)}", wanted)
     st.dataframe(
         **_content(rows, columns, kind),
         key=key,
-        on_select=partial(_take_selected, ids, key, origin, revision, kind),
+        on_select=partial(_take_selected, rows, key, origin, revision, kind),
         selection_mode=["multi-row", "single-cell"],
         selection_default={"selection": {"rows": at_first}},
     )
@@ -69,7 +72,7 @@ def origin_of(kind: Kind) -> str:
     return f"rows on {kind.page.capitalize()}"
 
 
-def table_height(n: int, most: int = 10, row_pixels: int = LOW_ROW_PIXELS) -> int:
+def table_height(n: int, most: int = 10, row_pixels: int = ROW_PIXELS) -> int:
     """Return the height in pixels of a table of `n` rows, of which it shows at most so many, each whole."""
     return HEADER_PIXELS + row_pixels * min(n, most) + 3
 
@@ -117,24 +120,24 @@ def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any
     return {
         "data": [asdict(row) | _fitted(row, shown) for row in rows],
         "column_order": [column.name for column in shown],
-        "column_config": {column.name: _config(column) for column in shown},
+        "column_config": {column.name: _config(column, rows) for column in shown},
         "hide_index": True,
         "row_height": ROW_PIXELS,
-        "height": table_height(len(rows), ROWS_SHOWN, ROW_PIXELS),
+        "height": table_height(len(rows), PAGE_ROWS),
         "alt": kind.page.capitalize(),
     }
 
 
 def _fitted(row: Row, shown: Columns) -> dict[str, str]:
-    """Return the texts of a row that are too long for their cells, cut at the end of the last whole line."""
+    """Return the texts of a row, cut where they are too long for their cells."""
     return {
-        column.name: fitted(getattr(row, column.name) or "", column.width - PADDING_PIXELS, LINES)
+        column.name: fitted(getattr(row, column.name) or "", column.width - PADDING_PIXELS)
         for column in shown
         if column.form == "text"
     }
 
 
-def _config(column: Column) -> Any:
+def _config(column: Column, rows: Sequence[Row]) -> Any:
     """Return Streamlit's configuration of a column."""
     shared: dict[str, Any] = {"label": column.title, "width": column.width, "help": column.help_text}
     columns = st.column_config
@@ -151,10 +154,14 @@ def _config(column: Column) -> Any:
             return columns.DatetimeColumn(format="YYYY-MM-DD HH:mm", timezone="UTC", **shared)
         case "picture":
             return columns.ImageColumn(**shared)
+        case "outcomes":
+            labels = sorted({label for row in rows for label in getattr(row, column.name)})
+            colours = [OUTCOME_COLOURS[label[0]] for label in labels]
+            return columns.MultiselectColumn(options=labels, color=colours, **shared)
 
 
 def _says_something(rows: Sequence[Row], column: Column) -> bool:
-    return any(getattr(row, column.name, None) not in (None, "") for row in rows)
+    return any(getattr(row, column.name, None) not in (None, "", ()) for row in rows)
 
 
 def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
@@ -173,18 +180,28 @@ def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
     return key, drawn[1]
 
 
-def _take_selected(ids: tuple[str, ...], key: str, origin: str, revision: int, kind: Kind) -> None:
-    """Select the rows with a tick, by the ids that the table showed. Records on other pages stay selected."""
+def _take_selected(rows: Sequence[Row], key: str, origin: str, revision: int, kind: Kind) -> None:
+    """Select what the rows with a tick stand for, as the table showed them.
+
+    What is on other pages stays selected, and so does a part of what a row without a tick stands for.
+    """
     if st.session_state[_AT_FIRST][0] != key:  # a late word of a table that has gone since: its rows may have too
         return
     selection, now = st.session_state[key]["selection"], current_selection(kind)
-    ticked = [ids[row] for row in selection["rows"] if row < len(ids)]
-    elsewhere = [record_id for record_id in now.ids if record_id not in ids]
-    if {*elsewhere, *ticked} != {*now.ids}:  # in whatever order they were selected: a click alone changes nothing
-        select([*elsewhere, *ticked], origin=origin, revision=revision, kind=kind)
+    before, places = {*now.ids}, {*selection["rows"]}
+    ticked = [record_id for place, row in enumerate(rows) if place in places for record_id in row.ids]
+    unticked = {
+        record_id
+        for place, row in enumerate(rows)
+        if place not in places and before.issuperset(row.ids)
+        for record_id in row.ids
+    }
+    chosen = [*(record_id for record_id in now.ids if record_id not in unticked), *ticked]
+    if {*chosen} != before:  # in whatever order they were selected: a click alone changes nothing
+        select(chosen, origin=origin, revision=revision, kind=kind)
     cells = selection["cells"]
     if st.session_state.get(_CELL) != (key, cells):  # a tick reports once more the cell that was clicked before it
         st.session_state[_CELL] = (key, cells)
-        row = next((row for row, _ in cells if row < len(ids)), None)
-        if row is not None:
-            open_experience(ids[row])
+        place = next((place for place, _ in cells if place < len(rows)), None)
+        if place is not None:
+            open_experience(rows[place].id)

@@ -15,13 +15,13 @@ from atlas.views.map.page import Hits
 from atlas.views.map.sheet import Sheet
 from atlas.views.shared.state import StoreState
 from pages.components.lists.filters import digest
-from pages.components.lists.record_table import open_clicked
+from pages.components.lists.record_table import WRAPPED_ROW_PIXELS, open_clicked, table_height
 from pages.components.lists.selection import current_selection
-from pages.components.map.domains import HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS
 from pages.components.shared.memory_map import live_columns
 from pages.components.shared.narrowing import current_scope
 from pages.components.shared.snapshot import store_state
 
+HITS_AT_ONCE = 6
 HITS = {
     "rank": st.column_config.NumberColumn("", width=35),
     "outcome": st.column_config.TextColumn("", width=30),
@@ -52,8 +52,8 @@ def draw_hits(memory: MemorySystem, sheet: Sheet, hits: Hits) -> None:
         column_config=HITS,
         column_order=("rank", "outcome", "task"),
         hide_index=True,
-        row_height=ROW_PIXELS,
-        height=min(TABLE_PIXELS, HEADER_PIXELS + ROW_PIXELS * len(lines) + 3),
+        row_height=WRAPPED_ROW_PIXELS,
+        height=table_height(len(lines), HITS_AT_ONCE, WRAPPED_ROW_PIXELS),
         key=key,
         on_select=partial(open_clicked, tuple(line.id for line in lines), key),
         selection_mode="single-cell",
@@ -71,7 +71,7 @@ def draw_difference(memory: MemorySystem, sheet: Sheet) -> None:
         return
     st.markdown("**What is different about this selection**", help=DIFFERENCE_HELP)
     st.caption(found.caption)
-    _draw_shares("", found.facts, ROW_PIXELS, "Outcome, sources and age of the selection and of the rest")
+    _draw_shares("", found.facts, WRAPPED_ROW_PIXELS, "Outcome, sources and age of the selection and of the rest")
     if found.words:
         _draw_shares("Word", found.words, WORD_PIXELS, "Words that are more frequent in the selected tasks")
     else:

@@ -18,7 +18,13 @@ from atlas.views.map.domains import (
     typical_lines,
 )
 from atlas.views.map.sheet import Sheet
-from pages.components.lists.record_table import PADDING_PIXELS, clicked_row, open_clicked
+from pages.components.lists.record_table import (
+    PADDING_PIXELS,
+    WRAPPED_ROW_PIXELS,
+    clicked_row,
+    open_clicked,
+    table_height,
+)
 from pages.components.lists.selection import select
 from pages.components.map.interaction import focus_on
 from pages.components.map.suggesting import draw_suggesting
@@ -28,19 +34,15 @@ from pages.components.shared.undo_toast import announce_problem
 OPEN_DOMAIN = "map_domain"
 """Where the number of the domain is kept that is looked at."""
 
-HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 66, 436
-"""Rows are so high that a text has the lines it needs: Streamlit breaks the text of cells from 65 pixels on."""
-
-NAME_PIXELS = 105
+NAME_PIXELS, DOMAINS_SHOWN = 150, 12
 COLUMNS = {
     "name": st.column_config.TextColumn("Domain", width=NAME_PIXELS),
     "succeeded": st.column_config.TextColumn(
         "Succeeded",
-        width=85,
+        width=155,
         help="Of the n attempts whose outcome is known, with the 95 % interval (Wilson). "
         "The domains are ordered by its upper end",
     ),
-    "n": st.column_config.NumberColumn("Attempts", format="localized", width=75),
 }
 TYPICAL = {
     "outcome": st.column_config.TextColumn("", width=30),
@@ -73,12 +75,11 @@ def _draw_table(sheet: Sheet) -> None:
         st.session_state[OPEN_DOMAIN] = None if place is None else sheet.domains[place].number
 
     st.dataframe(
-        [row.as_line() | {"name": fitted(row.name, NAME_PIXELS - PADDING_PIXELS, 3)} for row in sheet.domains],
+        [row.as_line() | {"name": fitted(row.name, NAME_PIXELS - PADDING_PIXELS)} for row in sheet.domains],
         column_config=COLUMNS,
         column_order=list(COLUMNS),
         hide_index=True,
-        row_height=ROW_PIXELS,
-        height=min(TABLE_PIXELS, HEADER_PIXELS + ROW_PIXELS * len(sheet.domains) + 3),
+        height=table_height(len(sheet.domains), DOMAINS_SHOWN),
         key=key,
         on_select=look,
         selection_mode="single-cell",
@@ -107,7 +108,7 @@ def _draw_typical(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None
         column_config=TYPICAL,
         column_order=("outcome", "task"),
         hide_index=True,
-        row_height=ROW_PIXELS,
+        row_height=WRAPPED_ROW_PIXELS,
         height="content",
         key=key,
         on_select=partial(open_clicked, tuple(line.id for line in lines), key),

@@ -14,7 +14,6 @@ from pages.components.shared.snapshot import store_state
 from pages.frame.address import acknowledge_address
 
 MAPPED = "New experiences were added to the map"
-QUIET = "This page is up to date"
 HEIGHT = 56
 """The notice's height in pixels, two lines: the same with news and without, as the boxes below it must not move."""
 
@@ -55,13 +54,11 @@ def draw_live(memory: MemorySystem) -> None:
     if said and st.session_state.get(_REFRESHING) and not current_selection().ids:
         st.rerun()
     with st.container(height=HEIGHT, border=False, vertical_alignment="center", key="live_notice"):
-        _draw_notice(said)
+        if said:
+            _draw_notice(said)
 
 
 def _draw_notice(said: str) -> None:
-    if not said:
-        st.caption(QUIET)
-        return
     news, show = st.columns([4, 1], gap="small", vertical_alignment="center")
     news.markdown(f":small[:blue[:material/sync: {said}]]")
     if show.button("Show", key="live_show", type="tertiary"):

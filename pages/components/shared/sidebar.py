@@ -42,7 +42,8 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
                 draw_scope(memory)
         with st.expander("About this store", key="sidebar_store"):
             _draw_store(opened)
-        _draw_model(opened.model)
+        if opened.model.client is not None:
+            _draw_model(opened.model)
 
 
 def _draw_visitor() -> None:
@@ -70,7 +71,7 @@ def _draw_stores(memory: MemorySystem, page: str) -> None:
 
 
 def _draw_model(model: LanguageModel) -> None:
-    """Draw which language model may be asked, or that there is none, and what that means."""
+    """Draw which language model may be asked, and for what."""
     with st.expander(model.badge, icon=":material/smart_toy:", key="sidebar_model"):
         for sentence in model.sentences:
             st.text(sentence)

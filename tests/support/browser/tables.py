@@ -6,9 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser.page import settle
 
-HEADER_PIXELS, ROW_PIXELS, LOW_ROW_PIXELS = 35, 80, 35
-"""Rows of memories hold several lines of text. Those of other tables are low."""
-
+HEADER_PIXELS, ROW_PIXELS = 35, 35
 TICK_PIXELS = 16
 
 

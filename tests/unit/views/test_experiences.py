@@ -49,7 +49,7 @@ def test_the_last_page_holds_what_is_left(memory):
 
 def test_an_empty_memory_has_one_empty_page(memory):
     assert n_pages(0) == 1
-    assert listed_page(memory, EXPERIENCES, Query()) == Listing(rows=(), n=0, caption="0 experiences")
+    assert listed_page(memory, EXPERIENCES, Query()) == Listing(rows=(), n=0, n_records=0, caption="0 experiences")
 
 
 @pytest.mark.parametrize(("page", "first"), [(0, "Task 29"), (-5, "Task 29"), (99, "Task 4")])

@@ -28,7 +28,7 @@ def test_a_search_says_how_relevant_each_is_and_why_it_stands_where_it_does(memo
     memory.experience.store_many([attempt("boil an egg"), attempt("boil an egg", success=False, agent="b")])
     found = rows(memory, query("boil an egg"))
     assert caption(memory, query("boil an egg")) == "2 of 2 experiences are relevant, best first"
-    assert [row.sign for row in found] == ["✓", "✗"]
+    assert [row.outcomes for row in found] == [("✓ succeeded",), ("✗ failed",)]
     assert all((row.relevance or 0) > 0.5 for row in found)
     assert "moved it up" in found[0].why
     assert "Success" in found[0].why
@@ -77,10 +77,7 @@ def test_attempts_at_one_task_that_are_alike_are_one_row_that_tells_all_outcomes
     asked = replace(query("boil an egg"), distinct=True)
     found = search(memory, EXPERIENCE, asked)
     shown = rows(memory, asked)
-    assert [(row.outcome, row.attempts) for row in shown] == [
-        ("✓ succeeded", "×4: 3 succeeded, 1 failed"),
-        ("✓ succeeded", ""),
-    ]
+    assert [row.outcomes for row in shown] == [("✓", "✓", "✓", "✗"), ("✓ succeeded",)]
     assert [row.id for row in shown] == [*found.ids]
     assert ids[2] not in found.ids
     assert caption(memory, asked) == "5 of 5 experiences are relevant, shown as 2, best first"
@@ -95,7 +92,7 @@ def test_rows_of_a_search_for_distinct_ones_fill_its_pages(memory):
     found = search(memory, EXPERIENCE, asked)
     pages = [found_page(memory, EXPERIENCES, asked, found, page).rows for page in (1, 2)]
     assert [len(page) for page in pages] == [25, 5]
-    assert {row.attempts for page in pages for row in page} == {"×2: 2 succeeded"}
+    assert {row.outcomes for page in pages for row in page} == {("✓", "✓")}
 
 
 def test_a_card_shows_where_the_words_are_and_what_its_place_is_made_of(memory):

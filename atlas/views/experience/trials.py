@@ -1,0 +1,88 @@
+"""The list of experiences by task: the attempts at one task are one line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from atlas.memory.system import MemorySystem
+from atlas.views.experience.list import ExperienceRow, count_with_rate, outcome_labels, stored_rows
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Order
+from atlas.views.lists.listing import listed_caption, order_of
+from atlas.views.lists.queries import Listing, Query, on_page
+from atlas.views.shared.wording import counted
+
+UNKNOWN = "unknown"
+
+Task = tuple[str, str]
+"""Id and title of a task."""
+
+
+def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:
+    """Return one page of the list of tasks, counted from 1. A line shows the task's first attempt in the list's order.
+
+    Attempts outside the filter are no part of their task's line.
+    """
+    first = first_attempts(memory, query.where, order_of(EXPERIENCE, query))
+    shown, count = on_page(first, page), count_with_rate(memory, query)
+    n_all = memory.experience.count() if query.where else count.n
+    among = listed_caption(count.n, n_all, EXPERIENCE.noun, is_narrow=bool(query.where))
+    if len(first) < count.n:
+        among = f"{among} at {counted(len(first), 'task')}"
+    return Listing(
+        rows=_rows_of(memory, query.where, shown),
+        n=len(first),
+        n_records=count.n,
+        caption=" · ".join(filter(None, [among, count.note])),
+    )
+
+
+def first_attempts(memory: MemorySystem, where: Mapping[str, Any], order: Order) -> list[str]:
+    """Return the ids of the experiences that come first among the attempts at their tasks, in an order."""
+    experiences = memory.experience
+    tasks, titles, keys = (experiences.column(key, where) for key in ("task_id", "title", order.key))
+    ids = experiences.ids(where)
+    with_key = sorted((each for each in ids if each in keys), key=keys.__getitem__, reverse=order.is_descending)
+    first: dict[Task, str] = {}
+    for each in [*with_key, *(each for each in ids if each not in keys)]:
+        first.setdefault(_task(each, tasks.get(each), titles.get(each)), each)
+    return list(first.values())
+
+
+def _task(record_id: str, task_id: str | None, title: str | None) -> Task:
+    """Return what the attempts at one task share: an agent may give the same id to different tasks.
+
+    An experience without a task id is a task of its own.
+    """
+    return (task_id, title or "") if task_id else (record_id, "")
+
+
+def _rows_of(memory: MemorySystem, where: Mapping[str, Any], ids: Sequence[str]) -> tuple[ExperienceRow, ...]:
+    stored = memory.experience.browse({"id": {"$in": list(ids)}})
+    rows = {row.id: row for row in stored_rows(memory, stored)}
+    tasks = {row["id"]: _task_of(row) for row in stored}
+    attempts = _attempts(memory, where, sorted({task_id for task_id, _ in tasks.values()}))
+    return tuple(_with_attempts(rows[each], attempts.get(tasks[each], {})) for each in ids if each in rows)
+
+
+def _attempts(memory: MemorySystem, where: Mapping[str, Any], task_ids: Sequence[str]) -> dict[Task, dict[str, str]]:
+    """Return the outcomes of the attempts at some tasks, oldest first: by task, then by id."""
+    at_tasks = {"task_id": {"$in": list(task_ids)}}
+    found = memory.experience.browse({"$and": [dict(where), at_tasks]} if where else at_tasks, descending=False)
+    attempts: dict[Task, dict[str, str]] = defaultdict(dict)
+    for row in found:
+        attempts[_task_of(row)][row["id"]] = row["metadata"].get("outcome", UNKNOWN)
+    return attempts
+
+
+def _task_of(row: Mapping[str, Any]) -> Task:
+    return _task(row["id"], row["metadata"].get("task_id"), row["metadata"].get("title"))
+
+
+def _with_attempts(row: ExperienceRow, attempts: Mapping[str, str]) -> ExperienceRow:
+    if len(attempts) < 2:
+        return row
+    return replace(row, outcomes=outcome_labels(list(attempts.values())), attempt_ids=tuple(attempts))

@@ -1,0 +1,78 @@
+"""The list of experiences by task: which attempts are one line, in which order, and what a line shows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import atlas
+from atlas.testing import HashEmbedder
+from atlas.views.experience.kind import EXPERIENCES
+from atlas.views.experience.list import outcome_labels
+from atlas.views.lists.listing import listed_page
+from atlas.views.lists.queries import Query
+from tests.support.records import attempt
+
+START = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), settings=atlas.Settings()) as memory:
+        yield memory
+
+
+def stored(memory, *attempts_at: tuple[str, bool | None]) -> list[str]:
+    """Store attempts at tasks, an hour apart, and return their ids."""
+    return memory.experience.store_many(
+        attempt(f"task {task}", task_id=task, success=success, agent=str(n), at=START + timedelta(hours=n))
+        for n, (task, success) in enumerate(attempts_at)
+    )
+
+
+def test_attempts_at_a_task_are_one_line_with_all_of_their_outcomes_oldest_first(memory):
+    ids = stored(memory, ("egg", False), ("milk", True), ("egg", None), ("egg", True))
+    listing = listed_page(memory, EXPERIENCES, Query(distinct=True))
+    assert [(row.id, row.outcomes, row.ids) for row in listing.rows] == [
+        (ids[3], ("✗", "?", "✓"), (ids[0], ids[2], ids[3])),
+        (ids[1], ("✓ succeeded",), (ids[1],)),
+    ]
+    assert (listing.n, listing.n_records) == (2, 4)
+    assert listing.caption.startswith("4 experiences at 2 tasks · 67 % succeeded")
+
+
+def test_a_line_stands_where_the_first_of_its_attempts_would(memory):
+    ids = stored(memory, ("egg", False), ("milk", True), ("egg", True))
+    listing = listed_page(memory, EXPERIENCES, Query(distinct=True, order="Oldest first"))
+    assert [row.id for row in listing.rows] == [ids[0], ids[1]]
+
+
+def test_attempts_outside_the_filter_are_no_part_of_a_line(memory):
+    ids = stored(memory, ("egg", False), ("egg", True), ("egg", True))
+    listing = listed_page(memory, EXPERIENCES, Query(distinct=True, where={"outcome": "succeeded"}))
+    assert [row.ids for row in listing.rows] == [(ids[1], ids[2])]
+    assert listing.caption.startswith("2 of 3 experiences at 1 task")
+
+
+def test_experiences_without_a_task_id_are_lines_of_their_own(memory):
+    stored(memory, ("", True), ("", False))
+    assert [row.outcomes for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows] == [
+        ("✗ failed",), ("✓ succeeded",),
+    ]  # fmt: skip
+
+
+def test_different_tasks_that_share_an_id_are_lines_of_their_own(memory):
+    memory.experience.store_many([attempt("boil an egg", task_id="1"), attempt("file the tax return", task_id="1")])
+    assert [len(row.ids) for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows] == [1, 1]
+
+
+def test_pages_hold_tasks_not_attempts(memory):
+    stored(memory, *((str(n // 2), True) for n in range(60)))
+    pages = [listed_page(memory, EXPERIENCES, Query(distinct=True), page).rows for page in (1, 2)]
+    assert [len(rows) for rows in pages] == [25, 5]
+    assert {len(row.ids) for rows in pages for row in rows} == {2}
+
+
+def test_many_attempts_are_counted_by_outcome():
+    assert outcome_labels(["failed"] * 2 + ["succeeded"] * 4) == ("✓ 4", "✗ 2")
