@@ -17,11 +17,9 @@ from pages.components.lists.empty import draw_empty
 from pages.components.overview.first_look import draw_answers, draw_steps, draw_title
 from pages.components.overview.parts import (
     draw_concepts,
-    draw_facts,
     draw_growth,
     draw_health,
     draw_journal,
-    draw_operations,
     draw_sources,
     draw_strategies,
     draw_totals,
@@ -44,13 +42,13 @@ def draw(memory: MemorySystem, view: Overview) -> None:
     with health:
         draw_health(found, duplicates)
         draw_sources(view.sources)
-    draw_strategies(view.strategies)
 
 
 def draw_others(view: Overview) -> None:
     """Draw how much the other memories hold."""
     with st.container(horizontal=True, gap="medium"):
         draw_concepts(view.n_concepts)
+        draw_strategies(view.strategies)
         draw_journal(view.n_entries)
 
 
@@ -81,7 +79,7 @@ def remove(memory: MemorySystem) -> None:
 @st.cache_data(max_entries=8, show_spinner=False)
 def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) -> Overview:
     """Return the overview, worked out once for each state of the store, and each number of tries of its strategies."""
-    return overview(_memory, _memory.storage.n_bytes())
+    return overview(_memory)
 
 
 memory = page_memory()
@@ -97,8 +95,3 @@ if view.rate.n:
 else:
     draw_empty(memory)
     draw_others(view)
-    draw_strategies(view.strategies)
-if view.operations:
-    draw_operations(view.operations)
-if view.rate.n:
-    draw_facts(view.facts)

@@ -214,7 +214,7 @@ def reasons(counts: Mapping[str, int]) -> str:
 def made_caption(found: CompressionResult) -> str:
     """Return by what it was found, when, and on which state of the store, or nothing if that cannot be read."""
     at, by = moment_of(found.made_at), f" by {found.engine}" if found.engine else ""
-    return f"Found{by} {at} at revision {found.revision:,}." if at else ""
+    return f"Found{by} {at}." if at else ""
 
 
 def staleness(memory: MemorySystem, found: CompressionResult, where: Mapping[str, Any]) -> str:

@@ -205,7 +205,7 @@ def estimate_text(estimate: Estimate) -> str:
 def measured_caption(found: OwnEvaluation) -> str:
     """Return when it was measured and on what. May hold a profile's name."""
     at = moment(datetime.fromisoformat(found.measured_at))
-    return f"Measured {at} at revision {found.revision:,}, with {found.report.model}; searches used {found.in_use!r}."
+    return f"Measured {at} with {found.report.model}; searches used {found.in_use!r}."
 
 
 def foreign_sentence(found: OwnEvaluation) -> str:

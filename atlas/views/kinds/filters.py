@@ -49,7 +49,7 @@ class Filter(ABC):
     """Width of its box above a list, in pixels."""
 
     is_foremost: bool = False
-    """True if its box in the scope bar is always in sight."""
+    """True if its box is always in sight, where a kind has filters that are not."""
 
     def options(self, records: Records) -> Options:
         """Return the values that it can offer."""

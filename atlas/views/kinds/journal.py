@@ -12,10 +12,10 @@ from atlas.views.kinds.kind import BY_TIME, Kind, Order
 from atlas.views.kinds.metadata import pair_filter, shared_pairs
 
 ENTRY_TYPE = Column("entry_type", "Type", 115)
-GENERATION = Column("generation", "Gen.", 55, "number", "Generation of the agent")
+GENERATION = Column("generation", "Generation", 85, "number", "Generation of the agent")
 CONTENT = Column("content", "What it says", 420)
 IMPORTANCE = Column("importance", "Importance", 85, "decimal", "From 0 to 1")
-TIER = Column("tier", "Tier", 70)
+TIER = Column("tier", "Heat", 70, help_text="Hot entries come into contexts first, cold ones last")
 N_LINKS = Column("n_links", "Links", 50, "number", "Links to other entries")
 
 AROUND = (GENERATION, ENTRY_TYPE, CONTENT, CREATED_AT)
@@ -34,10 +34,10 @@ JOURNAL = Kind(
     records=attrgetter("journal"),
     when_pinned="Pinned entries are never pruned.",
     filters=(
-        Choices(name="types", label="Type", key="entry_type"),
+        Choices(name="types", label="Type", key="entry_type", is_foremost=True),
         Number(name="since", label="From generation", key="generation", operator="$gte", width=120),
         Number(name="until", label="To generation", key="generation", operator="$lte", width=120),
-        Choices(name="tiers", label="Tier", key="tier", order=TIERS),
+        Choices(name="tiers", label="Heat", key="tier", order=TIERS),
         Choices(name="tags", label="Tag", key=TAGS),
         Pairs(
             name="meta",
@@ -66,7 +66,7 @@ JOURNAL = Kind(
         Field(name="content", label="What it says", height=180),
         NumberField(name="generation", label="Generation", width=130),
         NumberField(name="importance", label="Importance", least=0.0, most=1.0, step=0.05, width=130),
-        ChoiceField(name="tier", label="Tier", values=TIERS, width=130),
+        ChoiceField(name="tier", label="Heat", values=TIERS, width=130),
         Field(name="metadata", label="Metadata, as JSON", height=120),
     ),
 )

@@ -110,7 +110,7 @@ def grounds(found: MemoryEffect) -> str:
     rates = f"On average {with_it} of the attempts at a task succeeded with memory, and {without} without it."
     often = f"{100 * found.chance:.0f} of" if found.chance >= 0.01 else "fewer than 1 of"
     split = f"{found.n_helped:,} to {found.n_hurt:,}"
-    return f"{rates} Chance alone would split the tasks as unevenly as {split} in {often} 100 cases."
+    return f"{rates} If memory made no difference, a split as uneven as {split} would come up in {often} 100 cases."
 
 
 def interval_text(found: MemoryEffect) -> str:

@@ -1,4 +1,4 @@
-"""The overview: how much is remembered, how well it went, where it lies, and what was done to it lately."""
+"""The overview: how much is remembered, and how well it went."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from atlas.core.statistics import SuccessRate as SuccessRate
 from atlas.core.statistics import growth
 from atlas.importers.sample import n_sample
 from atlas.memory.system import MemorySystem
-from atlas.views.history.operations import OperationRow, operation_rows
-from atlas.views.overview.index_state import index_state
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import NOT_SAID, OUTCOMES, counted
-from atlas.views.strategies.overview import StrategyOverview, strategy_overview
+from atlas.views.strategies.overview import strategy_counts
 
 GROUPS_SHOWN = 50
-OPERATIONS_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +50,6 @@ class Overview:
     rate: SuccessRate
     days: tuple[Day, ...]
     sources: Groups
-    facts: Mapping[str, str]
-    """Facts about the store, by our own words for each."""
-
-    operations: tuple[OperationRow, ...]
     n_sample: int
     """Experiences that are sample data."""
 
@@ -64,22 +57,21 @@ class Overview:
     n_entries: int
     """Of the journal."""
 
-    strategies: StrategyOverview
+    strategies: str
+    """How many there are, in words of our own. Empty if there is none."""
 
 
-def overview(memory: MemorySystem, n_bytes: int = 0) -> Overview:
-    """Return the overview of a memory as it is now. `n_bytes` is what its store takes on disk."""
+def overview(memory: MemorySystem) -> Overview:
+    """Return the overview of a memory as it is now."""
     counts = memory.experience.values("outcome")
     return Overview(
         rate=SuccessRate.of(counts),
         days=growth(memory.experience.counts_by_day()),
         sources=_groups(memory, "source", counts),
-        facts=_facts(memory, n_bytes),
-        operations=operation_rows(memory, OPERATIONS_SHOWN),
         n_sample=n_sample(memory),
         n_concepts=memory.concepts.count(),
         n_entries=memory.journal.count(),
-        strategies=strategy_overview(memory),
+        strategies=strategy_counts(memory),
     )
 
 
@@ -118,14 +110,6 @@ def _group(name: str, rate: SuccessRate) -> GroupRow:
         percent_succeeded=None if rate.share is None else 100 * rate.share,
         interval=interval_text(rate),
     )
-
-
-def _facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
-    store = memory.storage
-    facts = {"Size on disk": size_text(n_bytes), "Search index": index_state(memory)}
-    if store.model is not None:
-        facts = {"Embedding model": f"{store.model.name}, {store.model.dimension} dimensions", **facts}
-    return facts
 
 
 def size_text(n_bytes: int) -> str:

@@ -8,6 +8,7 @@ from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as TURNS
 from atlas.memory.system import MemorySystem
+from atlas.views.overview.index_state import index_state
 from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import place_fact
@@ -18,6 +19,7 @@ def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
     """Return the facts about a store, by our own words for each. `n_bytes` is what it takes on disk."""
     return place_fact(memory) | {
         "Size on disk": size_text(n_bytes),
+        "Search index": index_state(memory),
         "Open for": "reading only" if memory.storage.read_only else "reading and writing",
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
+from atlas.views.kinds.filters import Filter, Options
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.hits import HitCard
 from atlas.views.lists.kind_views import KindViews
@@ -55,12 +56,7 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
         by = BEST_MATCH
         if kind.can_search_words:
             by = st.segmented_control("Search by", BY, default=BEST_MATCH, required=True, key=f"{page}_by", bind=URL)
-        values = {
-            each.name: draw_filter(
-                each, options[each.name], key=f"{page}_{each.name}", is_in_address=True, width=each.width
-            )
-            for each in kind.filters
-        }
+        values = _draw_filters(kind, options)
         is_search = bool((text or "").strip())
         order = st.selectbox("Sort", list(kind.orders), key=f"{page}_order", disabled=is_search, width=180, bind=URL,
                              help=kind.order_help)  # fmt: skip
@@ -68,6 +64,25 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
     query = query_of(memory, kind, text or "", by=by, values=values, order=order or "", with_irrelevant=with_irrelevant)
     turn_to_first_page((query.text, by, query.values, order, with_irrelevant), page)
     return query
+
+
+def _draw_filters(kind: Kind, options: Mapping[str, Options]) -> dict[str, Any]:
+    """Draw the boxes of a kind's filters and return their values, by name.
+
+    Where some are foremost, the others are behind a button.
+    """
+    foremost = [each for each in kind.filters if each.is_foremost] or kind.filters
+    values = {each.name: _draw_filter(kind, each, options) for each in foremost}
+    rest = [each for each in kind.filters if each not in foremost]
+    if rest:
+        with st.popover("More filters", icon=":material/filter_list:"):
+            values |= {each.name: _draw_filter(kind, each, options) for each in rest}
+    return values
+
+
+def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options]) -> Any:
+    key = f"{kind.page}_{asked.name}"
+    return draw_filter(asked, options[asked.name], key=key, is_in_address=True, width=asked.width)
 
 
 def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:

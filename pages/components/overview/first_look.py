@@ -101,7 +101,7 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
         return
     said = "Success rate by task, lowest first. Click a row to see its attempts."
     st.caption(f"{said} Domains are listed once there is a map.")
-    columns = {"name": st.column_config.TextColumn("Task", width=150), **RATE_COLUMNS}
+    columns = {"name": st.column_config.TextColumn("Task", width=220), **RATE_COLUMNS}
     ids = tuple(task.experience_id for task in tasks)
     _draw_rows(
         [asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks with the lowest success rate"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -11,12 +11,9 @@ import streamlit as st
 from atlas.views.charts.growth import growth_caption, growth_chart
 from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health, health_lines
 from atlas.views.curate.queues import DuplicatesResult
-from atlas.views.history.operations import OperationRow
 from atlas.views.overview.summary import Day, Groups, SuccessRate, groups_caption, rate_words
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted
-from atlas.views.strategies.overview import RatedRow, StrategyOverview
-from pages.components.history.operation import OPERATION_COLUMNS
 from pages.components.lists.record_table import clicked_row, table_height
 from pages.components.shared.narrowing import go_from_click, narrow_to
 
@@ -28,14 +25,7 @@ INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rat
 RATE_COLUMNS = {
     "percent_succeeded": SHARE,
     "interval": INTERVAL,
-    "n": COUNT("Attempts"),
-    "n_known": COUNT("Known", width=60, help="Attempts whose outcome is known. The rate is that of these alone"),
-}
-RATED_COLUMNS = {
-    "title": st.column_config.TextColumn("Strategy", width=155),
-    "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
-    "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="The rate with its 95 % interval"),
-    "retired": st.column_config.TextColumn("Retired", width=100),
+    "n_known": COUNT("n", width=50, help="Attempts whose outcome is known"),
 }
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
@@ -71,39 +61,10 @@ def draw_journal(n_entries: int) -> None:
         st.page_link("pages/journal.py", label=counted(n_entries, "journal entry"), icon=":material/menu_book:")
 
 
-def draw_strategies(view: StrategyOverview) -> None:
-    """Draw how many strategies there are, and the best and worst of those that were tried enough. A click opens one."""
-    if not view.n:
-        return
-    st.subheader("Strategies", anchor=False)
-    st.page_link("pages/strategies.py", label=view.sentence, icon=":material/lightbulb:")
-    sides = {"Clearly best": view.best, "Clearly worst": view.worst}
-    for column, (name, rows) in zip(st.columns(2, gap="medium"), sides.items(), strict=True):
-        if rows:
-            with column:
-                st.caption(name)
-                _draw_rated(rows, key=f"overview_{name.split()[1]}")
-
-
-def _draw_rated(rows: Sequence[RatedRow], *, key: str) -> None:
-    ids = tuple(row.id for row in rows)
-    key = f"{key}_{hash(rows)}"
-    st.dataframe(
-        [asdict(row) for row in rows],
-        column_config=RATED_COLUMNS,
-        column_order=[name for name in RATED_COLUMNS if name != "retired" or any(row.retired for row in rows)],
-        hide_index=True,
-        key=key,
-        on_select=partial(_open_strategy, ids, key),
-        selection_mode="single-cell",
-        alt="Strategies that were tried enough",
-    )
-
-
-def _open_strategy(ids: tuple[str, ...], key: str) -> None:
-    row = clicked_row(key, len(ids))
-    if row is not None:
-        go_from_click("pages/strategies.py", id=ids[row])
+def draw_strategies(sentence: str) -> None:
+    """Draw how many strategies there are. It leads to them."""
+    if sentence:
+        st.page_link("pages/strategies.py", label=sentence, icon=":material/lightbulb:")
 
 
 def draw_growth(days: Sequence[Day]) -> None:
@@ -143,7 +104,7 @@ def draw_domains(found: Health) -> None:
     numbers = tuple(row.number for row in shown)
     key = f"overview_domains_{hash(numbers)}"
     columns = {
-        "name": st.column_config.TextColumn("Domain", width=150),
+        "name": st.column_config.TextColumn("Domain", width=200),
         **RATE_COLUMNS,
     }
     st.dataframe(
@@ -174,7 +135,7 @@ def draw_sources(groups: Groups) -> None:
     """Draw a line for each source."""
     st.subheader("By source", anchor=False)
     columns = {
-        "name": st.column_config.TextColumn("Source", width=120),
+        "name": st.column_config.TextColumn("Source", width=140),
         **RATE_COLUMNS,
     }
     lines = [asdict(group) for group in groups.shown]
@@ -182,27 +143,3 @@ def draw_sources(groups: Groups) -> None:
                  height=table_height(len(lines)), alt="Success by source")  # fmt: skip
     if caption := groups_caption(groups, "source"):
         st.caption(caption)
-
-
-def draw_operations(operations: Sequence[OperationRow]) -> None:
-    """Draw what was done to the store lately."""
-    st.subheader("Recent changes", anchor=False)
-    lines = [asdict(row) for row in operations]
-    st.dataframe(
-        lines,
-        column_config=OPERATION_COLUMNS,
-        column_order=list(OPERATION_COLUMNS),
-        hide_index=True,
-        alt="What was done to the store recently",
-    )
-    st.page_link("pages/history.py", label="All changes, with undo", icon=":material/history:")
-
-
-def draw_facts(facts: Mapping[str, str]) -> None:
-    """Draw what the store is."""
-    st.subheader("The store", anchor=False)
-    with st.container(horizontal=True, gap="large"):
-        for name, value in facts.items():
-            with st.container(width="content", gap=None):
-                st.caption(name)
-                st.text(value)

@@ -9,7 +9,7 @@ import atlas
 from atlas.storage.vectors.remote import patience
 from atlas.testing import HashEmbedder
 from atlas.views.overview.index_state import asked_index_state, index_state
-from atlas.views.overview.summary import overview
+from atlas.views.settings.store import store_facts
 from atlas.views.shared.state import index_fault, index_problem, place_fact
 from tests.support.records import attempts
 from tests.support.serving import serving
@@ -38,7 +38,7 @@ def test_views_say_that_the_index_is_out_of_reach_and_why(memory):
     assert state.startswith(f"out of reach: every vector is compared ({GONE} cannot be used: ")
     assert index_problem(memory) == SAID
     assert index_fault(memory).startswith(f"{GONE} cannot be used: ")
-    assert overview(memory).facts["Search index"] == "out of reach: every vector is compared"
+    assert store_facts(memory, 0)["Search index"] == "out of reach: every vector is compared"
     assert place_fact(memory)["Index"] == GONE
 
 

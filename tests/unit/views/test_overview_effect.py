@@ -45,10 +45,10 @@ def test_the_figure_is_told_with_its_interval_and_what_went_worse():
 @pytest.mark.parametrize(
     ("n_tasks", "n_better", "said", "chance"),
     [
-        (12, 11, "Tasks went better with memory.", "as 11 to 1 in fewer than 1 of 100 cases"),
-        (12, 9, "Tasks probably went better with memory.", "as 9 to 3 in 15 of 100 cases"),
-        (12, 7, "No clear difference so far.", "as 7 to 5 in 77 of 100 cases"),
-        (12, 3, "Tasks probably went worse with memory.", "as 3 to 9 in 15 of 100 cases"),
+        (12, 11, "Tasks went better with memory.", "as 11 to 1 would come up in fewer than 1 of 100 cases"),
+        (12, 9, "Tasks probably went better with memory.", "as 9 to 3 would come up in 15 of 100 cases"),
+        (12, 7, "No clear difference so far.", "as 7 to 5 would come up in 77 of 100 cases"),
+        (12, 3, "Tasks probably went worse with memory.", "as 3 to 9 would come up in 15 of 100 cases"),
         (4, 4, "", ""),
     ],
 )
@@ -60,7 +60,7 @@ def test_the_verdict_says_no_more_than_the_sign_test_does(n_tasks, n_better, sai
 
 def test_the_grounds_are_the_mean_rates_of_the_tasks():
     assert grounds(helped(12, 9)).startswith(
-        "On average 75 % of the attempts at a task succeeded with memory, and 25 % without it. Chance alone would "
+        "On average 75 % of the attempts at a task succeeded with memory, and 25 % without it. If memory made no "
     )
 
 
