@@ -22,7 +22,7 @@ def attempt(
     description: str = "Sort a list of numbers",
     success: bool | None = True,
     *,
-    task_id: str = "task-1",
+    task_id: str | None = None,
     domain: str = "",
     context: Mapping[str, Any] | None = None,
     steps: tuple[atlas.Step, ...] = (atlas.Step(action="print(sorted(numbers))"),),
@@ -31,9 +31,17 @@ def attempt(
     at: datetime = START,
     **metadata: Any,
 ) -> atlas.Trajectory:
-    """An attempt at a task. Its `source`, `solution` and `feedback` are metadata."""
+    """An attempt at a task, whose id is the beginning of its description unless one is given.
+
+    Its `source`, `solution` and `feedback` are metadata.
+    """
     return atlas.Trajectory(
-        task=atlas.Task(id=task_id, domain=domain, description=description, context=context or {}),
+        task=atlas.Task(
+            id=description[:80] if task_id is None else task_id,
+            domain=domain,
+            description=description,
+            context=context or {},
+        ),
         steps=steps,
         outcome=atlas.Outcome(success=success, error_info=error),
         agent_id=agent,

@@ -17,9 +17,6 @@ from atlas.views.shared.wording import counted
 
 UNKNOWN = "unknown"
 
-Task = tuple[str, str]
-"""Id and title of a task."""
-
 
 def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:
     """Return one page of the list of tasks, counted from 1. A line shows the task's first attempt in the list's order.
@@ -41,45 +38,36 @@ def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[Expe
 
 
 def first_attempts(memory: MemorySystem, where: Mapping[str, Any], order: Order) -> list[str]:
-    """Return the ids of the experiences that come first among the attempts at their tasks, in an order."""
-    experiences = memory.experience
-    tasks, titles, keys = (experiences.column(key, where) for key in ("task_id", "title", order.key))
-    ids = experiences.ids(where)
-    with_key = sorted((each for each in ids if each in keys), key=keys.__getitem__, reverse=order.is_descending)
-    first: dict[Task, str] = {}
-    for each in [*with_key, *(each for each in ids if each not in keys)]:
-        first.setdefault(_task(each, tasks.get(each), titles.get(each)), each)
-    return list(first.values())
-
-
-def _task(record_id: str, task_id: str | None, title: str | None) -> Task:
-    """Return what the attempts at one task share: an agent may give the same id to different tasks.
+    """Return the ids of the experiences that come first among the attempts at their tasks, in an order.
 
     An experience without a task id is a task of its own.
     """
-    return (task_id, title or "") if task_id else (record_id, "")
+    experiences = memory.experience
+    tasks, keys = experiences.column("task_id", where), experiences.column(order.key, where)
+    ids = experiences.ids(where)
+    with_key = sorted((each for each in ids if each in keys), key=keys.__getitem__, reverse=order.is_descending)
+    first: dict[str, str] = {}
+    for each in [*with_key, *(each for each in ids if each not in keys)]:
+        first.setdefault(tasks.get(each) or each, each)
+    return list(first.values())
 
 
 def _rows_of(memory: MemorySystem, where: Mapping[str, Any], ids: Sequence[str]) -> tuple[ExperienceRow, ...]:
     stored = memory.experience.browse({"id": {"$in": list(ids)}})
     rows = {row.id: row for row in stored_rows(memory, stored)}
-    tasks = {row["id"]: _task_of(row) for row in stored}
-    attempts = _attempts(memory, where, sorted({task_id for task_id, _ in tasks.values()}))
-    return tuple(_with_attempts(rows[each], attempts.get(tasks[each], {})) for each in ids if each in rows)
+    tasks = {row["id"]: row["metadata"].get("task_id") for row in stored}
+    attempts = _attempts(memory, where, sorted({task_id for task_id in tasks.values() if task_id}))
+    return tuple(_with_attempts(rows[each], attempts.get(tasks[each] or "", {})) for each in ids if each in rows)
 
 
-def _attempts(memory: MemorySystem, where: Mapping[str, Any], task_ids: Sequence[str]) -> dict[Task, dict[str, str]]:
+def _attempts(memory: MemorySystem, where: Mapping[str, Any], task_ids: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the outcomes of the attempts at some tasks, oldest first: by task, then by id."""
     at_tasks = {"task_id": {"$in": list(task_ids)}}
     found = memory.experience.browse({"$and": [dict(where), at_tasks]} if where else at_tasks, descending=False)
-    attempts: dict[Task, dict[str, str]] = defaultdict(dict)
+    attempts: dict[str, dict[str, str]] = defaultdict(dict)
     for row in found:
-        attempts[_task_of(row)][row["id"]] = row["metadata"].get("outcome", UNKNOWN)
+        attempts[row["metadata"]["task_id"]][row["id"]] = row["metadata"].get("outcome", UNKNOWN)
     return attempts
-
-
-def _task_of(row: Mapping[str, Any]) -> Task:
-    return _task(row["id"], row["metadata"].get("task_id"), row["metadata"].get("title"))
 
 
 def _with_attempts(row: ExperienceRow, attempts: Mapping[str, str]) -> ExperienceRow:

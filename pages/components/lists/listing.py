@@ -120,15 +120,16 @@ def draw_list(
 
     Args:
         is_beside: Whether a record is open beside the list.
-        bar: Where controls of the whole list are added; between caption and rows without it.
+        bar: Where controls of the whole list are added; beside the caption without it.
     """
     above, key = st.container(), f"{views.kind.page}_page"
     listing = _read(views, memory, answer, int(st.session_state.get(key) or 1))
     if n_pages(listing.n) > 1:
         listing = _read(views, memory, answer, st.pagination(n_pages(listing.n), key=key, bind=URL))
     with above:
-        caption = st.container()
-        with bar or st.container(horizontal=True, vertical_alignment="center"):
+        row = st.container(horizontal=True, vertical_alignment="center")
+        caption = row.container(width="content")
+        with bar or row:
             as_cards = is_as_cards(answer.result, views.kind)
             if views.kind.is_scoped and listing.rows:
                 _draw_select_all(views, memory, answer, listing.n_records)

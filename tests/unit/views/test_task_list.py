@@ -62,11 +62,6 @@ def test_experiences_without_a_task_id_are_lines_of_their_own(memory):
     ]  # fmt: skip
 
 
-def test_different_tasks_that_share_an_id_are_lines_of_their_own(memory):
-    memory.experience.store_many([attempt("boil an egg", task_id="1"), attempt("file the tax return", task_id="1")])
-    assert [len(row.ids) for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows] == [1, 1]
-
-
 def test_pages_hold_tasks_not_attempts(memory):
     stored(memory, *((str(n // 2), True) for n in range(60)))
     pages = [listed_page(memory, EXPERIENCES, Query(distinct=True), page).rows for page in (1, 2)]
