@@ -1,4 +1,7 @@
-"""Parts that commands share: declaring one, opening the memory, and text that is safe to print."""
+"""Parts that commands share: declaring one, opening the memory, and text that is safe to print.
+
+What takes long to import is imported where it is used: `atlas mcp` answers its client before.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from atlas.cli import SUMMARIES
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.filters import parse_where
-from atlas.core.hits import check_limit
-from atlas.core.operations import Operation
 from atlas.core.settings import Settings
-from atlas.core.types import Experience
-from atlas.embedding.sentence_transformers import choose_model
-from atlas.infra.secrets import describe_counts
-from atlas.memory.open import open_memory, sentence_embedder
-from atlas.protocols.infra import WholeEmbedder
 
 if TYPE_CHECKING:
+    from atlas.core.operations import Operation
+    from atlas.core.types import Experience
     from atlas.memory.base.memory import Memory
     from atlas.memory.system import MemorySystem
+    from atlas.protocols.infra import WholeEmbedder
     from atlas.remote.system import RemoteMemory
     from atlas.views.shared.plans import PlanRow, PlanView
 
@@ -67,6 +65,8 @@ def write_report(options: argparse.Namespace, *, text: str, json: str, markdown:
 
 def opened(settings: Settings, *, read_only: bool = False, create: bool = False) -> MemorySystem:
     """Return the memory, which prints its announcements on the error stream."""
+    from atlas.memory.open import open_memory
+
     return open_memory(
         settings=settings, read_only=read_only, create=create, announce=lambda text: print(text, file=sys.stderr)
     )
@@ -84,6 +84,8 @@ def reached(settings: Settings) -> MemorySystem | RemoteMemory:
 def print_scrubbed(found: Mapping[str, int]) -> None:
     """Print on the error stream which secrets were replaced, if any were."""
     if found:
+        from atlas.infra.secrets import describe_counts
+
         print(describe_counts(found), file=sys.stderr)
 
 
@@ -96,6 +98,9 @@ def calibrate(memory: MemorySystem) -> None:
 
 def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
     """Return a model by its name, or the one that a new store would use."""
+    from atlas.embedding.sentence_transformers import choose_model
+    from atlas.memory.open import sentence_embedder
+
     choice = choose_model(
         model or settings.embedding_model,
         timeout_seconds=settings.hub_timeout_seconds,
@@ -195,6 +200,8 @@ def safe(text: str, *, keep_lines: bool = False) -> str:
 
 def limit(text: str) -> int:
     """Return an argument that limits the number of results, 1 or more."""
+    from atlas.core.hits import check_limit
+
     try:
         check_limit(number := int(text), "it")
     except InvalidInput as error:
@@ -210,6 +217,8 @@ def print_notes(notes: Sequence[str]) -> None:
 
 def filter_in(text: str) -> dict[str, Any]:
     """Return an argument that is a filter as JSON."""
+    from atlas.core.filters import parse_where
+
     try:
         where = json.loads(text)
         parse_where(where)

@@ -107,6 +107,7 @@ class SentenceTransformerEmbedder:
         self._cutter: Cutter | None = None
         self._lock = lock_of(self)  # a child forked during an export finds it free
         self._remembered = lru_cache(REMEMBERED_QUERIES)(self._query)
+        self._ahead: dict[str, tuple[Vector, TokenVectors]] = {}
         self._remembered_tokens = lru_cache(REMEMBERED_QUERIES)(self._query_tokens)
         self._remembered_words = lru_cache(REMEMBERED_QUERIES)(self._words)
 
@@ -208,6 +209,25 @@ class SentenceTransformerEmbedder:
         """Return the vectors of a question's word pieces. They are kept as its vector is."""
         return self._remembered_tokens(text) if self.prompts.query else self._remembered(text)[1]
 
+    def remember_queries(self, texts: list[str]) -> None:
+        """Keep the vectors and word pieces of at most `REMEMBERED_QUERIES` short questions as of the last ones.
+
+        Those of the bundled model's calibration queries come with ATLAS, and it embeds the others together. Any other
+        model embeds each question when it is asked for.
+        """
+        if self.model_name != BUNDLED or self.prompts.query or not self._loaded().gives_tokens:
+            return
+        from atlas.embedding.minilm.queries import known_queries  # other models do without
+
+        known = known_queries(texts)
+        others = [text for text in texts if text not in known and _is_short(text)]
+        vectors, tokens = self._with_tokens(others)
+        together = zip(map(mean_direction, vectors[:, None]), tokens, strict=True)
+        self._ahead = {**known, **dict(zip(others, together, strict=True))}
+        for text in texts:
+            self._remembered(text)
+        self._ahead = {}
+
     def windows(self, text: str) -> list[Span]:
         """Return spans of characters that cover a text, each of which the model reads whole.
 
@@ -289,6 +309,8 @@ class SentenceTransformerEmbedder:
 
     def _query(self, text: str) -> tuple[Vector, TokenVectors]:
         """Return a question's vector, and its word pieces where one run of the model gives both."""
+        if (known := self._ahead.get(text)) is not None:
+            return known
         passages = self._passages(text)
         if self.prompts.query:
             vectors, tokens = self.encode_queries(passages), [NO_TOKENS]

@@ -6,8 +6,9 @@ import argparse
 from typing import Any
 
 from atlas.cli.common import add_command
-from atlas.core.imports.distribution import extra
+from atlas.core.imports.distribution import require
 from atlas.core.settings import Settings
+from atlas.server.mcp import stdio
 
 
 def add_commands(commands: Any) -> None:
@@ -16,8 +17,6 @@ def add_commands(commands: Any) -> None:
 
 
 def _mcp(options: argparse.Namespace, settings: Settings) -> int:
-    with extra("mcp", "`atlas mcp`"):
-        from atlas.server.mcp import stdio  # which takes longer to import than all else here
-
+    require("mcp", "`atlas mcp`")
     stdio.serve(settings)
     return 0

@@ -21,6 +21,7 @@ from atlas.core.types import Vectors
 from atlas.embedding.choice import BUNDLED
 from atlas.embedding.late_interaction import measured_projection
 from atlas.embedding.minilm.bundled import DIRECTORY, PROJECTION, TENSORS, bundled_files, weights_mark
+from atlas.embedding.minilm.queries import write_queries
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
 from atlas.embedding.onnx_export import TEXTS, TOLERANCE, ExportError, export
 
@@ -41,7 +42,7 @@ class Tensor:
 
 
 def make(directory: Path) -> None:
-    """Write the graph, its facts and the projection into a directory.
+    """Write the graph, its facts, the projection and the calibration queries into a directory.
 
     Raises:
         ExportError: The graph gives other vectors than the model.
@@ -60,6 +61,7 @@ def make(directory: Path) -> None:
     projection = measured_projection(encoder.encode_with_tokens)
     assert projection is not None
     (directory / PROJECTION).write_text(projection.as_text() + "\n", encoding="ascii")
+    write_queries(directory, encoder, projection)
 
 
 def graph_over(weights: Path, graph: Path) -> bytes:

@@ -419,6 +419,8 @@ class LiveCalibration:
         """
         encode_query = get_offered(self.embedder, "encode_query")
         if self.store.keeps_tokens and encode_query:
+            if remember := get_offered(self.embedder, "remember_queries"):
+                remember(texts)
             return [encode_query(text) for text in texts]
         encode_together = get_offered(self.embedder, "encode_queries") or self.embedder.encode_batch
         together: Vectors = encode_together(texts)

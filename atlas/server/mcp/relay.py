@@ -11,10 +11,10 @@ import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
 from atlas.access.server_token import endpoint
 from atlas.core.imports.distribution import __version__
+from atlas.server.mcp.handshake import INSTRUCTIONS, SERVER_NAME, TITLE
 
 T = TypeVar("T")
 
@@ -95,18 +95,19 @@ class Relay:
         )
 
 
-async def relay(address: str, key: str) -> None:
-    """Answer a client over standard input and output until it leaves.
+def relay(address: str, key: str) -> Server[Any]:
+    """Return a server that passes questions on.
 
     Args:
         address: Of a server that `atlas serve` runs.
         key: A key of that server, or nothing for the token of one of this user's on this machine.
     """
     there = Relay(address, key)
-    server: Server[Any] = Server(
-        "atlas-memory",
-        title="ATLAS memory",
+    return Server(
+        SERVER_NAME,
+        title=TITLE,
         version=__version__,
+        instructions=INSTRUCTIONS,
         on_list_tools=there.list_tools,
         on_call_tool=there.call_tool,
         on_list_resources=there.list_resources,
@@ -115,8 +116,6 @@ async def relay(address: str, key: str) -> None:
         on_list_prompts=there.list_prompts,
         on_get_prompt=there.get_prompt,
     )
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 def _cursor(params: types.PaginatedRequestParams | None) -> str | None:

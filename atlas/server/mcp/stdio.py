@@ -5,25 +5,38 @@ from __future__ import annotations
 import os
 import sys
 
-import anyio
-
 from atlas.core.imports.distribution import extra
 from atlas.core.settings import Settings
-from atlas.server.mcp.opening import Opening
-from atlas.server.mcp.server import make_server
+from atlas.server.mcp.handshake import Handshake, shake_hands
 
 
 def serve(settings: Settings) -> None:
     """Answer a client until it leaves: from the store's directory, or from the server that has the store."""
+    handshake = shake_hands(announces_changes=not settings.server)
     if settings.server:
-        with extra("mcp", "`atlas mcp` of a server"):
-            from atlas.server.mcp.relay import relay  # which the other way does not need
+        _pass_on(handshake, settings)
+    else:
+        _answer(handshake, settings)
 
-        anyio.run(relay, settings.server, settings.key)
-        return
+
+def _pass_on(handshake: Handshake, settings: Settings) -> None:
+    with extra("mcp", "`atlas mcp`"):
+        import anyio
+
+        from atlas.server.mcp.relay import relay
+        from atlas.server.mcp.streams import serve_after
+    anyio.run(serve_after, handshake, relay(settings.server, settings.key))
+
+
+def _answer(handshake: Handshake, settings: Settings) -> None:
+    with extra("mcp", "`atlas mcp`"):
+        import anyio
+
+        from atlas.server.mcp.opening import Opening
+        from atlas.server.mcp.server import make_server
     opening = Opening(settings)
     opening.begin()
-    make_server(opening.memory, lambda: opening.is_warm).run("stdio")
+    anyio.run(make_server(opening.memory, lambda: opening.is_warm).run_after, handshake)
     opening.close()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -14,9 +14,18 @@ import pytest
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.embedding import choice
+from atlas.embedding.foreign_queries import calibration_queries_in
 from atlas.embedding.late_interaction import Projection, measured_projection
 from atlas.embedding.minilm import bundled
-from atlas.embedding.minilm.bundled import DIRECTORY, PROJECTION, TENSORS, bundled_files, bundled_projection
+from atlas.embedding.minilm.bundled import (
+    DIRECTORY,
+    PROJECTION,
+    TENSORS,
+    bundled_encoder,
+    bundled_files,
+    bundled_projection,
+)
+from atlas.embedding.minilm.queries import LANGUAGES, QUERIES, checksum, kept_checksum, known_queries
 from atlas.embedding.onnx_cache import OnnxCache
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
@@ -99,6 +108,41 @@ def test_the_projection_is_what_the_model_measures():
     assert shipped.as_text() + "\n" == (DIRECTORY / PROJECTION).read_text(encoding="ascii")
 
 
+def test_the_calibration_queries_are_kept_as_the_model_gives_them():
+    assert kept_checksum() == checksum(), "the queries changed: python -m atlas.embedding.minilm.make"
+    projection, encoder = bundled_projection(), bundled_encoder(32)
+    queries = [text for texts in calibration_queries_in(LANGUAGES).values() for text in texts]
+    assert list(known_queries(queries)) == queries
+    texts = queries[::20]
+    known = known_queries(texts)
+    for text, vector, tokens in zip(texts, *encoder.encode_with_tokens(texts), strict=True):
+        kept_vector, kept_tokens = known[text]
+        assert kept_vector @ vector > 0.9999
+        assert kept_tokens.ids.tolist() == tokens.ids.tolist()
+        assert (projection.projected(kept_tokens) * projection.projected(tokens)).sum(axis=1).min() > 0.999
+
+
+def test_a_store_is_calibrated_with_the_queries_that_are_kept_and_embeds_its_own_together(monkeypatch):
+    embedded = []
+    encode = OnnxEncoder.encode_with_tokens
+
+    def recorded(encoder, texts):
+        embedded.append(list(texts))
+        return encode(encoder, texts)
+
+    monkeypatch.setattr(OnnxEncoder, "encode_with_tokens", recorded)
+    embedder = SentenceTransformerEmbedder(BUNDLED)
+    foreign = list(calibration_queries_in(["de"])["de"])
+    embedder.remember_queries([*foreign, "cancel a flight", "rotate a grid"])
+    assert embedded == [["cancel a flight", "rotate a grid"]]
+    for text in (foreign[0], "cancel a flight"):
+        vector, tokens = embedder.encode_query(text), embedder.query_tokens(text)
+        [expected], [expected_tokens] = encode(bundled_encoder(32), [text])
+        assert vector @ expected > 0.9999
+        assert tokens.ids.tolist() == expected_tokens.ids.tolist()
+    assert len(embedded) == 1
+
+
 @pytest.mark.parametrize("projection", [bundled_projection(), None], ids=["useful", "useless"])
 def test_the_projection_of_another_model_is_measured_once_for_each_of_its_prompts(tmp_path, projection):
     measured = []
@@ -133,5 +177,6 @@ def test_making_the_files_again_gives_the_same_model(tmp_path):
     weights = bundled_files()
     again, shipped = OnnxEncoder(tmp_path, weights=weights), OnnxEncoder(DIRECTORY, weights=weights)
     assert np.abs(again.encode(TEXTS) - shipped.encode(TEXTS)).max() < 1e-6
+    assert (tmp_path / QUERIES).stat().st_size == (DIRECTORY / QUERIES).stat().st_size
     facts = [json.loads((folder / FACTS).read_text(encoding="utf-8")) for folder in (tmp_path, DIRECTORY)]
     assert facts[0] == facts[1]

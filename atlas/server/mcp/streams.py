@@ -1,0 +1,63 @@
+"""A server of the MCP libraries over standard input and output, after the handshake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
+from mcp_types.jsonrpc import jsonrpc_message_adapter
+
+from atlas.server.mcp.handshake import Handshake
+
+
+async def serve_after(handshake: Handshake, server: Server[Any]) -> None:
+    """Answer a client until it leaves. The server sees its first message too, so that it knows the client."""
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(
+            _Incoming(handshake.line, incoming),
+            _Outgoing(handshake.answered_id, outgoing),
+            server.create_initialization_options(),
+        )
+
+
+class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
+    """The client's messages, from the first, which is read already."""
+
+    def __init__(self, line: bytes, rest: Any) -> None:
+        self._line = line
+        self._rest = rest
+
+    async def receive(self) -> SessionMessage | Exception:
+        line, self._line = self._line, b""
+        if not line:
+            message: SessionMessage | Exception = await self._rest.receive()
+            return message
+        try:
+            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        except ValueError as error:
+            return error  # which the server answers
+
+    async def aclose(self) -> None:
+        await self._rest.aclose()
+
+
+class _Outgoing(ObjectSendStream[SessionMessage]):
+    """Messages to the client, without the reply that it has already."""
+
+    def __init__(self, answered_id: str | int | None, rest: Any) -> None:
+        self._answered_id = answered_id
+        self._rest = rest
+
+    async def send(self, item: SessionMessage) -> None:
+        message = item.message
+        if isinstance(message, JSONRPCResponse) and message.id == self._answered_id:
+            self._answered_id = None
+            return
+        await self._rest.send(item)
+
+    async def aclose(self) -> None:
+        await self._rest.aclose()
