@@ -96,9 +96,7 @@ async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reser
     groups = {f"group {domain.number}": _describe(domain) for domain in domains}
     prompt = f"The {len(domains)} groups:\n{as_data(groups, limit=DOMAIN_CHARACTERS * len(domains))}"
     if reserved:
-        prompt += (
-            f"\n\nNames that other groups have already:\n{as_data({'names': chr(10).join(reserved)}, limit=4_000)}"
-        )
+        prompt += f"\n\nNames that are taken:\n{as_data({'names': chr(10).join(reserved)}, limit=4_000)}"
     question = Question(
         system=DOMAIN_NAMES.text,
         prompt=prompt,

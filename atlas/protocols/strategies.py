@@ -117,6 +117,20 @@ class StrategyAbstractor(Protocol):
 
 
 @runtime_checkable
+class InformedAbstractor(StrategyAbstractor, Protocol):
+    """An abstractor that is shown the strategies near an attempt, and makes warnings of failures as well."""
+
+    async def abstract_beside(self, trajectory: Trajectory, near: Sequence[Strategy]) -> Strategy | None:
+        """Return the strategy of a success, the warning of a failure, or None as `abstract` does.
+
+        Args:
+            trajectory: The attempt.
+            near: Strategies for alike situations. One that covers the attempt is returned, with it as the only source.
+        """
+        ...
+
+
+@runtime_checkable
 class StrategyCombiner(Protocol):
     """A judge of whether two strategies for similar situations are one. An abstractor may do this too."""
 
