@@ -132,7 +132,8 @@ def _compacted(memory: MemorySystem, llm: LLMClient) -> Outcome:
 def _documented(memory: MemorySystem, llm: LLMClient) -> Outcome:
     documented = asyncio.run(LLMAutoDocumenter(llm).document(concept(EVENS), USES))
     assert documented.name, "a function always has a name"
-    return Outcome(result=documented, reason=str(documented.metadata.get("undocumented_because", "")))
+    texts = (documented.name, documented.description, documented.guidance)
+    return Outcome(result=texts, reason=str(documented.metadata.get("undocumented_because", "")))
 
 
 def _composed(memory: MemorySystem, llm: LLMClient) -> Outcome:
