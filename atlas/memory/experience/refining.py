@@ -40,6 +40,7 @@ def plan_refine(
     return RefinePlan(
         decisions=tuple(judged.decisions),
         made_by=strategy.name,
+        prompt=getattr(strategy, "prompt", ""),
         moment=moment,
         n_total=n_total,
         n_in_scope=len(there),

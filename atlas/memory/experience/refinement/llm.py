@@ -64,7 +64,7 @@ class LLMRefineStrategy:
 
     def __init__(self, llm_client: LLMClient) -> None:
         self.llm = llm_client
-        self.name = model_name(llm_client)
+        self.name, self.prompt = model_name(llm_client), REFINEMENT.version
         self.concurrency = concurrency_of(llm_client)
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:

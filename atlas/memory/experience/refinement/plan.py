@@ -68,6 +68,9 @@ class RefinePlan(Tabular):
     made_by: str
     """`rules`, or the name of the language model."""
 
+    prompt: str = ""
+    """The version of that model's prompt."""
+
     moment: Moment = NO_MOMENT
     """The point in the store's history that the plan holds for."""
 
@@ -154,7 +157,8 @@ class RefinePlan(Tabular):
     @property
     def reason(self) -> str:
         """The reason that the history gives."""
-        return f"merged {len(self.merged)} and dropped {len(self.dropped)} of {len(self.decisions)}, by {self.made_by}"
+        by = f"{self.made_by}, {self.prompt}" if self.prompt else self.made_by
+        return f"merged {len(self.merged)} and dropped {len(self.dropped)} of {len(self.decisions)}, by {by}"
 
 
 def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
