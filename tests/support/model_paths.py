@@ -1,4 +1,4 @@
-"""The ten paths on which a language model is asked, each as a store with all that it needs, and the asking itself."""
+"""The paths on which a language model is asked, each as a store with all that it needs, and the asking itself."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from atlas.llm.prompts.prompt import Prompt
 from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.llm.prompts.strategy import STRATEGY
 from atlas.llm.prompts.strategy_merge import STRATEGY_MERGE
+from atlas.llm.prompts.warning import WARNING
 from atlas.llm.trial import tried
 from atlas.maps.suggesting import UnnamedDomain, suggest_names
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
@@ -113,6 +114,11 @@ def _abstracted(memory: MemorySystem, llm: LLMClient) -> Outcome:
     return Outcome(result=plan.added, reason="".join(plan.problems))
 
 
+def _warned(memory: MemorySystem, llm: LLMClient) -> Outcome:
+    plan = memory.strategies.plan_write([attempt(TASK, success=False)])
+    return Outcome(result=plan.added, reason="".join(plan.problems))
+
+
 def _combined(memory: MemorySystem, llm: LLMClient) -> Outcome:
     other = replace(STORED, suggestion="Ask for the fare first")
     return _asked(lambda: run(LLMStrategyAbstractor(llm).combined(STORED, other)))
@@ -186,6 +192,19 @@ PATHS: Mapping[str, ModelPath] = {
                 "situation": "The user wants to cancel a flight.",
                 "suggestion": "Look up the reservation first.",
                 "rationale": "Refunds depend on the fare.",
+                "parameters": [],
+            },
+        ),
+        ModelPath(
+            prompt=WARNING,
+            ask=_warned,
+            answer={
+                "reusable": True,
+                "reason": "It holds for every flight.",
+                "title": "Do not promise a refund before the fare is known",
+                "situation": "The user wants to cancel a flight.",
+                "suggestion": "Do not cancel at once.",
+                "rationale": "The refund was refused.",
                 "parameters": [],
             },
         ),

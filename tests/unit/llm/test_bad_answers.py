@@ -1,4 +1,4 @@
-"""Seven kinds of bad answers on all ten paths: each is refused with a reason, and the store stays as it was.
+"""Seven kinds of bad answers on all paths: each is refused with a reason, and the store stays as it was.
 
 The kinds are those that SmolLM2-135M-Instruct gave to these prompts.
 """
@@ -19,6 +19,7 @@ LOOP = "a concept of " * 12
 PROSE = {
     "attempt_summary": "outcome",
     "strategy": "suggestion",
+    "warning": "suggestion",
     "strategy_merge": "suggestion",
     "refinement": "reason",
     "journal_summary": "text",
@@ -32,6 +33,7 @@ PROSE = {
 UNKNOWN = {
     "attempt_summary": ("outcome", "It was booking XQ77PL."),
     "strategy": ("suggestion", "Call get_details first."),
+    "warning": ("suggestion", "Never refund 4,711 dollars."),
     "strategy_merge": ("suggestion", "Check {fare} first."),
     "refinement": ("id", ",  "),
     "journal_summary": ("entries", ["tabs"]),
