@@ -11,6 +11,7 @@ import pytest
 from atlas.core.errors import Cancelled, LLMUnavailable
 from atlas.core.settings import Settings
 from atlas.infra.bridge import run
+from atlas.jobs.memory_job import model_if
 from atlas.llm.client import ModelClient
 from tests.support.messages_server import completion, error, serving
 
@@ -41,6 +42,22 @@ def test_a_server_that_comes_back_is_asked_then():
             assert run(llm.complete("s", "p")) == "hello"
     assert len(waits) >= 5
     assert waits[0].startswith(f"http://127.0.0.1:{port}/v1 does not answer; waiting for ")
+
+
+def test_a_job_shows_that_it_waits_and_goes_on(monkeypatch):
+    port, shown = free_port(), []
+    monkeypatch.setenv("ATLAS_LLM_BASE_URL", f"http://127.0.0.1:{port}/v1")
+    monkeypatch.setenv("ATLAS_LLM_RETRIES", "0")
+    with ExitStack() as stack:
+
+        def on_progress(done, total, message):
+            if not shown:
+                stack.enter_context(serving(completion("hello"), port=port))
+            shown.append((done, total, message))
+
+        with closing(model_if(True, on_progress)) as llm:
+            assert run(llm.complete("s", "p")) == "hello"
+    assert all((done, total) == (0, 0) and "does not answer; waiting" in message for done, total, message in shown)
 
 
 def test_a_server_that_loads_its_model_is_waited_for():
